@@ -1,0 +1,48 @@
+# How every target of Drover is built: warnings, sanitizers, and the three kinds of target that the folders use.
+#
+#   drover_library(NAME SOURCES ... [DEPENDS ...])   static library drover_NAME, alias drover::NAME
+#   drover_test(NAME SOURCES ... [DEPENDS ...] [LABELS ...])   GoogleTest program, one ctest entry a test case
+#   drover_fuzzer(NAME SOURCES ... [DEPENDS ...])    libFuzzer program (only with DROVER_BUILD_FUZZERS)
+
+find_package(Threads REQUIRED)
+
+add_library(drover_options INTERFACE)
+target_compile_options(drover_options INTERFACE -Wall -Wextra -Wshadow -Wno-invalid-offsetof -fno-strict-aliasing
+                                                -fno-omit-frame-pointer)
+target_include_directories(drover_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+if(DROVER_SANITIZE)
+  target_compile_options(drover_options INTERFACE -fsanitize=${DROVER_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(drover_options INTERFACE -fsanitize=${DROVER_SANITIZE})
+endif()
+if(DROVER_BUILD_FUZZERS)
+  target_compile_options(drover_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+function(drover_library NAME)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(drover_${NAME} STATIC ${ARG_SOURCES})
+  add_library(drover::${NAME} ALIAS drover_${NAME})
+  target_link_libraries(drover_${NAME} PUBLIC drover_options ${ARG_DEPENDS})
+endfunction()
+
+function(drover_test NAME)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  if(NOT DROVER_BUILD_TESTS)
+    return()
+  endif()
+  find_package(GTest REQUIRED)
+  add_executable(${NAME} ${ARG_SOURCES})
+  target_link_libraries(${NAME} PRIVATE drover_options ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
+  add_test(NAME ${NAME} COMMAND ${NAME})
+  set_tests_properties(${NAME} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
+endfunction()
+
+function(drover_fuzzer NAME)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  if(NOT DROVER_BUILD_FUZZERS)
+    return()
+  endif()
+  add_executable(${NAME} ${ARG_SOURCES})
+  target_link_libraries(${NAME} PRIVATE drover_options ${ARG_DEPENDS})
+  target_link_options(${NAME} PRIVATE -fsanitize=fuzzer)
+endfunction()

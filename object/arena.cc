@@ -1,0 +1,96 @@
+#include "object/arena.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+namespace drover {
+namespace {
+
+class HeapBlockSource final : public BlockSource {
+ public:
+  Block allocate_block(size_t min_size) override {
+    void* data = std::malloc(min_size);
+    return {data, data == nullptr ? 0 : min_size};
+  }
+  void free_block(void* data, size_t) override { std::free(data); }
+};
+
+constexpr size_t kSmallestRecycled = 16;
+
+}  // namespace
+
+BlockSource& heap_block_source() {
+  static HeapBlockSource source;
+  return source;
+}
+
+void* Arena::allocate_slow(size_t size) {
+  if (size > SIZE_MAX / 2) return nullptr;
+  size_t growth = std::clamp(block_bytes_ + initial_size_, kFirstHeapBlock, kLargestGrowth);
+  size_t wanted = std::max(size + sizeof(BlockHeader), growth);
+  BlockSource::Block block = source_->allocate_block(wanted);
+  if (block.data == nullptr && wanted > size + sizeof(BlockHeader)) {
+    block = source_->allocate_block(size + sizeof(BlockHeader));
+  }
+  if (block.data == nullptr) return nullptr;
+  auto* header = new (block.data) BlockHeader{blocks_, block.size};
+  blocks_ = header;
+  block_bytes_ += block.size;
+  char* begin = reinterpret_cast<char*>(header + 1);
+  char* end = static_cast<char*>(block.data) + (block.size & ~size_t{7});
+  // A large object gets a block of its own; go on in whichever block has more left.
+  if (end - (begin + size) > end_ - ptr_) {
+    ptr_ = begin + size;
+    end_ = end;
+  }
+  return begin;
+}
+
+void Arena::recycle(void* memory, size_t size) {
+  size = (size + 7) & ~size_t{7};
+  if (size < kSmallestRecycled) return;
+  if (free_lists_ == nullptr) {
+    free_lists_ = static_cast<FreeNode**>(allocate_zeroed(kFreeLists * sizeof(FreeNode*)));
+    if (free_lists_ == nullptr) return;
+  }
+  int list = std::min(static_cast<int>(std::bit_width(size)) - 1, kFreeLists - 1);
+  auto* node = new (memory) FreeNode{free_lists_[list], size};
+  free_lists_[list] = node;
+}
+
+void* Arena::allocate_recycled(size_t size) {
+  size = (size + 7) & ~size_t{7};
+  if (free_lists_ != nullptr && size >= kSmallestRecycled) {
+    // The latest piece of this very class may do; any piece of the next class does.
+    int list = static_cast<int>(std::bit_width(size)) - 1;
+    for (int at = list; at <= list + 1 && at < kFreeLists; ++at) {
+      FreeNode* node = free_lists_[at];
+      if (node == nullptr || node->size < size) continue;
+      free_lists_[at] = node->next;
+      return node;
+    }
+  }
+  return allocate(size);
+}
+
+void Arena::reset() {
+  free_blocks();
+  ptr_ = static_cast<char*>(initial_);
+  end_ = ptr_ == nullptr ? nullptr : ptr_ + (initial_size_ & ~size_t{7});
+}
+
+void Arena::free_blocks() {
+  if (initial_ != nullptr) forget_terminated_copies(initial_, initial_size_);
+  while (blocks_ != nullptr) {
+    BlockHeader* block = blocks_;
+    blocks_ = block->next;
+    size_t size = block->size;
+    forget_terminated_copies(block, size);
+    source_->free_block(block, size);
+  }
+  block_bytes_ = 0;
+  free_lists_ = nullptr;
+}
+
+}  // namespace drover

@@ -1,0 +1,145 @@
+// Arena: the memory of one tree of objects, freed at once (docs/formats.md, section 2).
+//
+// A bump allocator over blocks that a BlockSource supplies: the heap (default), or chunks of a region. Memory
+// given back with `recycle` is kept in per-size lists and handed out again, so that a long-lived message that
+// is changed over and over does not grow without bound.
+//
+//   block:  [ BlockHeader | objects ... -> ptr_      free      end_ ]
+//
+// Thread-safety: none; one thread at a time. Lifetime: every object allocated from it dies with it (or with
+// `reset`); destructors are not run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace drover {
+
+// Where an Arena gets its blocks. Implementations are not owned by the Arena and must outlive it.
+class BlockSource {
+ public:
+  struct Block {
+    void* data = nullptr;  // 8-byte aligned; null: out of memory
+    size_t size = 0;
+  };
+  // A block of at least `min_size` bytes.
+  virtual Block allocate_block(size_t min_size) = 0;
+  virtual void free_block(void* data, size_t size) = 0;
+
+ protected:
+  ~BlockSource() = default;
+};
+
+// Blocks from malloc; never runs out short of the process's own limit.
+BlockSource& heap_block_source();
+
+class Arena {
+ public:
+  Arena() : Arena(heap_block_source()) {}
+  explicit Arena(BlockSource& source) : source_(&source) {}
+  // Starts in `initial`, which the caller owns and which must outlive the arena.
+  Arena(BlockSource& source, void* initial, size_t size)
+      : ptr_(static_cast<char*>(initial)),
+        end_(ptr_ + (size & ~size_t{7})),
+        source_(&source),
+        initial_(initial),
+        initial_size_(size) {}
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena() { free_blocks(); }
+
+  // `size` bytes, 8-byte aligned, not zeroed; null if the source has no more.
+  void* allocate(size_t size) {
+    size = (size + 7) & ~size_t{7};
+    if (size <= static_cast<size_t>(end_ - ptr_)) [[likely]] {
+      void* result = ptr_;
+      ptr_ += size;
+      return result;
+    }
+    return allocate_slow(size);
+  }
+
+  void* allocate_zeroed(size_t size) {
+    void* result = allocate(size);
+    if (result != nullptr) [[likely]]
+      std::memset(result, 0, size);
+    return result;
+  }
+
+  // A message of type T that lives in this arena (null: out of memory). The arena never runs its destructor.
+  template <typename T>
+  T* create() {
+    void* memory = allocate(sizeof(T));
+    return memory == nullptr ? nullptr : new (memory) T(this);
+  }
+  template <typename T>
+  static T* CreateMessage(Arena* arena) {  // protobuf's spelling; a null arena makes a heap message
+    return arena == nullptr ? new T() : arena->create<T>();
+  }
+  template <typename T>
+  static T* Create(Arena* arena) {
+    return CreateMessage<T>(arena);
+  }
+
+  // Gives memory back for reuse by allocate_recycled. `size` as it was asked for.
+  void recycle(void* memory, size_t size);
+  // Like allocate, but looks among recycled memory first; for buffers that grow.
+  void* allocate_recycled(size_t size);
+
+  bool has_recycled() const { return free_lists_ != nullptr; }
+
+  // Frees everything; the initial block is used again.
+  void reset();
+
+  // Bytes of all blocks, the initial one included.
+  size_t space_allocated() const { return initial_size_ + block_bytes_; }
+  // True if every byte handed out so far came from the initial block.
+  bool only_initial_block() const { return blocks_ == nullptr; }
+
+  // Bytes inside [begin, begin+size) outlive this arena and may be referred to instead of copied
+  // (the request's memory, for the arena of the same call's response).
+  void set_borrowable(const void* begin, size_t size) {
+    borrowable_begin_ = reinterpret_cast<uintptr_t>(begin);
+    borrowable_size_ = size;
+  }
+  bool may_borrow(const void* data, size_t size) const {
+    uintptr_t at = reinterpret_cast<uintptr_t>(data) - borrowable_begin_;
+    return at < borrowable_size_ && size <= borrowable_size_ - at;
+  }
+
+  static constexpr size_t kFirstHeapBlock = 1024;
+  static constexpr size_t kLargestGrowth = 256 * 1024;
+
+ private:
+  struct BlockHeader {
+    BlockHeader* next;
+    size_t size;
+  };
+  struct FreeNode {
+    FreeNode* next;
+    size_t size;
+  };
+  static constexpr int kFreeLists = 32;  // by power of two
+
+  void* allocate_slow(size_t size);
+  void free_blocks();
+
+  char* ptr_ = nullptr;
+  char* end_ = nullptr;
+  BlockSource* source_;
+  BlockHeader* blocks_ = nullptr;
+  size_t block_bytes_ = 0;
+  void* initial_ = nullptr;
+  size_t initial_size_ = 0;
+  uintptr_t borrowable_begin_ = 0;
+  size_t borrowable_size_ = 0;
+  FreeNode** free_lists_ = nullptr;  // allocated at the first recycle, inside the arena
+};
+
+// Releases what `unterminated_copy` (string.h) holds for Strings inside [begin, begin+size).
+void forget_terminated_copies(const void* begin, size_t size);
+
+}  // namespace drover

@@ -1,0 +1,150 @@
+#include "object/map.h"
+
+#include <random>
+
+namespace drover {
+namespace {
+
+uint64_t mix(uint64_t a, uint64_t b) {
+  unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+uint64_t hash_key(const MapKey& key, MapKeyKind kind, uint64_t seed) {
+  constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
+  if (kind != MapKeyKind::kString) return mix(key.bits ^ seed, kOdd ^ (seed << 1 | 1));
+  uint64_t hash = seed ^ key.text.size();
+  const char* at = key.text.data();
+  size_t left = key.text.size();
+  for (; left >= 8; at += 8, left -= 8) {
+    uint64_t word;
+    std::memcpy(&word, at, 8);
+    hash = mix(hash ^ word, kOdd);
+  }
+  uint64_t word = 0;
+  if (left != 0) std::memcpy(&word, at, left);
+  return mix(hash ^ word, kOdd ^ seed);
+}
+
+// One secret a process, so that no client can choose keys that collide.
+uint64_t process_seed() {
+  static const uint64_t seed = [] {
+    std::random_device device;
+    return uint64_t{device()} << 32 | device();
+  }();
+  return seed;
+}
+
+bool same_key(const MapKey& a, const MapKey& b, MapKeyKind kind) {
+  return kind == MapKeyKind::kString ? a.text == b.text : a.bits == b.bits;
+}
+
+size_t key_bytes(MapKeyKind kind) {
+  switch (kind) {
+    case MapKeyKind::k1Byte:
+      return 1;
+    case MapKeyKind::k4Bytes:
+      return 4;
+    default:
+      return 8;
+  }
+}
+
+uint32_t* slots(MapIndex* index) { return reinterpret_cast<uint32_t*>(index + 1); }
+size_t index_bytes(uint32_t mask) { return sizeof(MapIndex) + (size_t{mask} + 1) * sizeof(uint32_t); }
+
+}  // namespace
+
+MapKey MapBase::key_of(const void* entry, uint32_t key_offset, MapKeyKind kind) {
+  const char* at = static_cast<const char*>(entry) + key_offset;
+  MapKey key;
+  if (kind == MapKeyKind::kString) {
+    key.text = reinterpret_cast<const String*>(at)->view();
+  } else {
+    std::memcpy(&key.bits, at, key_bytes(kind));
+  }
+  return key;
+}
+
+int64_t MapBase::find(const MapKey& key, uint32_t key_offset, MapKeyKind kind) const {
+  uint32_t count = static_cast<uint32_t>(size());
+  MapIndex* index = index_.get();
+  if (index == nullptr) {
+    for (uint32_t i = 0; i < count; ++i) {
+      if (same_key(key, key_of(entry(i), key_offset, kind), kind)) return i;
+    }
+    return -1;
+  }
+  for (uint64_t at = hash_key(key, kind, index->seed);; ++at) {
+    uint32_t slot = slots(index)[at & index->mask];
+    if (slot == 0) return -1;
+    if (same_key(key, key_of(entry(slot - 1), key_offset, kind), kind)) return slot - 1;
+  }
+}
+
+bool MapBase::insert_entry(Arena* arena, void* new_entry, uint32_t key_offset, MapKeyKind kind) {
+  MapKey key = key_of(new_entry, key_offset, kind);
+  int64_t found = find(key, key_offset, kind);
+  if (found >= 0) {
+    pointers()[found].set(new_entry);
+    return true;
+  }
+  uint32_t position = static_cast<uint32_t>(size());
+  if (!entries_.reserve_in(arena, position + 1, sizeof(OffsetPtr<void>), RepeatedBase::Elements::kPointers)) {
+    return false;
+  }
+  pointers()[position].set(new_entry);
+  entries_.set_raw_size(position + 1);
+  MapIndex* index = index_.get();
+  bool crowded = index != nullptr && (position + 1) * 2 > index->mask;
+  if ((index == nullptr && position + 1 > kScanUpTo) || crowded) {
+    if (build_index(arena, key_offset, kind)) return true;
+    entries_.set_raw_size(position);
+    return false;
+  }
+  if (index != nullptr) index_add(key, kind, position);
+  return true;
+}
+
+bool MapBase::build_index(Arena* arena, uint32_t key_offset, MapKeyKind kind) {
+  MapIndex* old = index_.get();
+  uint32_t mask = 31;
+  while (static_cast<uint32_t>(size()) * 2 > mask) mask = mask * 2 + 1;
+  void* memory = arena->allocate_recycled(index_bytes(mask));
+  if (memory == nullptr) return false;
+  std::memset(memory, 0, index_bytes(mask));
+  auto* index = new (memory) MapIndex{process_seed() ^ reinterpret_cast<uintptr_t>(this), mask, 0};
+  if (old != nullptr) arena->recycle(old, index_bytes(old->mask));
+  index_.set(index);
+  for (int i = 0; i < size(); ++i) {
+    uint32_t position = static_cast<uint32_t>(i);
+    index_add(key_of(entry(position), key_offset, kind), kind, position);
+  }
+  return true;
+}
+
+void MapBase::index_add(const MapKey& key, MapKeyKind kind, uint32_t position) {
+  MapIndex* index = index_.get();
+  uint64_t at = hash_key(key, kind, index->seed);
+  while (slots(index)[at & index->mask] != 0) ++at;
+  slots(index)[at & index->mask] = position + 1;
+}
+
+void MapBase::erase_at(uint32_t position, uint32_t key_offset, MapKeyKind kind) {
+  uint32_t last = static_cast<uint32_t>(size()) - 1;
+  pointers()[position].set(pointers()[last].get());
+  pointers()[last].set(nullptr);
+  entries_.set_raw_size(last);
+  MapIndex* index = index_.get();
+  if (index == nullptr) return;
+  std::memset(slots(index), 0, (size_t{index->mask} + 1) * sizeof(uint32_t));
+  for (uint32_t i = 0; i < last; ++i) index_add(key_of(entry(i), key_offset, kind), kind, i);
+}
+
+void MapBase::clear() {
+  entries_.set_raw_size(0);
+  MapIndex* index = index_.get();
+  if (index != nullptr) std::memset(slots(index), 0, (size_t{index->mask} + 1) * sizeof(uint32_t));
+}
+
+}  // namespace drover

@@ -1,0 +1,39 @@
+// The owner word: how a mutating accessor finds the arena that an object allocates from
+// (docs/formats.md, section 2).
+//
+//   0            nothing allocated yet; the first allocation makes an arena on the heap
+//   kReceived    the object came from the other process: read-only
+//   Arena*       allocates there
+//   Arena* | 1   the same, and the object owns the arena
+#pragma once
+
+#include <cstdint>
+
+#include "object/arena.h"
+
+namespace drover {
+
+using OwnerWord = uint64_t;
+inline constexpr OwnerWord kReceived = 2;
+inline constexpr OwnerWord kOwnsArena = 1;
+
+// What lies at the front of every object.
+struct MessageHeader {
+  OwnerWord owner;
+  int64_t unknown;  // OffsetPtr<String> in disguise, so that the header stays trivial
+};
+static_assert(sizeof(MessageHeader) == 16);
+
+// Ends the process with a message that says which rule was broken; for misuse that no caller can handle.
+[[noreturn]] void fatal(const char* what);
+
+Arena* make_owned_arena(OwnerWord* owner);
+
+// The arena behind an owner word, made now if there was none. Ends the process on a received object.
+inline Arena* arena_of(OwnerWord* owner) {
+  if (*owner > kReceived) [[likely]]
+    return reinterpret_cast<Arena*>(*owner & ~kOwnsArena);
+  return make_owned_arena(owner);
+}
+
+}  // namespace drover

@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Makes this machine ready for Drover: the Debian packages of tools/packages.txt, the Python environment .venv and,
+# for the tests, the stock gRPC client for Node.
+#
+#   tools/setup.sh           what `make build` and `make demo` need
+#   tools/setup.sh --tests   and what only `make test` needs (Node; without it those tests skip)
+#
+# Does nothing, in well under a second, where all is there. Logs to build/setup.log.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+with_tests=no
+case "${1:-}" in
+  "") ;;
+  --tests) with_tests=yes ;;
+  *) echo "usage: tools/setup.sh [--tests]" >&2; exit 2 ;;
+esac
+
+log=build/setup.log
+mkdir -p build
+
+say() { echo "setup: $*"; }
+fail() { echo "setup: error: $*" >&2; exit 1; }
+
+# run "what it does" command...: runs with output to the log, a sign of life every ten seconds.
+run() {
+  local what=$1 began=$SECONDS pid
+  shift
+  say "$what"
+  echo "== $*" >>"$log"
+  "$@" >>"$log" 2>&1 </dev/null &
+  pid=$!
+  while kill -0 "$pid" 2>/dev/null; do
+    sleep 0.2
+    if ((SECONDS - began >= 10 && (SECONDS - began) % 10 == 0)); then
+      say "  $((SECONDS - began)) s: $(tail -n 1 "$log" | tr -d '\r' | cut -c1-90)"
+      sleep 1
+    fi
+  done
+  if wait "$pid"; then return 0; fi
+  echo "setup: that failed; the end of $log:" >&2
+  tail -n 15 "$log" | sed 's/^/  | /' >&2
+  return 1
+}
+
+# The packages that are listed, wanted here and not installed.
+missing_packages() {
+  local name condition
+  local -a wanted=()
+  while read -r name condition; do
+    [[ -z $name || $name == \#* ]] && continue
+    if [[ $condition == unless:* ]]; then
+      [[ $with_tests == yes ]] || continue
+      command -v "${condition#unless:}" >/dev/null && continue
+    fi
+    wanted+=("$name")
+  done <tools/packages.txt
+  # dpkg-query fails where one is unknown to it; those are missing too.
+  comm -23 <(printf '%s\n' "${wanted[@]}" | sort) \
+    <(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${wanted[@]}" 2>/dev/null |
+      sed -n 's/^installed //p' | sort -u)
+}
+
+install_packages() {
+  command -v dpkg-query >/dev/null ||
+    fail "this is not Debian: install what tools/packages.txt lists with your own tools (Debian 12 is what is tested)"
+  local -a missing root=()
+  mapfile -t missing < <(missing_packages)
+  ((${#missing[@]})) || return 0
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null ||
+      fail "packages are missing and you are neither root nor have sudo; as root, run:
+  apt-get install --no-install-recommends ${missing[*]}"
+    sudo true || fail "sudo refused; as root, run: apt-get install --no-install-recommends ${missing[*]}"
+    root=(sudo)
+  fi
+  say "${#missing[@]} Debian packages are missing: ${missing[*]}"
+  run "apt-get update" "${root[@]}" apt-get update -q ||
+    fail "no package lists: check the network and /etc/apt/sources.list"
+  run "apt-get install (a fresh machine takes some minutes)" "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -q -y --no-install-recommends -o Dpkg::Use-Pty=0 "${missing[@]}" ||
+    fail "apt-get could not install the packages; Drover needs Debian 12 (bookworm) with its updates"
+}
+
+# .venv carries the checksum of the requirements it was made from.
+install_python() {
+  local sum python=/usr/bin/python3
+  sum=$(sha256sum <tools/requirements.txt | cut -d' ' -f1)
+  [[ -x .venv/bin/python && "$(cat .venv/.requirements 2>/dev/null)" == "$sum" ]] && return 0
+  [[ -x $python ]] || python=$(command -v python3) || fail "no python3: install Python 3.11 or later"
+  "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+    fail "$python is older than Python 3.11, which tools/requirements.txt needs"
+  rm -rf .venv
+  run "making .venv with $("$python" --version)" "$python" -m venv .venv ||
+    fail "no virtual environment: is the package python3-venv installed?"
+  run "installing tools/requirements.txt into .venv" .venv/bin/python -m pip install --disable-pip-version-check \
+    --only-binary=:all: -r tools/requirements.txt ||
+    fail "pip could not install tools/requirements.txt: check the network and pip's configuration"
+  echo "$sum" >.venv/.requirements
+}
+
+# The Node client is optional: where it cannot be had, its tests skip and say so.
+install_node() {
+  local sum stamp=tools/node/node_modules/.package-lock
+  sum=$(sha256sum <tools/node/package-lock.json | cut -d' ' -f1)
+  [[ "$(cat $stamp 2>/dev/null)" == "$sum" ]] && return 0
+  if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+    say "no node or npm: the tests with the stock Node client will skip"
+    return 0
+  fi
+  if run "installing tools/node (stock gRPC client for Node)" npm --prefix tools/node ci --ignore-scripts --no-audit \
+    --no-fund; then
+    echo "$sum" >$stamp
+  else
+    say "going on without it: the tests with the stock Node client will skip"
+  fi
+}
+
+install_packages
+install_python
+[[ $with_tests == no ]] || install_node
