@@ -1,0 +1,185 @@
+// Reads descriptors; the only place in schema/ that knows protobuf's syntaxes apart.
+#include "schema/descriptor_model.h"
+
+#include <google/protobuf/descriptor.pb.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "schema/layout.h"
+
+namespace drover::schema {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::EnumDescriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::FileDescriptor;
+
+// Everything that goes in, sorted by full name, so that the order of files does not show in the image.
+struct Collected {
+  std::map<std::string, const Descriptor*> messages;
+  std::map<std::string, const EnumDescriptor*> enums;
+  std::vector<const Descriptor*> to_visit;
+
+  void add(const Descriptor* message) {
+    if (messages.emplace(message->full_name(), message).second) to_visit.push_back(message);
+  }
+  void add(const EnumDescriptor* e) { enums.emplace(e->full_name(), e); }
+
+  void add_file(const FileDescriptor* file) {
+    for (int i = 0; i < file->message_type_count(); ++i) add_nested(file->message_type(i));
+    for (int i = 0; i < file->enum_type_count(); ++i) add(file->enum_type(i));
+  }
+  void add_nested(const Descriptor* message) {
+    add(message);
+    for (int i = 0; i < message->nested_type_count(); ++i) add_nested(message->nested_type(i));
+    for (int i = 0; i < message->enum_type_count(); ++i) add(message->enum_type(i));
+  }
+  void add_references() {
+    while (!to_visit.empty()) {
+      const Descriptor* message = to_visit.back();
+      to_visit.pop_back();
+      for (int i = 0; i < message->field_count(); ++i) {
+        const FieldDescriptor* field = message->field(i);
+        if (field->message_type() != nullptr) add(field->message_type());
+        if (field->enum_type() != nullptr) add(field->enum_type());
+      }
+    }
+  }
+};
+
+template <typename T>
+uint64_t bits_of(T value) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(value));
+  return bits;
+}
+
+uint64_t default_bits(const FieldDescriptor* field) {
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return bits_of(field->default_value_int32());
+    case FieldDescriptor::CPPTYPE_INT64:
+      return bits_of(field->default_value_int64());
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return bits_of(field->default_value_uint32());
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return bits_of(field->default_value_uint64());
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return bits_of(field->default_value_double());
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return bits_of(field->default_value_float());
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return bits_of(field->default_value_bool());
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return bits_of(int32_t{field->default_value_enum()->number()});
+    default:
+      return 0;
+  }
+}
+
+void set_default(const FieldDescriptor* field, FieldModel* out) {
+  if (field->is_repeated() || out->is_message()) return;
+  if (out->is_string()) {
+    if (!field->has_default_value()) return;
+    out->default_string = field->default_value_string();
+    out->has_default = !out->default_string.empty();
+  } else {
+    out->default_scalar = default_bits(field);  // -0.0 counts as a default of its own
+    out->has_default = out->default_scalar != 0;
+  }
+}
+
+FieldModel field_model(const FieldDescriptor* field, const Schema& schema) {
+  bool proto3 = field->file()->syntax() == FileDescriptor::SYNTAX_PROTO3;
+  bool map_entry = field->containing_type()->options().map_entry();
+  FieldModel out;
+  out.name = field->name();
+  out.json_name = field->json_name();
+  out.number = static_cast<uint32_t>(field->number());
+  out.kind = static_cast<Kind>(field->type());
+  out.label = static_cast<uint8_t>(field->is_map()        ? kLabelMap
+                                   : field->is_repeated() ? kLabelRepeated
+                                                          : kLabelSingular);
+  out.packed = field->is_packed();
+  out.utf8_checked = proto3 && out.kind == Kind::kString;
+  out.required = field->is_required();
+  // As protobuf C++ 3.21 decides it: by the file that declares the field, not the enum.
+  out.closed_enum = !proto3 && out.kind == Kind::kEnum;
+  // A map entry's key and value always count as present; only a message value can be missing (null).
+  out.explicit_presence = field->has_presence() && (!map_entry || out.is_message());
+  if (field->real_containing_oneof() != nullptr) out.oneof = field->real_containing_oneof()->index();
+  if (field->message_type() != nullptr) {
+    out.sub = static_cast<uint32_t>(schema.find_message(field->message_type()->full_name()));
+  } else if (field->enum_type() != nullptr) {
+    out.sub = static_cast<uint32_t>(schema.find_enum(field->enum_type()->full_name()));
+  }
+  set_default(field, &out);
+  return out;
+}
+
+EnumModel enum_model(const EnumDescriptor* e) {
+  EnumModel out;
+  out.full_name = e->full_name();
+  out.closed = e->file()->syntax() != FileDescriptor::SYNTAX_PROTO3;
+  for (int i = 0; i < e->value_count(); ++i) out.values.push_back({e->value(i)->name(), e->value(i)->number()});
+  return out;
+}
+
+// Whether a required field can be met from a message: true if its own, else spread from sub-messages to a fixed point.
+void set_required_below(Schema* schema) {
+  for (MessageModel& message : schema->messages) {
+    for (const FieldModel& field : message.fields) message.required_below |= field.required;
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (MessageModel& message : schema->messages) {
+      for (const FieldModel& field : message.fields) {
+        bool below = field.is_message() && schema->messages[field.sub].required_below;
+        if (!below || message.required_below) continue;
+        message.required_below = changed = true;
+      }
+    }
+  }
+}
+
+template <typename T>
+int64_t find_by_name(const std::vector<T>& sorted, const std::string& full_name) {
+  auto at = std::lower_bound(sorted.begin(), sorted.end(), full_name,
+                             [](const T& a, const std::string& b) { return a.full_name < b; });
+  return at != sorted.end() && at->full_name == full_name ? at - sorted.begin() : -1;
+}
+
+}  // namespace
+
+int64_t Schema::find_message(const std::string& full_name) const { return find_by_name(messages, full_name); }
+int64_t Schema::find_enum(const std::string& full_name) const { return find_by_name(enums, full_name); }
+
+std::string schema_from_files(FileSpan files, Schema* out) {
+  Collected collected;
+  for (const FileDescriptor* file : files) collected.add_file(file);
+  collected.add_references();
+
+  Schema schema;
+  for (const auto& [name, e] : collected.enums) schema.enums.push_back(enum_model(e));
+  for (const auto& [name, message] : collected.messages) schema.messages.emplace_back().full_name = name;
+  size_t index = 0;
+  for (const auto& [name, message] : collected.messages) {
+    MessageModel& model = schema.messages[index++];
+    model.map_entry = message->options().map_entry();
+    model.message_set = message->options().message_set_wire_format();
+    model.extension_ranges = message->extension_range_count() > 0;
+    model.oneof_count = static_cast<uint32_t>(message->real_oneof_decl_count());
+    for (int i = 0; i < message->field_count(); ++i) model.fields.push_back(field_model(message->field(i), schema));
+    std::string error = lay_out(&model);
+    if (!error.empty()) return error;
+  }
+  set_required_below(&schema);
+  *out = std::move(schema);
+  return {};
+}
+
+}  // namespace drover::schema
