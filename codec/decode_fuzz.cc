@@ -1,0 +1,64 @@
+// Decoding beside protobuf C++: the same inputs are accepted, and what was accepted says the same. The first byte of
+// the input chooses the message and how it is cut into pieces.
+#include <google/protobuf/io/coded_stream.h>
+
+#include "codec/codec_testing.h"
+
+namespace drover {
+namespace {
+
+[[noreturn]] void report(const char* what, const DecodeResult& result) {
+  std::fprintf(stderr, "decode_fuzz: %s (%s)\n", what, to_string(result).c_str());
+  std::abort();
+}
+
+std::string deterministic(const google::protobuf::Message& message) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  message.SerializePartialToCodedStream(&coded);
+  coded.Trim();
+  return bytes;
+}
+
+void run(uint8_t choice, std::string_view wire) {
+  bool maps = choice % 3 != 0;
+  const testing::TestSchema& schema = choice % 3 == 2 ? testing::implicit_schema() : testing::every_schema();
+  const char* name = choice % 3 == 0 ? "t.Every" : choice % 3 == 1 ? "t.Maps" : "t3.Implicit";
+  size_t cut = wire.empty() ? 0 : choice * 7919u % wire.size();
+  std::string first(wire.substr(0, cut)), second(wire.substr(cut)), whole(wire);
+  std::string_view pieces[] = {first, second};
+  testing::TestObject object(schema.type(name)), in_pieces(schema.type(name));
+  DecodeResult result = object.decode(whole, {.alias = (choice & 64) != 0});
+  DecodeResult pieces_result = in_pieces.decode(pieces, {.alias = (choice & 32) != 0});
+  if (result.ok() != pieces_result.ok()) report("pieces make a difference", pieces_result);
+  auto peer = schema.peer(name);
+  bool peer_ok = peer->ParsePartialFromString(whole);
+  if (result.error == DecodeError::bad_tag && peer_ok) return;  // a tag over 32 bits, which protobuf C++ cuts
+  if (result.ok() != peer_ok) report("protobuf C++ sees it differently", result);
+  if (!peer_ok) return;
+  std::string ours = object.encode();
+  if (ours != in_pieces.encode()) report("pieces make a difference in the values", result);
+  if (encoded_size(object.type(), object.get()) != ours.size()) report("encoded_size is wrong", result);
+  if (maps) {
+    auto again = schema.peer(name);
+    if (!again->ParsePartialFromString(ours)) report("protobuf C++ refuses our bytes", result);
+    ours = deterministic(*again);
+  }
+  if (ours != deterministic(*peer)) report("the bytes differ", result);
+}
+
+}  // namespace
+}  // namespace drover
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  google::protobuf::SetLogHandler(nullptr);
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0 || size > 65536) return 0;
+  drover::run(data[0], {reinterpret_cast<const char*>(data) + 1, size - 1});
+  return 0;
+}

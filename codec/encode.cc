@@ -1,0 +1,119 @@
+// The ways in to the encoder: pieces from a trusted or a hostile object, one array, and the size alone.
+#include "codec/encode.h"
+
+#include "codec/encoder.h"
+
+namespace drover {
+namespace {
+
+template <typename E>
+EncodeResult failure(const schema::MessageType& type, const E& encoder) {
+  EncodeResult result;
+  result.error = encoder.error();
+  if (encoder.error_message() != nullptr) result.message_name = type.image->name(encoder.error_message()->name);
+  result.field_number = encoder.error_field();
+  return result;
+}
+
+template <typename Memory>
+EncodeResult encode_pieces(const schema::MessageType& type, const Message* object, Memory memory,
+                           const EncodeOptions& options, Encoded* out) {
+  BackwardSink sink(out, options.max_bytes, options.reference_threshold);
+  Encoder<Memory, BackwardSink> encoder(*type.image, memory, &sink, options);
+  // An empty Encoded has no block yet, and so no position: it gets one here.
+  char* p = sink.room(sink.start(), 1);
+  if (p != nullptr) p = encoder.message(p, object->drover_bytes(), type.entry());
+  if (p == nullptr) {
+    sink.abandon();
+    if (encoder.error() == EncodeError::ok) return {sink.error(), 0, type.full_name(), 0};
+    return failure(type, encoder);
+  }
+  if (!sink.finish(p)) {
+    sink.abandon();
+    return {EncodeError::too_large, 0, type.full_name(), 0};
+  }
+  EncodeResult result;
+  result.size = out->size();
+  return result;
+}
+
+}  // namespace
+
+EncodeResult encode(const schema::MessageType& type, const Message* object, const EncodeOptions& options,
+                    Encoded* out) {
+  if (options.bounds == nullptr) return encode_pieces(type, object, TrustedMemory(), options, out);
+  BoundedMemory memory(*options.bounds);
+  EncodeError error = EncodeError::ok;
+  if (!memory.check(reinterpret_cast<uintptr_t>(object), type.entry().object_size, 8, &error)) {
+    BackwardSink(out, 0, 0).abandon();
+    return {error, 0, type.full_name(), 0};
+  }
+  return encode_pieces(type, object, memory, options, out);
+}
+
+EncodeError encode_to_array(const schema::MessageType& type, const Message* object, const EncodeOptions& options,
+                            Encoded* scratch, void* data, size_t capacity, size_t* written) {
+  EncodeResult result = encode(type, object, options, scratch);
+  if (!result.ok()) return result.error;
+  if (result.size > capacity) return EncodeError::no_room;
+  scratch->copy_to(static_cast<char*>(data));
+  if (written != nullptr) *written = result.size;
+  return EncodeError::ok;
+}
+
+size_t encoded_size(const schema::MessageType& type, const Message* object) {
+  CountingSink sink;
+  EncodeOptions options;
+  Encoder<TrustedMemory, CountingSink> encoder(*type.image, TrustedMemory(), &sink, options);
+  char* p = encoder.message(sink.start(), object->drover_bytes(), type.entry());
+  return p == nullptr ? 0 : sink.total(p);
+}
+
+void Encoded::copy_to(char* to) const {
+  for (const Piece& piece : pieces_) {
+    std::memcpy(to, piece.data, piece.size);
+    to += piece.size;
+  }
+}
+
+size_t Encoded::buffer_bytes() const {
+  size_t sum = 0;
+  for (const Block& block : blocks_) sum += block.size;
+  return sum;
+}
+
+const char* encode_error_name(EncodeError error) {
+  switch (error) {
+    case EncodeError::ok:
+      return "ok";
+    case EncodeError::out_of_bounds:
+      return "out_of_bounds";
+    case EncodeError::misaligned:
+      return "misaligned";
+    case EncodeError::depth_limit:
+      return "depth_limit";
+    case EncodeError::too_large:
+      return "too_large";
+    case EncodeError::too_much_work:
+      return "too_much_work";
+    case EncodeError::out_of_memory:
+      return "out_of_memory";
+    case EncodeError::missing_required:
+      return "missing_required";
+    case EncodeError::null_element:
+      return "null_element";
+    case EncodeError::no_room:
+      return "no_room";
+  }
+  return "unknown";
+}
+
+std::string to_string(const EncodeResult& result) {
+  std::string text = encode_error_name(result.error);
+  if (result.ok()) return text;
+  text += " in ";
+  if (result.field_number != 0) text += "field " + std::to_string(result.field_number) + " of ";
+  return text + result.message_name;
+}
+
+}  // namespace drover

@@ -1,0 +1,119 @@
+// The bodies that all generated classes share.
+#include "codec/generated_message.h"
+
+#include <cstdio>
+#include <iterator>
+
+namespace drover::generated {
+namespace {
+
+// Reused by every serialize call of a thread; dropped when one message has made it large.
+constexpr size_t kKeptBuffers = 1 << 20;
+
+struct ThreadBuffers {
+  std::unique_ptr<Encoded> encoded = std::make_unique<Encoded>();
+  void trim() {
+    if (encoded->buffer_bytes() > kKeptBuffers) encoded = std::make_unique<Encoded>();
+  }
+};
+ThreadBuffers& thread_buffers() {
+  thread_local ThreadBuffers buffers;
+  return buffers;
+}
+
+}  // namespace
+
+void destroy(Message* message, size_t object_size) {
+  forget_terminated_copies(message, object_size);
+  OwnerWord owner = message->drover_owner_word();
+  if ((owner & kOwnsArena) != 0) delete reinterpret_cast<Arena*>(owner & ~kOwnsArena);
+}
+
+void clear(const schema::MessageType& type, Message* message) { message::clear(type, message); }
+
+void merge_from(const schema::MessageType& type, Message* to, const Message& from) {
+  if (!message::merge(type, to, from)) fatal("a message nested too deeply is copied");
+}
+
+void copy_from(const schema::MessageType& type, Message* to, const Message& from) {
+  if (to == &from) return;
+  message::clear(type, to);
+  merge_from(type, to, from);
+}
+
+void move_from(const schema::MessageType& type, Message* to, Message* from) {
+  if (!message::swap_in_place(type, to, from)) copy_from(type, to, *from);
+}
+
+// Where neither may take over the other's memory, both are copied, through a third that lies in b's arena.
+void swap(const schema::MessageType& type, Message* a, Message* b) {
+  if (message::swap_in_place(type, a, b)) return;
+  Arena scratch;
+  auto* held = static_cast<Message*>(scratch.allocate_zeroed(type.entry().object_size));
+  if (held == nullptr) fatal("out of memory for a message");
+  *held->drover_owner() = reinterpret_cast<OwnerWord>(&scratch);
+  merge_from(type, held, *a);
+  copy_from(type, a, *b);
+  copy_from(type, b, *held);
+}
+
+DecodeResult merge_from_wire(const schema::MessageType& type, Message* to, std::string_view wire, bool alias) {
+  DecodeOptions options;
+  options.alias = alias;
+  return decode(type, to, wire, *arena_of(to->drover_owner()), options);
+}
+
+bool check_initialized(const schema::MessageType& type, const Message& message, const char* what) {
+  if (message::is_initialized(type, message)) [[likely]]
+    return true;
+  std::fprintf(stderr, "drover: cannot %s a %s: missing required fields: %s\n", what, type.full_name(),
+               missing_fields(type, message).c_str());
+  return false;
+}
+
+bool append_to_string(const schema::MessageType& type, const Message& message, std::string* out) {
+  ThreadBuffers& buffers = thread_buffers();
+  EncodeOptions options;
+  if (!encode(type, &message, options, buffers.encoded.get()).ok()) return false;
+  size_t old = out->size();
+  out->resize(old + buffers.encoded->size());
+  buffers.encoded->copy_to(out->data() + old);
+  buffers.trim();
+  return true;
+}
+
+bool write_to_stream(const schema::MessageType& type, const Message& message, std::ostream* out) {
+  ThreadBuffers& buffers = thread_buffers();
+  EncodeOptions options;
+  if (!encode(type, &message, options, buffers.encoded.get()).ok()) return false;
+  for (const Piece& piece : buffers.encoded->pieces()) {
+    out->write(piece.data, static_cast<std::streamsize>(piece.size));
+  }
+  buffers.trim();
+  return out->good();
+}
+
+bool write_to_array(const schema::MessageType& type, const Message& message, void* data, size_t capacity) {
+  ThreadBuffers& buffers = thread_buffers();
+  EncodeError error = encode_to_array(type, &message, {}, buffers.encoded.get(), data, capacity, nullptr);
+  buffers.trim();
+  return error == EncodeError::ok;
+}
+
+std::string read_all(std::istream* in) {
+  return std::string(std::istreambuf_iterator<char>(*in), std::istreambuf_iterator<char>());
+}
+
+std::string missing_fields(const schema::MessageType& type, const Message& message) {
+  std::vector<std::string> paths;
+  message::find_missing(type, message, &paths);
+  std::string text;
+  for (const std::string& path : paths) text += (text.empty() ? "" : ", ") + path;
+  return text;
+}
+
+std::string_view full_name(const schema::MessageType& type) { return type.full_name(); }
+
+void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+}  // namespace drover::generated

@@ -1,0 +1,61 @@
+// Encoding an object that the input scribbled over. The object and all below it lie in one heap block of exactly the
+// size of the bounds, so that AddressSanitizer sees every read outside.
+//
+//   input: [message choice | patches: u16 position, u8 length (low 3 bits, + 1), bytes]
+#include <cstring>
+#include <random>
+
+#include "codec/codec_testing.h"
+#include "codec/random_schema.h"
+
+namespace drover {
+namespace {
+
+struct Original {
+  explicit Original(uint8_t choice) : object(testing::every_schema().type(choice % 2 == 0 ? "t.Every" : "t.Maps")) {
+    testing::Random random(choice);
+    auto message = testing::every_schema().peer(choice % 2 == 0 ? "t.Every" : "t.Maps");
+    testing::RandomMessages(random).fill(message.get(), 2);
+    if (!object.decode(message->SerializePartialAsString()).ok()) std::abort();
+    size = message::linearized_size(object.type(), *object.get());
+  }
+  testing::TestObject object;
+  size_t size;
+};
+
+void run(uint8_t choice, const uint8_t* patches, size_t left) {
+  static std::unique_ptr<Original> originals[16];
+  if (originals[choice % 16] == nullptr) originals[choice % 16] = std::make_unique<Original>(choice % 16);
+  const Original& original = *originals[choice % 16];
+  if (original.size > 1 << 16) return;
+  std::unique_ptr<char[]> block(new char[original.size]);
+  Arena arena(heap_block_source(), block.get(), original.size);
+  Message* object = message::deep_copy_into(original.object.type(), *original.object.get(), &arena);
+  while (left >= 4) {
+    size_t at = (size_t{patches[0]} | size_t{patches[1]} << 8) % original.size;
+    size_t count = std::min<size_t>({size_t{patches[2]} % 8 + 1, left - 3, original.size - at});
+    std::memcpy(block.get() + at, patches + 3, count);
+    patches += 3 + count;
+    left -= 3 + count;
+  }
+  Bounds bounds{block.get(), original.size};
+  Encoded encoded;
+  EncodeResult result = encode(original.object.type(), object,
+                               {.bounds = &bounds,
+                                .max_bytes = 1 << 20,
+                                .depth_limit = 60,
+                                .reference_threshold = choice < 128 ? size_t{64} : size_t{1024}},
+                               &encoded);
+  if (!result.ok()) return;
+  std::string bytes(encoded.size(), '\0');
+  encoded.copy_to(bytes.data());
+}
+
+}  // namespace
+}  // namespace drover
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  drover::run(data[0], data + 1, size - 1);
+  return 0;
+}

@@ -1,0 +1,208 @@
+// The encoder on objects that another process writes to. The object lies in a region between two pages that cannot
+// be read: whatever is scribbled over it, encoding ends with a message or an error, and never reads outside.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "codec/codec_testing.h"
+#include "codec/random_schema.h"
+#include "message/raw.h"
+
+namespace drover {
+namespace {
+
+using testing::every_schema;
+using testing::from_hex;
+using testing::TestObject;
+
+constexpr size_t kPage = 4096;
+
+class GuardedRegion {
+ public:
+  explicit GuardedRegion(size_t size) : size_((size + kPage - 1) / kPage * kPage) {
+    void* all = mmap(nullptr, size_ + 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED) std::abort();
+    base_ = static_cast<char*>(all) + kPage;
+    if (mprotect(base_, size_, PROT_READ | PROT_WRITE) != 0) std::abort();
+  }
+  ~GuardedRegion() { munmap(base_ - kPage, size_ + 2 * kPage); }
+  char* base() { return base_; }
+  size_t size() const { return size_; }
+  Bounds bounds() const { return {base_, size_}; }
+
+ private:
+  char* base_;
+  size_t size_;
+};
+
+// A linear copy of the object that ends where the region ends.
+class HostileObject {
+ public:
+  explicit HostileObject(const TestObject& from)
+      : size_(message::linearized_size(from.type(), *from.get())), region_(size_), type_(from.type()) {
+    Arena arena(heap_block_source(), region_.base() + region_.size() - size_, size_);
+    object_ = message::deep_copy_into(type_, *from.get(), &arena);
+    if (!arena.only_initial_block()) std::abort();
+  }
+  std::string encode(EncodeOptions options = {}) {
+    Bounds bounds = region_.bounds();
+    options.bounds = &bounds;
+    Encoded encoded;
+    EncodeResult result = drover::encode(type_, object_, options, &encoded);
+    if (!result.ok()) return "error: " + to_string(result);
+    std::string bytes(encoded.size(), '\0');
+    encoded.copy_to(bytes.data());
+    return bytes;
+  }
+  // The memory of the object itself, and of all of the copy.
+  char* field(uint32_t number) { return object_->drover_bytes() + type_.find_field(number)->offset; }
+  char* begin() { return region_.base() + region_.size() - size_; }
+  size_t size() const { return size_; }
+  GuardedRegion& region() { return region_; }
+  Message* object() { return object_; }
+
+ private:
+  size_t size_;
+  GuardedRegion region_;
+  schema::MessageType type_;
+  Message* object_;
+};
+
+struct Sample {
+  Sample() : object(every_schema().type("t.Every")) {
+    std::string wire = from_hex("28 01 4a 03 616263 5a 02 28 07 ca06 03 010203 ea06 01 61 ea06 01 62 fa06 02 28 01") +
+                       from_hex("fa06 02 28 02 ca3e 10 01020304050607081112131415161718 f23f 02 6869");
+    if (!object.decode(wire).ok()) std::abort();
+  }
+  TestObject object;
+};
+
+TEST(Hostile, ASoundObjectIsEncodedAsEver) {
+  Sample sample;
+  EXPECT_EQ(HostileObject(sample.object).encode(), sample.object.encode());
+}
+
+TEST(Hostile, PointersThatLeadOutsideAreErrors) {
+  Sample sample;
+  for (uint32_t number : {9u, 11u, 105u, 109u, 111u, 1001u}) {
+    for (int64_t offset : {int64_t{1} << 40, -(int64_t{1} << 40), INT64_MAX & ~int64_t{7}, INT64_MIN, int64_t{1} << 62,
+                           int64_t{8192}, int64_t{-8192}}) {
+      HostileObject hostile(sample.object);
+      raw::store(hostile.field(number), offset);
+      EXPECT_TRUE(hostile.encode().starts_with("error: out_of_bounds in field " + std::to_string(number)))
+          << number << " " << offset;
+    }
+  }
+}
+
+TEST(Hostile, SizesThatLeadOutsideAreErrors) {
+  Sample sample;
+  for (uint32_t number : {9u, 105u, 109u, 111u, 1001u}) {
+    for (uint32_t size : {0xffffffffu, 0x80000000u, 5000u}) {
+      HostileObject hostile(sample.object);
+      raw::store(hostile.field(number) + 8, size);
+      EXPECT_TRUE(hostile.encode().starts_with("error: out_of_bounds in field " + std::to_string(number)))
+          << number << " " << size;
+    }
+  }
+}
+
+TEST(Hostile, MisalignedObjectsAndArraysAreErrors) {
+  Sample sample;
+  for (uint32_t number : {11u, 105u, 109u, 111u, 1001u}) {
+    HostileObject hostile(sample.object);
+    raw::store(hostile.field(number), raw::load<int64_t>(hostile.field(number)) - 2);
+    EXPECT_EQ(hostile.encode().substr(0, 17), "error: misaligned") << number;
+  }
+}
+
+TEST(Hostile, ANullElementIsAnError) {
+  Sample sample;
+  HostileObject hostile(sample.object);
+  raw::store<int64_t>(raw::words(hostile.field(111), 0)->begin(), 0);
+  EXPECT_EQ(hostile.encode(), "error: null_element in field 111 of t.Every");
+}
+
+TEST(Hostile, ACycleEndsAtTheDepthLimit) {
+  Sample sample;
+  HostileObject hostile(sample.object);
+  raw::store<int64_t>(hostile.field(11), hostile.object()->drover_bytes() - hostile.field(11));
+  EXPECT_EQ(hostile.encode().substr(0, 18), "error: depth_limit");
+}
+
+TEST(Hostile, SharedSubObjectsDoNotMultiplyTheOutput) {
+  Sample sample;
+  HostileObject hostile(sample.object);
+  raw::Words* repeated = raw::words(hostile.field(111), 0);  // both elements lead back to the object itself
+  auto* pointers = reinterpret_cast<raw::Pointer*>(repeated->begin());
+  pointers[0].set(hostile.object());
+  pointers[1].set(hostile.object());
+  std::string result = hostile.encode({.max_bytes = 1 << 20, .depth_limit = 60});
+  EXPECT_TRUE(result.starts_with("error: ")) << result.size();
+}
+
+TEST(Hostile, AnObjectOutsideTheBoundsIsNotRead) {
+  Sample sample;
+  HostileObject hostile(sample.object);
+  Bounds bounds = hostile.region().bounds();
+  Encoded encoded;
+  for (const char* at : {bounds.base - 8, bounds.base + bounds.size, bounds.base + bounds.size - 8, bounds.base + 4}) {
+    EXPECT_FALSE(
+        encode(sample.object.type(), reinterpret_cast<const Message*>(at), {.bounds = &bounds}, &encoded).ok());
+  }
+}
+
+TEST(Hostile, RandomDamageNeverMakesTheEncoderReadOutside) {
+  std::mt19937_64 random(11);
+  int fine = 0, refused = 0;
+  for (int round = 0; round < 300; ++round) {
+    const char* name = round % 3 == 0 ? "t.Maps" : "t.Every";
+    auto message = every_schema().peer(name);
+    testing::RandomMessages(random).fill(message.get(), 2);
+    TestObject object(every_schema().type(name));
+    ASSERT_TRUE(object.decode(message->SerializePartialAsString()).ok());
+    HostileObject hostile(object);
+    for (int damage = 0; damage < 30; ++damage) {
+      size_t at = random() % hostile.size();
+      char before[8];
+      size_t count = std::min<size_t>(1 + random() % 8, hostile.size() - at);
+      std::memcpy(before, hostile.begin() + at, count);
+      for (size_t i = 0; i < count; ++i) {
+        hostile.begin()[at + i] = static_cast<char>(random() % 3 == 0 ? random() : random() % 3 == 0 ? 0xff : 0);
+      }
+      std::string result = hostile.encode({.max_bytes = 1 << 22, .depth_limit = 90});
+      ++(result.starts_with("error: ") ? refused : fine);
+      if (random() % 2 == 0) std::memcpy(hostile.begin() + at, before, count);
+    }
+  }
+  EXPECT_GT(fine, 100);
+  EXPECT_GT(refused, 100);
+}
+
+TEST(Hostile, AWriterThatChangesLengthsMeanwhileNeverMakesABadMessage) {
+  Sample sample;
+  HostileObject hostile(sample.object);
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    std::mt19937_64 random(3);
+    while (!stop.load(std::memory_order_relaxed)) {
+      static constexpr uint32_t kNumbers[] = {9, 105, 109, 111, 1001};
+      auto* size = reinterpret_cast<volatile uint32_t*>(hostile.field(kNumbers[random() % 5]) + 8);
+      *size = static_cast<uint32_t>(random() % 4);
+    }
+  });
+  for (int i = 0; i < 20000; ++i) {
+    std::string result = hostile.encode();
+    if (!result.starts_with("error: ")) {
+      EXPECT_TRUE(every_schema().peer("t.Every")->ParsePartialFromString(result));
+    }
+  }
+  stop = true;
+  writer.join();
+}
+
+}  // namespace
+}  // namespace drover

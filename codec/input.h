@@ -1,0 +1,116 @@
+// Input: wire bytes in one or more pieces, read through a pointer behind which 16 more bytes can always be read.
+//
+//   piece:  [ ............................ | last 16 ]          end_ = where the last 16 begin
+//   patch:                       [ last 16 | first bytes of the next piece, or zeros ]
+//
+// A reader compares its pointer with the limit once an item (`done`), not once a byte. Near the end of a piece it
+// is moved, through the same function, into a small patch buffer that holds the junction with the next piece.
+// `limit_` counts from end_ to the end of the innermost message; it may be negative. Freestanding.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace drover {
+
+class Input {
+ public:
+  static constexpr ptrdiff_t kSlop = 16;
+
+  // Begins to read `total` bytes, the sum of all pieces. `extra`: one writable byte lies behind the last piece.
+  const char* start(const std::string_view* pieces, size_t count, size_t total, bool extra) {
+    next_piece_ = pieces;
+    pieces_end_ = pieces + count;
+    extra_ = extra ? 1 : 0;
+    end_ = patch_;
+    std::memset(patch_, 0, sizeof(patch_));
+    limit_ = static_cast<int64_t>(total) + kSlop;
+    end_offset_ = -kSlop;
+    set_limit_ptr();
+    if (count == 1 && pieces[0].size() > kSlop) [[likely]] {
+      enter_piece(*next_piece_++, 0);
+      return pieces[0].data();
+    }
+    return patch_ + kSlop;  // as if 16 bytes had been read before the first piece
+  }
+
+  // p is well inside the innermost message; false near the end of a piece too.
+  bool inside(const char* p) const { return p < limit_ptr_; }
+  // True at the end of the innermost message; *p becomes null if it lies behind that end.
+  bool done(const char** p) {
+    if (*p < limit_ptr_) [[likely]]
+      return false;
+    const char* copy = *p;  // so that the caller's pointer can stay in a register
+    bool at_end = done_slow(&copy);
+    *p = copy;
+    return at_end;
+  }
+  // From p to the end of the innermost message.
+  int64_t left(const char* p) const { return limit_ - (p - end_); }
+  // Bytes that can be read at p; may go beyond the innermost message.
+  int64_t contiguous(const char* p) const { return end_ + kSlop - p; }
+  bool in_piece() const { return !in_patch_; }
+
+  // Enters a message of `size` bytes, size <= left(p); the result goes to pop_limit.
+  int64_t push_limit(const char* p, int64_t size) {
+    int64_t inner = size + (p - end_);
+    int64_t outer_minus_inner = limit_ - inner;
+    limit_ = inner;
+    set_limit_ptr();
+    return outer_minus_inner;
+  }
+  void pop_limit(int64_t outer_minus_inner) {
+    limit_ += outer_minus_inner;
+    set_limit_ptr();
+  }
+
+  // Copies (to == null: skips) `size` bytes, size <= left(p); the position behind them.
+  const char* copy(const char* p, char* to, size_t size) {
+    if (static_cast<int64_t>(size) <= contiguous(p)) [[likely]] {
+      if (to != nullptr) std::memcpy(to, p, size);
+      return p + size;
+    }
+    return copy_slow(p, to, size);
+  }
+
+  // Where the `size` bytes at p lie in the caller's memory; null if not in one piece. *writable_behind: the byte
+  // behind them belongs to the same piece.
+  const char* origin(const char* p, size_t size, bool* writable_behind) const;
+
+  // Position of p in the whole input.
+  size_t limit_offset() const { return static_cast<size_t>(end_offset_ + limit_); }
+  size_t offset(const char* p) const { return static_cast<size_t>(end_offset_ + (p - end_)); }
+
+ private:
+  void set_limit_ptr() { limit_ptr_ = end_ + (limit_ < 0 ? limit_ : 0); }
+  void advance_end(const char* end, ptrdiff_t by) {
+    end_ = end;
+    limit_ -= by;
+    end_offset_ += by;
+    set_limit_ptr();
+  }
+  void enter_piece(std::string_view piece, ptrdiff_t already);
+  bool done_slow(const char** p);
+  const char* flip(const char* p);
+  const char* copy_slow(const char* p, char* to, size_t size);
+
+  const char* limit_ptr_ = nullptr;
+  const char* end_ = nullptr;
+  int64_t limit_ = 0;
+  int64_t end_offset_ = 0;
+  bool in_patch_ = true;
+  const std::string_view* next_piece_ = nullptr;
+  const std::string_view* pieces_end_ = nullptr;
+  size_t extra_ = 0;
+  const char* piece_end_ = nullptr;  // of the piece being read: one past what belongs to it, the extra byte included
+  // What the patch buffer's two halves are copies of; null: of no single piece.
+  const char* first_half_ = nullptr;
+  const char* first_half_end_ = nullptr;
+  std::string_view second_half_;
+  const char* second_half_end_ = nullptr;
+  char patch_[64];
+};
+
+}  // namespace drover

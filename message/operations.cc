@@ -1,0 +1,300 @@
+// Clear, move, compare and check: what needs no new memory. Copying is in copy.cc, printing in debug_text.cc.
+#include "message/operations.h"
+
+#include <utility>
+
+#include "message/raw.h"
+
+namespace drover::message {
+namespace {
+
+using schema::FieldEntry;
+using schema::MessageType;
+
+constexpr uint32_t kBelowBack = (1u << String::kBackShift) - 1;
+
+// ---- clear
+
+void release_object(const MessageType& type, char* object, Arena* arena, int depth);
+
+void release_string(raw::Words* string, Arena* arena) {
+  if (string->data != 0 && !string->borrowed()) arena->recycle(string->begin(), string->string_storage());
+}
+
+void release_elements(const MessageType& type, const FieldEntry& field, raw::Words* repeated, Arena* arena, int depth) {
+  if (repeated->data == 0) return;
+  if (schema::is_message_kind(field.kind)) {
+    auto* pointers = reinterpret_cast<raw::Pointer*>(repeated->begin());
+    for (uint32_t i = 0; i < repeated->size; ++i) {
+      if (char* element = pointers[i].get()) release_object(type.sub(field), element, arena, depth);
+    }
+  } else if (schema::is_string_kind(field.kind)) {
+    auto* strings = reinterpret_cast<raw::Words*>(repeated->begin());
+    for (uint32_t i = 0; i < repeated->size; ++i) release_string(strings + i, arena);
+  }
+  size_t prefix = schema::is_string_kind(field.kind) ? sizeof(OwnerWord) : 0;
+  forget_terminated_copies(repeated->begin(), repeated->capacity() * size_t{schema::kStorageOfKind[field.kind]});
+  arena->recycle(repeated->begin() - prefix,
+                 prefix + repeated->capacity() * size_t{schema::kStorageOfKind[field.kind]});
+}
+
+// Gives back what the field holds; the field itself still has to be zeroed.
+void release_field(const MessageType& type, char* object, const FieldEntry& field, Arena* arena, int depth) {
+  if (field.label != schema::kLabelSingular) {
+    release_elements(type, field, raw::words(object, field.offset), arena, depth);
+  } else if (schema::is_string_kind(field.kind)) {
+    release_string(raw::words(object, field.offset), arena);
+  } else if (schema::is_message_kind(field.kind)) {
+    if (char* sub = raw::pointer(object, field.offset)->get()) release_object(type.sub(field), sub, arena, depth);
+  }
+}
+
+bool holds_its_slot(const char* object, const FieldEntry& field) {
+  return field.case_offset == 0 || raw::load<uint32_t>(object + field.case_offset) == field.number;
+}
+
+void release_content(const MessageType& type, char* object, Arena* arena, int depth) {
+  for (const FieldEntry& field : type.fields()) {
+    if (holds_its_slot(object, field)) release_field(type, object, field, arena, depth);
+  }
+  auto* unknown = raw::pointer(object, offsetof(MessageHeader, unknown));
+  if (auto* string = reinterpret_cast<raw::Words*>(unknown->get())) {
+    release_string(string, arena);
+    arena->recycle(string, sizeof(String));
+  }
+}
+
+void release_object(const MessageType& type, char* object, Arena* arena, int depth) {
+  if (depth == 0) return;
+  release_content(type, object, arena, depth - 1);
+  size_t size = type.entry().object_size;
+  forget_terminated_copies(object, size);
+  arena->recycle(object, size);
+}
+
+// Zeroes everything but the owner, and where Strings and Repeateds find it: somebody may hold a pointer to one.
+void zero_content(const MessageType& type, char* object) {
+  const schema::MessageEntry& entry = type.entry();
+  raw::store<int64_t>(object + offsetof(MessageHeader, unknown), 0);
+  std::memset(object + sizeof(MessageHeader), 0, schema::object_prefix_size(entry) - sizeof(MessageHeader));
+  for (const FieldEntry& field : type.fields()) {
+    uint32_t storage = schema::field_storage(field.kind, field.label);
+    char* at = object + field.offset;
+    if (field.case_offset != 0) {
+      std::memset(at, 0, storage > 8 ? storage : 8);
+    } else if (storage >= sizeof(raw::Words)) {
+      auto* words = reinterpret_cast<raw::Words*>(at);
+      *words = {0, 0, words->meta & ~kBelowBack};
+      if (storage > sizeof(raw::Words)) raw::store<int64_t>(at + sizeof(raw::Words), 0);  // a map's index
+    } else {
+      std::memset(at, 0, storage);
+    }
+  }
+}
+
+// ---- move
+
+void rebase_object(const MessageType& type, char* object, int64_t delta) {
+  auto rebase = [&](uint32_t offset) {
+    auto* relative = raw::pointer(object, offset);
+    if (relative->offset != 0) relative->offset -= delta;
+  };
+  rebase(offsetof(MessageHeader, unknown));
+  for (const FieldEntry& field : type.fields()) {
+    if (!holds_its_slot(object, field)) continue;
+    if (field.label == schema::kLabelSingular && !schema::is_string_kind(field.kind) &&
+        !schema::is_message_kind(field.kind)) {
+      continue;
+    }
+    rebase(field.offset);
+    if (field.label == schema::kLabelMap) rebase(field.offset + sizeof(raw::Words));
+  }
+}
+
+bool may_trade_owners(OwnerWord a, OwnerWord b) {
+  bool a_own = a == 0 || (a & kOwnsArena) != 0, b_own = b == 0 || (b & kOwnsArena) != 0;
+  return (a_own && b_own) || (a == b && a != kReceived);
+}
+
+}  // namespace
+
+void clear(const MessageType& type, Message* object) {
+  OwnerWord* owner = object->drover_owner();
+  size_t size = type.entry().object_size;
+  forget_terminated_copies(object, size);
+  if (*owner != 0) {
+    Arena* arena = arena_of(owner);
+    if ((*owner & kOwnsArena) != 0) {
+      arena->reset();
+    } else {
+      release_content(type, object->drover_bytes(), arena, kMaxDepth);
+    }
+  }
+  zero_content(type, object->drover_bytes());
+}
+
+bool swap_in_place(const MessageType& type, Message* a, Message* b) {
+  if (!may_trade_owners(a->drover_owner_word(), b->drover_owner_word())) return false;
+  if (a == b) return true;
+  size_t size = type.entry().object_size;
+  forget_terminated_copies(a, size);
+  forget_terminated_copies(b, size);
+  char *x = a->drover_bytes(), *y = b->drover_bytes();
+  for (size_t at = 0; at < size; at += 8) {  // object sizes are multiples of 8
+    uint64_t word = raw::load<uint64_t>(x + at);
+    raw::store(x + at, raw::load<uint64_t>(y + at));
+    raw::store(y + at, word);
+  }
+  int64_t distance = y - x;
+  rebase_object(type, x, -distance);
+  rebase_object(type, y, distance);
+  return true;
+}
+
+// ---- compare
+
+namespace {
+
+bool equal_objects(const MessageType& type, const char* a, const char* b, int depth);
+
+bool equal_values(const MessageType& type, const FieldEntry& field, const char* a, const char* b, int depth) {
+  if (schema::is_string_kind(field.kind)) {
+    return reinterpret_cast<const String*>(a)->view() == reinterpret_cast<const String*>(b)->view();
+  }
+  if (!schema::is_message_kind(field.kind)) return std::memcmp(a, b, schema::kStorageOfKind[field.kind]) == 0;
+  const char* x = reinterpret_cast<const raw::Pointer*>(a)->get();
+  const char* y = reinterpret_cast<const raw::Pointer*>(b)->get();
+  if (x == nullptr || y == nullptr) return x == y;
+  return equal_objects(type.sub(field), x, y, depth);
+}
+
+bool equal_repeated(const MessageType& type, const FieldEntry& field, const char* a, const char* b, int depth) {
+  const raw::Words *x = raw::words(a, 0), *y = raw::words(b, 0);
+  if (x->size != y->size) return false;
+  size_t stride = schema::kStorageOfKind[field.kind];
+  for (uint32_t i = 0; i < x->size; ++i) {
+    if (!equal_values(type, field, x->begin() + i * stride, y->begin() + i * stride, depth)) return false;
+  }
+  return true;
+}
+
+bool equal_maps(const MessageType& type, const FieldEntry& field, const char* a, const char* b, int depth) {
+  auto *x = reinterpret_cast<const MapBase*>(a), *y = reinterpret_cast<const MapBase*>(b);
+  if (x->size() != y->size()) return false;
+  const MessageType entry = type.sub(field);
+  const FieldEntry &key = entry.fields()[0], &value = entry.fields()[1];
+  for (uint32_t i = 0; i < static_cast<uint32_t>(x->size()); ++i) {
+    const char* mine = static_cast<const char*>(x->entry(i));
+    MapKeyKind kind = raw::map_key_kind(key);
+    int64_t found = y->find(MapBase::key_of(mine, key.offset, kind), key.offset, kind);
+    if (found < 0) return false;
+    const char* theirs = static_cast<const char*>(y->entry(static_cast<uint32_t>(found)));
+    if (!equal_values(entry, value, mine + value.offset, theirs + value.offset, depth)) return false;
+  }
+  return true;
+}
+
+std::string_view unknown_bytes(const char* object) {
+  auto* string = reinterpret_cast<const String*>(raw::pointer(object, offsetof(MessageHeader, unknown))->get());
+  return string == nullptr ? std::string_view() : string->view();
+}
+
+bool equal_objects(const MessageType& type, const char* a, const char* b, int depth) {
+  if (depth == 0) return false;
+  for (const FieldEntry& field : type.fields()) {
+    const char *x = a + field.offset, *y = b + field.offset;
+    bool same;
+    if (field.label == schema::kLabelMap) {
+      same = equal_maps(type, field, x, y, depth - 1);
+    } else if (field.label == schema::kLabelRepeated) {
+      same = equal_repeated(type, field, x, y, depth - 1);
+    } else {
+      bool there = raw::present(a, field);
+      same = there == raw::present(b, field) && (!there || equal_values(type, field, x, y, depth - 1));
+    }
+    if (!same) return false;
+  }
+  return unknown_bytes(a) == unknown_bytes(b);
+}
+
+// ---- required fields and unknown bytes: walks over all present sub-messages
+
+// Calls visit(sub_type, sub_object, field, index or -1) for each; stops at false.
+template <typename Visit>
+bool for_each_sub(const MessageType& type, const char* object, Visit visit) {
+  for (const FieldEntry& field : type.fields()) {
+    if (!schema::is_message_kind(field.kind)) continue;
+    const MessageType sub = type.sub(field);
+    if (field.label == schema::kLabelSingular) {
+      if (raw::present(object, field) && !visit(sub, raw::pointer(object, field.offset)->get(), field, -1))
+        return false;
+      continue;
+    }
+    const raw::Words* repeated = raw::words(object, field.offset);
+    auto* pointers = reinterpret_cast<const raw::Pointer*>(repeated->begin());
+    for (uint32_t i = 0; i < repeated->size; ++i) {
+      if (!visit(sub, pointers[i].get(), field, static_cast<int64_t>(i))) return false;
+    }
+  }
+  return true;
+}
+
+bool initialized(const MessageType& type, const char* object, int depth) {
+  const schema::MessageEntry& entry = type.entry();
+  if ((entry.flags & schema::kMessageFlagRequiredBelow) == 0 && entry.required_count == 0) return true;
+  if (entry.required_count != 0) {
+    for (const FieldEntry& field : type.fields()) {
+      if ((field.flags & schema::kFieldFlagRequired) != 0 && !raw::present(object, field)) return false;
+    }
+  }
+  if (depth == 0) return false;
+  return for_each_sub(type, object, [&](const MessageType& sub, const char* at, const FieldEntry&, int64_t) {
+    return initialized(sub, at, depth - 1);
+  });
+}
+
+void missing(const MessageType& type, const char* object, const std::string& prefix, int depth,
+             std::vector<std::string>* paths) {
+  for (const FieldEntry& field : type.fields()) {
+    if ((field.flags & schema::kFieldFlagRequired) != 0 && !raw::present(object, field)) {
+      paths->push_back(prefix + type.image->name(field.name));
+    }
+  }
+  if (depth == 0) return;
+  for_each_sub(type, object, [&](const MessageType& sub, const char* at, const FieldEntry& field, int64_t index) {
+    std::string path = prefix + type.image->name(field.name);
+    if (index >= 0) path += "[" + std::to_string(index) + "]";
+    missing(sub, at, path + ".", depth - 1, paths);
+    return true;
+  });
+}
+
+void discard(const MessageType& type, char* object, int depth) {
+  raw::store<int64_t>(object + offsetof(MessageHeader, unknown), 0);
+  if (depth == 0) return;
+  for_each_sub(type, object, [&](const MessageType& sub, const char* at, const FieldEntry&, int64_t) {
+    discard(sub, const_cast<char*>(at), depth - 1);
+    return true;
+  });
+}
+
+}  // namespace
+
+bool equal(const MessageType& type, const Message& a, const Message& b) {
+  return equal_objects(type, a.drover_bytes(), b.drover_bytes(), kMaxDepth);
+}
+
+bool is_initialized(const MessageType& type, const Message& object) {
+  return initialized(type, object.drover_bytes(), kMaxDepth);
+}
+
+void find_missing(const MessageType& type, const Message& object, std::vector<std::string>* paths) {
+  missing(type, object.drover_bytes(), "", kMaxDepth, paths);
+}
+
+void discard_unknown(const MessageType& type, Message* object) {
+  if (object->drover_owner_word() == kReceived) fatal("a message received over a channel is read-only");
+  discard(type, object->drover_bytes(), kMaxDepth);
+}
+
+}  // namespace drover::message

@@ -1,0 +1,56 @@
+// What can be done with any object, driven by its schema: clear, merge, compare, move, copy into one run of memory,
+// print. All objects here are trusted: built by this process, or received from an engine.
+//
+// `to` allocates from its own arena (object/owner.h); running out of memory ends the process, as it does in the
+// accessors. Objects nested deeper than kMaxDepth make a function give up and return false (or null, or "").
+// Thread-safety: as a std::string's.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "message/message.h"
+#include "object/arena.h"
+#include "schema/message_type.h"
+
+namespace drover::message {
+
+inline constexpr int kMaxDepth = 1000;
+
+// Back to the empty message. Memory goes back to the object's arena for reuse.
+void clear(const schema::MessageType& type, Message* object);
+
+// What is set in `from` is set in `to`, repeated elements and map entries are added, sub-messages merge. Strings that
+// `to`'s arena may borrow (Arena::set_borrowable) are referred to instead of copied.
+bool merge(const schema::MessageType& type, Message* to, const Message& from);
+
+// Swaps the memory of two objects of one type that may take over each other's owner word: both in the same arena, or
+// both with an arena of their own (or none yet). True if that is so and was done.
+bool swap_in_place(const schema::MessageType& type, Message* a, Message* b);
+
+// Same fields set, same values (floats by their bits), same map content in any order, same unknown bytes.
+bool equal(const schema::MessageType& type, const Message& a, const Message& b);
+
+// All required fields are there, here and below.
+bool is_initialized(const schema::MessageType& type, const Message& object);
+// Paths of those that are not: "a.b", "c[2].d".
+void find_missing(const schema::MessageType& type, const Message& object, std::vector<std::string>* paths);
+
+void discard_unknown(const schema::MessageType& type, Message* object);
+
+// ---- one contiguous copy, for sending
+// The bytes that deep_copy_into takes if nothing is borrowed.
+size_t linearized_size(const schema::MessageType& type, const Message& object);
+// Copies the object and all below it into one allocation; its sub-objects lie behind it. Null: out of memory, or
+// too deep. Strings that the arena may borrow are referred to.
+Message* deep_copy_into(const schema::MessageType& type, const Message& object, Arena* arena);
+
+// ---- text format
+struct DebugTextOptions {
+  bool one_line = false;
+  bool keep_utf8 = false;  // do not escape bytes above 127
+};
+std::string debug_text(const schema::MessageType& type, const Message& object, const DebugTextOptions& options);
+
+}  // namespace drover::message
