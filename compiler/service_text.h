@@ -1,0 +1,21 @@
+// A generated service: the classes that a gRPC C++ server derives from, for Drover's host library.
+#pragma once
+
+#include <google/protobuf/descriptor.h>
+
+#include <string>
+#include <vector>
+
+#include "compiler/names.h"
+
+namespace drover::compiler {
+
+using google::protobuf::MethodDescriptor;
+using google::protobuf::ServiceDescriptor;
+
+std::string service_header(const ServiceDescriptor* service, const Options& options);
+std::string service_source(const ServiceDescriptor* service, const Options& options);
+// The methods that are left out, because Drover serves unary calls only.
+std::vector<const MethodDescriptor*> streaming_methods(const ServiceDescriptor* service);
+
+}  // namespace drover::compiler
