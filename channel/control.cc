@@ -1,0 +1,521 @@
+#include "channel/control.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <type_traits>
+
+namespace drover {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "packets are little-endian");
+
+// Smallest bodies of list elements: what bounds a count before anything is allocated.
+constexpr size_t kSmallestMethod = 4 + 4 * 4;
+
+// ---- one description of each message's body, walked by both the writer and the reader
+
+class Writer {
+ public:
+  template <typename T>
+    requires std::is_integral_v<T> || std::is_enum_v<T>
+  void operator()(const char*, const T& value) {
+    out_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void operator()(const char* name, const std::string& value) {
+    if (value.size() > kMaxControlString) too_large(name, value.size(), kMaxControlString);
+    count(value.size());
+    out_.append(value);
+  }
+  void operator()(const char* name, const std::vector<int32_t>& values) {
+    if (values.size() > kMaxWorkers) too_large(name, values.size(), kMaxWorkers);
+    count(values.size());
+    for (int32_t value : values) (*this)(name, value);
+  }
+  void operator()(const char* name, const std::vector<RegisterMethods::Method>& methods);
+
+  std::string take() { return std::move(out_); }
+  const std::string& error() const { return error_; }
+
+ private:
+  void count(size_t n) { (*this)("", static_cast<uint32_t>(n)); }
+  void too_large(const char* name, size_t found, size_t most) {
+    if (error_.empty()) {
+      error_ =
+          std::string(name) + " has " + std::to_string(found) + " elements, expected at most " + std::to_string(most);
+    }
+  }
+
+  std::string out_;
+  std::string error_;
+};
+
+class Reader {
+ public:
+  Reader(std::string_view bytes, size_t at) : bytes_(bytes), at_(at) {}
+
+  template <typename T>
+    requires std::is_integral_v<T> || std::is_enum_v<T>
+  void operator()(const char* name, T& value) {
+    if (!need(name, sizeof value)) return;
+    std::memcpy(&value, bytes_.data() + at_, sizeof value);
+    at_ += sizeof value;
+  }
+  void operator()(const char* name, std::string& value) {
+    size_t size = count(name, 1, kMaxControlString);
+    if (failed()) return;
+    value.assign(bytes_.substr(at_, size));
+    at_ += size;
+  }
+  void operator()(const char* name, std::vector<int32_t>& values) {
+    values.resize(count(name, sizeof(int32_t), kMaxWorkers));
+    for (int32_t& value : values) (*this)(name, value);
+  }
+  void operator()(const char* name, std::vector<RegisterMethods::Method>& methods);
+
+  // Everything read, nothing left over.
+  bool finish() {
+    if (!failed() && at_ != bytes_.size()) {
+      error_ = std::to_string(bytes_.size() - at_) + " bytes are left over behind byte " + std::to_string(at_);
+    }
+    return !failed();
+  }
+  bool failed() const { return !error_.empty(); }
+  const std::string& error() const { return error_; }
+
+ private:
+  bool need(const char* name, size_t size) {
+    if (failed()) return false;
+    if (bytes_.size() - at_ >= size) return true;
+    error_ = std::string(name) + " at byte " + std::to_string(at_) + " needs " + std::to_string(size) +
+             " bytes, the packet has " + std::to_string(bytes_.size() - at_) + " left";
+    return false;
+  }
+  // A list's length: at most `most`, and its elements of at least `element` bytes fit into the packet.
+  size_t count(const char* name, size_t element, size_t most) {
+    uint32_t n = 0;
+    (*this)(name, n);
+    if (failed()) return 0;
+    if (n <= most && n <= (bytes_.size() - at_) / element) return n;
+    error_ = std::string(name) + " at byte " + std::to_string(at_ - 4) + " has " + std::to_string(n) +
+             " elements, expected at most " + std::to_string(std::min(most, (bytes_.size() - at_) / element));
+    return 0;
+  }
+
+  std::string_view bytes_;
+  size_t at_;
+  std::string error_;
+};
+
+// `V` is Writer or Reader, `M` the (const) message.
+template <typename V, typename M>
+  requires std::is_same_v<std::remove_const_t<M>, Hello>
+void body(V& v, M& m) {
+  v("pid", m.pid), v("flags", m.flags), v("name", m.name), v("cpus", m.cpus);
+  v("ring_slots", m.ring_slots), v("rx_bytes", m.rx_bytes), v("tx_bytes", m.tx_bytes);
+}
+template <typename V, typename M>
+  requires std::is_same_v<std::remove_const_t<M>, RegisterImage>
+void body(V& v, M& m) {
+  v("size", m.size);
+}
+template <typename V, typename M>
+  requires std::is_same_v<std::remove_const_t<M>, RegisterMethods::Method>
+void body(V& v, M& m) {
+  v("path", m.path), v("image", m.image), v("request", m.request), v("response", m.response), v("flags", m.flags);
+}
+template <typename V, typename M>
+  requires std::is_same_v<std::remove_const_t<M>, RegisterMethods>
+void body(V& v, M& m) {
+  v("methods", m.methods);
+}
+template <typename V, typename M>
+  requires std::is_same_v<std::remove_const_t<M>, Listen>
+void body(V& v, M& m) {
+  v("address", m.address), v("flags", m.flags);
+}
+template <typename V, typename M>
+  requires std::is_same_v<std::remove_const_t<M>, Welcome>
+void body(V& v, M& m) {
+  v("pid", m.pid), v("flags", m.flags), v("name", m.name);
+  v("engine_threads", m.channel.engine_threads), v("workers", m.channel.workers);
+  v("ring_slots", m.channel.ring_slots), v("rx_bytes", m.channel.rx_bytes), v("tx_bytes", m.channel.tx_bytes);
+  v("rx_size", m.rx_size), v("tx_size", m.tx_size), v("cpus", m.cpus);
+}
+template <typename V, typename M>
+  requires std::is_same_v<std::remove_const_t<M>, Listening>
+void body(V& v, M& m) {
+  v("address", m.address), v("port", m.port);
+}
+template <typename V, typename M>
+  requires std::is_same_v<std::remove_const_t<M>, Error>
+void body(V& v, M& m) {
+  v("code", m.code), v("in_reply_to", m.in_reply_to), v("text", m.text);
+}
+template <typename V, typename M>
+  requires std::is_same_v<std::remove_const_t<M>, Drain> || std::is_same_v<std::remove_const_t<M>, Draining>
+void body(V& v, M& m) {
+  v("grace_ms", m.grace_ms);
+}
+template <typename V, typename M>
+  requires std::is_same_v<std::remove_const_t<M>, HostStatus>
+void body(V& v, M& m) {
+  v("state", m.state), v("calls_in_flight", m.calls_in_flight), v("calls_ended", m.calls_ended);
+}
+template <typename V, typename M>
+  requires std::is_empty_v<M>
+void body(V&, M&) {}
+
+void Writer::operator()(const char* name, const std::vector<RegisterMethods::Method>& methods) {
+  if (methods.size() > kMaxMethods) too_large(name, methods.size(), kMaxMethods);
+  count(methods.size());
+  for (const auto& method : methods) body(*this, method);
+}
+
+void Reader::operator()(const char* name, std::vector<RegisterMethods::Method>& methods) {
+  size_t n = count(name, kSmallestMethod, kMaxMethods);
+  methods.reserve(n);
+  for (size_t i = 0; i < n && !failed(); ++i) body(*this, methods.emplace_back());
+}
+
+// ---- values that no later layer has to check again
+
+std::string out_of_range(const char* name, uint64_t found, uint64_t lowest, uint64_t highest) {
+  return std::string(name) + " is " + std::to_string(found) + ", expected " + std::to_string(lowest) + " to " +
+         std::to_string(highest);
+}
+
+std::string check_cpus(const std::vector<int32_t>& cpus, size_t most) {
+  if (cpus.empty() || cpus.size() > most) return out_of_range("the number of cpus", cpus.size(), 1, most);
+  for (int32_t cpu : cpus) {
+    if (cpu < -1 || cpu > 65535) return "a cpu is " + std::to_string(cpu) + ", expected -1 to 65535";
+  }
+  return {};
+}
+
+std::string check_text(const char* name, const std::string& text) {
+  return text.find('\0') == std::string::npos ? std::string() : std::string(name) + " has a NUL inside";
+}
+
+// Empty: good.
+std::string check(const Hello& m) {
+  if (m.flags != 0) return out_of_range("flags", m.flags, 0, 0);
+  if (std::string wrong = check_text("name", m.name); !wrong.empty()) return wrong;
+  return check_cpus(m.cpus, kMaxWorkers);
+}
+std::string check(const RegisterImage& m) {
+  return m.size == 0 || m.size > kMaxImageBytes ? out_of_range("image size", m.size, 1, kMaxImageBytes) : "";
+}
+std::string check(const RegisterMethods& m) {
+  for (const auto& method : m.methods) {
+    if (method.path.empty() || method.path[0] != '/' || method.path.find('\0') != std::string::npos) {
+      return "a method's path is \"" + method.path.substr(0, 80) + "\", expected \"/service/method\"";
+    }
+    if (method.image >= kMaxImages) return out_of_range("image index", method.image, 0, kMaxImages - 1);
+    if (method.flags != 0) return out_of_range("method flags", method.flags, 0, 0);
+  }
+  return {};
+}
+std::string check(const Listen& m) {
+  if (m.flags != 0) return out_of_range("flags", m.flags, 0, 0);
+  if (m.address.empty()) return "the address is empty";
+  return check_text("address", m.address);
+}
+std::string check(const Welcome& m) {
+  if (m.flags != 0) return out_of_range("flags", m.flags, 0, 0);
+  std::string wrong = check_cpus(m.cpus, kMaxEngineThreads);
+  if (!wrong.empty()) return wrong;
+  if (m.cpus.size() != m.channel.engine_threads) {
+    return out_of_range("engine_threads", m.channel.engine_threads, m.cpus.size(), m.cpus.size());
+  }
+  auto layout = RegionLayout::compute(m.channel, &wrong);
+  if (!layout) return wrong;
+  if (m.rx_size != layout->sizes().rx)
+    return out_of_range("rx_size", m.rx_size, layout->sizes().rx, layout->sizes().rx);
+  if (m.tx_size != layout->sizes().tx)
+    return out_of_range("tx_size", m.tx_size, layout->sizes().tx, layout->sizes().tx);
+  return {};
+}
+std::string check(const Listening& m) {
+  return m.port > 65535 ? out_of_range("port", m.port, 0, 65535) : check_text("address", m.address);
+}
+std::string check(const Error& m) {
+  auto code = static_cast<uint64_t>(m.code);
+  return code == 0 || code > static_cast<uint64_t>(ControlCode::kInternal)
+             ? out_of_range("error code", code, 1, static_cast<uint64_t>(ControlCode::kInternal))
+             : "";
+}
+std::string check(const HostStatus& m) {
+  auto state = static_cast<uint64_t>(m.state);
+  return state < 1 || state > 4 ? out_of_range("state", state, 1, 4) : "";
+}
+template <typename M>
+std::string check(const M&) {
+  return {};
+}
+
+bool fail(ControlError* error, ControlCode code, std::string message) {
+  if (error != nullptr) *error = {code, std::move(message)};
+  return false;
+}
+
+std::optional<ControlMessage> empty_message(uint16_t type) {
+  switch (static_cast<ControlType>(type)) {
+    case ControlType::kHello:
+      return Hello{};
+    case ControlType::kRegisterImage:
+      return RegisterImage{};
+    case ControlType::kRegisterMethods:
+      return RegisterMethods{};
+    case ControlType::kListen:
+      return Listen{};
+    case ControlType::kStart:
+      return Start{};
+    case ControlType::kDrain:
+      return Drain{};
+    case ControlType::kDetach:
+      return Detach{};
+    case ControlType::kWelcome:
+      return Welcome{};
+    case ControlType::kListening:
+      return Listening{};
+    case ControlType::kStarted:
+      return Started{};
+    case ControlType::kError:
+      return Error{};
+    case ControlType::kDraining:
+      return Draining{};
+    case ControlType::kHostStatus:
+      return HostStatus{};
+  }
+  return std::nullopt;
+}
+
+bool check_header(std::string_view packet, ControlHeader* header, ControlError* error) {
+  if (packet.size() < sizeof *header || packet.size() > kMaxControlPacket) {
+    return fail(error, ControlCode::kBadPacket,
+                out_of_range("the packet's size", packet.size(), sizeof *header, kMaxControlPacket));
+  }
+  std::memcpy(header, packet.data(), sizeof *header);
+  if (header->magic != kControlMagic) {
+    return fail(error, ControlCode::kBadPacket, out_of_range("magic", header->magic, kControlMagic, kControlMagic));
+  }
+  if (header->version != kControlVersion) {
+    return fail(error, ControlCode::kBadVersion,
+                "the peer speaks version " + std::to_string(header->version) + " of the control protocol, expected " +
+                    std::to_string(kControlVersion));
+  }
+  size_t body_size = packet.size() - sizeof *header;
+  if (header->size != body_size) {
+    return fail(error, ControlCode::kBadPacket, out_of_range("the body's size", header->size, body_size, body_size));
+  }
+  if (header->zero != 0)
+    return fail(error, ControlCode::kBadPacket, out_of_range("the header's last word", header->zero, 0, 0));
+  return true;
+}
+
+}  // namespace
+
+ControlType control_type(const ControlMessage& message) {
+  static constexpr ControlType kTypes[] = {
+      ControlType::kHello,     ControlType::kRegisterImage, ControlType::kRegisterMethods, ControlType::kListen,
+      ControlType::kStart,     ControlType::kDrain,         ControlType::kDetach,          ControlType::kWelcome,
+      ControlType::kListening, ControlType::kStarted,       ControlType::kError,           ControlType::kDraining,
+      ControlType::kHostStatus};
+  static_assert(std::size(kTypes) == std::variant_size_v<ControlMessage>);
+  return kTypes[message.index()];
+}
+
+const char* control_type_name(ControlType type) {
+  switch (type) {
+    case ControlType::kHello:
+      return "Hello";
+    case ControlType::kRegisterImage:
+      return "RegisterImage";
+    case ControlType::kRegisterMethods:
+      return "RegisterMethods";
+    case ControlType::kListen:
+      return "Listen";
+    case ControlType::kStart:
+      return "Start";
+    case ControlType::kDrain:
+      return "Drain";
+    case ControlType::kDetach:
+      return "Detach";
+    case ControlType::kWelcome:
+      return "Welcome";
+    case ControlType::kListening:
+      return "Listening";
+    case ControlType::kStarted:
+      return "Started";
+    case ControlType::kError:
+      return "Error";
+    case ControlType::kDraining:
+      return "Draining";
+    case ControlType::kHostStatus:
+      return "HostStatus";
+  }
+  return "unknown";
+}
+
+const char* control_code_name(ControlCode code) {
+  switch (code) {
+    case ControlCode::kNone:
+      return "none";
+    case ControlCode::kBadPacket:
+      return "bad packet";
+    case ControlCode::kBadVersion:
+      return "bad version";
+    case ControlCode::kUnexpectedMessage:
+      return "unexpected message";
+    case ControlCode::kBadValue:
+      return "bad value";
+    case ControlCode::kBadDescriptor:
+      return "bad descriptor";
+    case ControlCode::kBadImage:
+      return "bad image";
+    case ControlCode::kBadMethod:
+      return "bad method";
+    case ControlCode::kAddressInvalid:
+      return "address invalid";
+    case ControlCode::kAddressInUse:
+      return "address in use";
+    case ControlCode::kPermissionDenied:
+      return "permission denied";
+    case ControlCode::kResourceExhausted:
+      return "resource exhausted";
+    case ControlCode::kShuttingDown:
+      return "shutting down";
+    case ControlCode::kClosed:
+      return "closed";
+    case ControlCode::kTimeout:
+      return "timeout";
+    case ControlCode::kWouldBlock:
+      return "would block";
+    case ControlCode::kSystem:
+      return "system";
+    case ControlCode::kInternal:
+      return "internal";
+  }
+  return "unknown";
+}
+
+size_t expected_fds(const ControlMessage& message) {
+  if (std::holds_alternative<RegisterImage>(message)) return 1;
+  if (const auto* welcome = std::get_if<Welcome>(&message)) return 2 + size_t{welcome->channel.engine_threads};
+  return 0;
+}
+
+std::string encode_control(const ControlMessage& message, ControlError* error) {
+  Writer writer;
+  std::string wrong = std::visit(
+      [&](const auto& m) {
+        body(writer, m);
+        return check(m);
+      },
+      message);
+  if (wrong.empty()) wrong = writer.error();
+  std::string bytes = writer.take();
+  if (wrong.empty() && bytes.size() > kMaxControlPacket - sizeof(ControlHeader)) {
+    wrong = out_of_range("the body's size", bytes.size(), 0, kMaxControlPacket - sizeof(ControlHeader));
+  }
+  if (!wrong.empty()) {
+    fail(error, ControlCode::kBadValue, std::string(control_type_name(control_type(message))) + ": " + wrong);
+    return {};
+  }
+  ControlHeader header{kControlMagic, kControlVersion, static_cast<uint16_t>(control_type(message)),
+                       static_cast<uint32_t>(bytes.size()), 0};
+  return std::string(reinterpret_cast<const char*>(&header), sizeof header) + bytes;
+}
+
+std::optional<ControlMessage> parse_control(std::string_view packet, ControlError* error) {
+  ControlHeader header;
+  if (!check_header(packet, &header, error)) return std::nullopt;
+  auto message = empty_message(header.type);
+  if (!message) {
+    fail(error, ControlCode::kBadPacket, "no message has type " + std::to_string(header.type));
+    return std::nullopt;
+  }
+  Reader reader(packet, sizeof header);
+  std::string wrong = std::visit(
+      [&](auto& m) {
+        body(reader, m);
+        return reader.finish() ? check(m) : std::string();
+      },
+      *message);
+  if (reader.failed() || !wrong.empty()) {
+    fail(error, reader.failed() ? ControlCode::kBadPacket : ControlCode::kBadValue,
+         std::string(control_type_name(control_type(*message))) + ": " + (reader.failed() ? reader.error() : wrong));
+    return std::nullopt;
+  }
+  return message;
+}
+
+std::vector<RegisterMethods> split_methods(std::span<const RegisterMethods::Method> methods) {
+  std::vector<RegisterMethods> packets;
+  size_t room = 0;
+  for (const auto& method : methods) {
+    size_t size = kSmallestMethod + method.path.size();
+    if (packets.empty() || size > room) {
+      packets.emplace_back();
+      room = kMaxControlPacket - sizeof(ControlHeader) - 4;
+    }
+    packets.back().methods.push_back(method);
+    room -= std::min(room, size);
+  }
+  return packets;
+}
+
+// ---- image descriptors
+
+UniqueFd make_image_fd(std::string_view image, ControlError* error) {
+  UniqueFd fd(::memfd_create("drover-image", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  size_t written = 0;
+  while (fd && written < image.size()) {
+    ssize_t n = ::write(fd.get(), image.data() + written, image.size() - written);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    written += static_cast<size_t>(n);
+  }
+  if (!fd || written != image.size() ||
+      ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    fail(error, ControlCode::kSystem,
+         "cannot put an image of " + std::to_string(image.size()) + " bytes into a memfd: " + std::strerror(errno));
+    fd.reset();
+  }
+  return fd;
+}
+
+std::optional<std::string> read_image_fd(int fd, uint64_t size, ControlError* error) {
+  auto refuse = [&](std::string why) {
+    fail(error, ControlCode::kBadDescriptor, std::move(why));
+    return std::nullopt;
+  };
+  if (size == 0 || size > kMaxImageBytes) return refuse(out_of_range("image size", size, 1, kMaxImageBytes));
+  // Only a memfd has seals, so nothing below can block on a pipe or on somebody's file system.
+  int seals = ::fcntl(fd, F_GET_SEALS);
+  constexpr int kWanted = F_SEAL_WRITE | F_SEAL_SHRINK;
+  if (seals < 0 || (seals & kWanted) != kWanted) {
+    return refuse("the image's descriptor is not a memfd sealed against writing and shrinking");
+  }
+  struct stat status;
+  if (::fstat(fd, &status) != 0 || static_cast<uint64_t>(status.st_size) != size) {
+    return refuse("the image's memfd has " + std::to_string(status.st_size) + " bytes, expected " +
+                  std::to_string(size));
+  }
+  std::string image(size, '\0');
+  for (size_t at = 0; at < size;) {
+    ssize_t n = ::pread(fd, image.data() + at, size - at, static_cast<off_t>(at));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return refuse("the image's memfd ends at byte " + std::to_string(at));
+    at += static_cast<size_t>(n);
+  }
+  return image;
+}
+
+}  // namespace drover

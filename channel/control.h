@@ -1,0 +1,205 @@
+// The control socket's messages and their bytes (docs/formats.md, section 3, "Control socket").
+//
+// One packet is one message: a ControlHeader, then a body of fixed fields, strings (u32 length, bytes) and lists
+// (u32 count, elements), little-endian and unaligned, with nothing left over. The order of an attachment:
+//
+//   host                                          engine
+//   Hello                                   -->
+//                                           <--   Welcome + fds: rx, tx, eventfd per engine thread
+//   RegisterImage + fd   (index 0, 1, ...)  -->
+//   RegisterMethods      (one or more)      -->
+//   Listen               (one or more)      -->
+//                                           <--   Listening, one for each
+//   Start                                   -->
+//                                           <--   Started
+//   ... calls travel through the rings; HostStatus may come at any time ...
+//   Drain                                   -->
+//                                           <--   Draining, then HostStatus{drained}
+//   Detach, or simply close                 -->
+//
+// The engine may send Error instead of any answer, and Draining when it is itself asked to stop. `parse_control`
+// takes bytes from another process: it checks everything, allocates no more than the packet's own size times a
+// small constant, and never throws.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "channel/layout.h"
+
+namespace drover {
+
+inline constexpr uint32_t kControlMagic = 0x43565244;  // the bytes "DRVC"
+inline constexpr uint16_t kControlVersion = 1;
+inline constexpr size_t kMaxControlPacket = 64 * 1024;
+inline constexpr size_t kMaxControlFds = 2 + kMaxEngineThreads;
+inline constexpr size_t kMaxControlString = 4096;
+inline constexpr uint64_t kMaxImageBytes = 64 << 20;
+inline constexpr uint32_t kMaxImages = 4096;
+inline constexpr uint32_t kMaxMethods = 65536;  // a CALL names a method by a u16
+
+struct ControlHeader {
+  uint32_t magic;
+  uint16_t version;
+  uint16_t type;
+  uint32_t size;  // of the body
+  uint32_t zero;
+};
+static_assert(sizeof(ControlHeader) == 16);
+
+enum class ControlType : uint16_t {
+  kHello = 1,
+  kRegisterImage = 2,
+  kRegisterMethods = 3,
+  kListen = 4,
+  kStart = 5,
+  kDrain = 6,
+  kDetach = 7,
+  kWelcome = 32,
+  kListening = 33,
+  kStarted = 34,
+  kError = 35,
+  kDraining = 36,
+  kHostStatus = 37,
+};
+const char* control_type_name(ControlType type);
+
+// What may be wrong; travels in Error, and is what parsing and the socket report.
+enum class ControlCode : uint16_t {
+  kNone = 0,
+  kBadPacket = 1,           // not a well-formed message
+  kBadVersion = 2,          // the two sides are of different releases
+  kUnexpectedMessage = 3,   // a known message at the wrong time
+  kBadValue = 4,            // a field out of its range
+  kBadDescriptor = 5,       // too few, too many or the wrong kind of file descriptors
+  kBadImage = 6,            // the schema image does not load
+  kBadMethod = 7,           // a method path or index that cannot be
+  kAddressInvalid = 8,      // a listening address that cannot be parsed
+  kAddressInUse = 9,        // somebody else listens there
+  kPermissionDenied = 10,   // the peer is another user
+  kResourceExhausted = 11,  // no memory, descriptors or places left
+  kShuttingDown = 12,       // the engine takes no hosts any more
+  kClosed = 13,             // the peer has gone
+  kTimeout = 14,
+  kWouldBlock = 15,
+  kSystem = 16,  // a system call failed
+  kInternal = 17,
+};
+const char* control_code_name(ControlCode code);
+
+struct ControlError {
+  ControlCode code = ControlCode::kNone;
+  std::string message;  // what was wrong, where, and what was expected
+};
+
+// ---- host to engine
+
+struct Hello {
+  uint32_t pid = 0;           // for logs; what counts is SO_PEERCRED
+  uint32_t flags = 0;         // reserved, 0
+  std::string name;           // of the program, for logs and metrics
+  std::vector<int32_t> cpus;  // one element a worker (1..kMaxWorkers): the CPU it is pinned to, or -1
+  // What the host would like; 0: the engine's own setting.
+  uint32_t ring_slots = 0;
+  uint64_t rx_bytes = 0;
+  uint64_t tx_bytes = 0;
+};
+
+// One descriptor: a memfd of `size` bytes, sealed against writing and shrinking (make_image_fd). Images are numbered
+// 0, 1, ... in the order in which they are sent.
+struct RegisterImage {
+  uint64_t size = 0;
+};
+
+// Methods are numbered in the order in which they are sent, over all packets; a CALL names one by that number.
+struct RegisterMethods {
+  struct Method {
+    std::string path;       // "/package.Service/Method"
+    uint32_t image = 0;     // of the request and the response
+    uint32_t request = 0;   // message index in that image
+    uint32_t response = 0;  // message index in that image
+    uint32_t flags = 0;     // reserved for streaming, 0
+  };
+  std::vector<Method> methods;
+};
+
+struct Listen {
+  std::string address;  // "0.0.0.0:50051", "[::]:50051", "localhost:0", "unix:PATH"
+  uint32_t flags = 0;   // reserved, 0
+};
+
+struct Start {};  // everything is registered: calls may come
+
+struct Drain {
+  uint64_t grace_ms = 0;  // calls that have not ended by then end in UNAVAILABLE
+};
+
+struct Detach {};
+
+// ---- engine to host
+
+// Descriptors: rx, tx, then one eventfd for each engine thread.
+struct Welcome {
+  uint32_t pid = 0;
+  uint32_t flags = 0;  // reserved, 0
+  std::string name;    // "droverd 0.1.0"
+  ChannelOptions channel;
+  uint64_t rx_size = 0;  // of the memfds
+  uint64_t tx_size = 0;
+  std::vector<int32_t> cpus;  // one element an engine thread: the CPU it is pinned to, or -1
+};
+
+struct Listening {
+  std::string address;  // as the Listen said it
+  uint32_t port = 0;    // the port that was bound; 0 for a Unix socket
+};
+
+struct Started {};
+
+struct Error {
+  ControlCode code = ControlCode::kNone;
+  ControlType in_reply_to = ControlType::kHello;
+  std::string text;
+};
+
+struct Draining {
+  uint64_t grace_ms = 0;
+};
+
+struct HostStatus {
+  enum class State : uint32_t { kServing = 1, kDraining = 2, kDrained = 3, kDetached = 4 };
+  State state = State::kServing;
+  uint64_t calls_in_flight = 0;
+  uint64_t calls_ended = 0;
+};
+
+using ControlMessage = std::variant<Hello, RegisterImage, RegisterMethods, Listen, Start, Drain, Detach, Welcome,
+                                    Listening, Started, Error, Draining, HostStatus>;
+ControlType control_type(const ControlMessage& message);
+
+// Descriptors that a message must come with (Welcome: 2 + engine threads).
+size_t expected_fds(const ControlMessage& message);
+
+// The packet, header included. A message that breaks a limit above has no packet: empty, and `error` says which.
+std::string encode_control(const ControlMessage& message, ControlError* error);
+
+// Reads one packet of any content. Null: `error` says what was wrong at which byte.
+std::optional<ControlMessage> parse_control(std::string_view packet, ControlError* error);
+
+// Cuts a list of methods into as many messages as their packets need. A path over kMaxControlString is refused
+// later, by encode_control.
+std::vector<RegisterMethods> split_methods(std::span<const RegisterMethods::Method> methods);
+
+// A sealed memfd that holds `image`, to send along with RegisterImage.
+UniqueFd make_image_fd(std::string_view image, ControlError* error);
+// The bytes behind such a descriptor, copied into private memory: nobody can change them after they are checked.
+// Refuses what is not a memfd sealed against writing and shrinking, another size than `size`, or one over
+// kMaxImageBytes.
+std::optional<std::string> read_image_fd(int fd, uint64_t size, ControlError* error);
+
+}  // namespace drover

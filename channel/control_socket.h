@@ -1,0 +1,83 @@
+// ControlSocket: a Unix SOCK_SEQPACKET connection that carries ControlMessages and file descriptors.
+//
+// Addresses: "unix:PATH" or "PATH" (a file, mode 0600), "unix:@NAME" or "@NAME" (Linux's abstract names). Every
+// connection is refused unless its peer runs as the same user or as root (SO_PEERCRED).
+//
+// Blocking calls take a time-out in milliseconds: 0 tries once (what an event loop does), -1 waits for ever.
+// Thread-safety: one thread at a time. Every descriptor is close-on-exec.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "channel/control.h"
+
+namespace drover {
+
+class ControlSocket {
+ public:
+  ControlSocket() = default;
+  // Takes over a connected SOCK_SEQPACKET descriptor (a child's end of `pair`); checks the peer's credentials.
+  static std::optional<ControlSocket> adopt(UniqueFd fd, ControlError* error);
+  static std::optional<ControlSocket> connect(const std::string& address, int timeout_ms, ControlError* error);
+  // Both ends of a new connection inside this process; one is meant for a child.
+  static bool pair(ControlSocket* a, ControlSocket* b, ControlError* error);
+
+  // One packet out, with its descriptors (which stay the caller's). kWouldBlock/kTimeout: not sent at all. For an
+  // engine (timeout 0) kWouldBlock means that the host does not read: it may drop it.
+  bool send(const ControlMessage& message, std::span<const int> fds, int timeout_ms, ControlError* error);
+  bool send(const ControlMessage& message, int timeout_ms, ControlError* error) {
+    return send(message, {}, timeout_ms, error);
+  }
+
+  // One packet in. The descriptors are exactly `expected_fds(message)`; any others are closed and the packet is an
+  // error. Null with kClosed: the peer has gone. After kBadPacket the connection is still usable, though there is
+  // little reason to go on with such a peer.
+  std::optional<ControlMessage> receive(std::vector<UniqueFd>* fds, int timeout_ms, ControlError* error);
+
+  // Sends an Error; the result of sending it does not matter to anybody.
+  void send_error(const ControlError& what, ControlType in_reply_to);
+
+  int fd() const { return fd_.get(); }  // for an event loop: EPOLLIN
+  UniqueFd release() { return std::move(fd_); }
+  explicit operator bool() const { return static_cast<bool>(fd_); }
+  void close() { fd_.reset(); }
+
+  pid_t peer_pid() const { return peer_pid_; }
+  uid_t peer_uid() const { return peer_uid_; }
+
+ private:
+  friend class ControlListener;
+  bool check_peer(ControlError* error);
+
+  UniqueFd fd_;
+  pid_t peer_pid_ = 0;
+  uid_t peer_uid_ = 0;
+};
+
+class ControlListener {
+ public:
+  ControlListener() = default;
+  // A socket file that nobody listens on any more is replaced; one that somebody does is kAddressInUse.
+  static std::optional<ControlListener> listen(const std::string& address, ControlError* error);
+  ControlListener(ControlListener&& other) noexcept = default;
+  ControlListener& operator=(ControlListener&& other) noexcept;
+  ~ControlListener();  // removes its socket file
+
+  // kPermissionDenied: somebody else tried; go on accepting.
+  std::optional<ControlSocket> accept(int timeout_ms, ControlError* error);
+
+  int fd() const { return fd_.get(); }
+  const std::string& address() const { return address_; }
+
+ private:
+  void remove_file();
+
+  UniqueFd fd_;
+  std::string address_;
+  std::string path_;  // of the socket file; empty for an abstract name
+};
+
+}  // namespace drover
