@@ -1,0 +1,56 @@
+// EngineThreads: the engine's threads as the control server needs them, and the usual implementation over event loops.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/dispatcher.h"
+#include "engine/transport.h"
+
+namespace drover::engine {
+
+// Thread-safe.
+class EngineThreads {
+ public:
+  virtual uint32_t count() const = 0;
+  virtual int cpu(uint32_t thread) const = 0;  // that it is pinned to, or -1
+  // Runs `work` on that thread, in the order of posting; dropped if the thread has ended.
+  virtual void post(uint32_t thread, std::function<void(Dispatcher&)> work) = 0;
+  // As Listeners::listen and close: on all threads.
+  virtual Listening listen(std::string_view address, uint32_t listener) = 0;
+  virtual void close(uint32_t listener) = 0;
+
+ protected:
+  ~EngineThreads() = default;
+};
+
+class LoopThreads final : public EngineThreads {
+ public:
+  struct Thread {
+    EventLoop* loop;
+    Dispatcher* dispatcher;
+    int cpu = -1;
+  };
+  LoopThreads(std::vector<Thread> threads, Listeners& listeners)
+      : threads_(std::move(threads)), listeners_(listeners) {}
+
+  uint32_t count() const override { return static_cast<uint32_t>(threads_.size()); }
+  int cpu(uint32_t thread) const override { return threads_[thread].cpu; }
+  void post(uint32_t thread, std::function<void(Dispatcher&)> work) override {
+    Dispatcher* dispatcher = threads_[thread].dispatcher;
+    threads_[thread].loop->post([dispatcher, work = std::move(work)] { work(*dispatcher); });
+  }
+  Listening listen(std::string_view address, uint32_t listener) override {
+    return listeners_.listen(address, listener);
+  }
+  void close(uint32_t listener) override { listeners_.close(listener); }
+
+ private:
+  const std::vector<Thread> threads_;
+  Listeners& listeners_;
+};
+
+}  // namespace drover::engine

@@ -1,0 +1,301 @@
+// droverd: reads the configuration, starts the engine threads and the control server, and ends in order.
+//
+//   main thread     signals: first SIGTERM or SIGINT drains, a second one ends the process at once
+//   control thread  ControlServer: hosts come and go
+//   engine threads  EventLoop + Transport + Dispatcher each; they share nothing but the listeners' addresses
+//
+// Exit status: 0 in order, 1 something failed or a second signal, 2 the configuration is wrong.
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/config.h"
+#include "engine/control_server.h"
+#include "engine/dispatcher.h"
+#include "engine/engine_threads.h"
+#include "engine/event_loop.h"
+#include "engine/log.h"
+#include "engine/metrics.h"
+#include "engine/transport.h"
+
+namespace drover::engine {
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kUs = 1'000;
+
+// The dispatchers are made before the control server, which needs them; this stands between.
+class HostEventsRelay final : public HostEvents {
+ public:
+  void host_failed(uint64_t host, uint32_t thread, std::string why) override {
+    server->host_failed(host, thread, std::move(why));
+  }
+  void host_drained(uint64_t host, uint32_t thread, uint64_t calls_ended) override {
+    server->host_drained(host, thread, calls_ended);
+  }
+  void host_let_go(uint64_t host, uint32_t thread) override { server->host_let_go(host, thread); }
+  ControlServer* server = nullptr;
+};
+
+TransportOptions transport_options(const Config& c) {
+  TransportOptions o;
+  o.max_connections = static_cast<uint32_t>(c.max_connections);
+  o.max_concurrent_streams = static_cast<uint32_t>(c.max_concurrent_streams);
+  o.max_header_bytes = static_cast<uint32_t>(c.max_header_bytes);
+  o.stream_window = static_cast<uint32_t>(c.stream_window);
+  o.connection_window = static_cast<uint32_t>(c.connection_window);
+  o.reset_burst = static_cast<uint32_t>(c.reset_burst);
+  o.reset_rate = static_cast<uint32_t>(c.reset_rate);
+  o.control_frame_rate = static_cast<uint32_t>(c.control_frame_rate);
+  o.handshake_timeout_ns = c.handshake_timeout_ms * kMs;
+  o.idle_timeout_ns = c.idle_timeout_ms * kMs;
+  o.stall_timeout_ns = c.stall_timeout_ms * kMs;
+  return o;
+}
+
+DispatchOptions dispatch_options(const Config& c) {
+  DispatchOptions o;
+  o.balance = c.policy == "least-outstanding" ? DispatchOptions::Balance::kLeastOutstanding
+                                              : DispatchOptions::Balance::kRoundRobin;
+  o.wait_ns = c.wait_ms * kMs;
+  o.max_waiting = static_cast<uint32_t>(c.max_waiting);
+  o.max_waiting_bytes = static_cast<size_t>(c.max_waiting_bytes);
+  o.max_request_bytes = static_cast<uint32_t>(c.max_request_bytes);
+  o.max_response_bytes = static_cast<size_t>(c.max_response_bytes);
+  return o;
+}
+
+ControlOptions control_options(const Config& c) {
+  ControlOptions o;
+  o.name = "droverd " DROVER_VERSION;
+  o.ring_slots = static_cast<uint32_t>(c.ring_slots);
+  o.rx_bytes = static_cast<uint64_t>(c.rx_bytes);
+  o.tx_bytes = static_cast<uint64_t>(c.tx_bytes);
+  o.child = c.child;
+  o.orphan_timeout_ns = c.orphan_timeout_ms * kMs;
+  return o;
+}
+
+struct EngineThread {
+  EngineThread(uint32_t index, int cpu_number, const Config& config, TransportShared& shared, HostEvents& events)
+      : cpu(cpu_number),
+        metrics(index),
+        loop({config.spin_us * kUs, cpu_number, "engine-" + std::to_string(index)}),
+        transport(loop, metrics, transport_options(config), shared),
+        dispatcher(index, transport, metrics, dispatch_options(config), &events) {
+    transport.set_sink(&dispatcher);
+  }
+  const int cpu;
+  ThreadMetrics metrics;
+  EventLoop loop;
+  Transport transport;
+  Dispatcher dispatcher;
+  std::atomic<bool> drained{false};
+  std::thread thread;
+};
+
+class Engine {
+ public:
+  explicit Engine(const Config& config) : config_(config) {}
+  int run();
+
+ private:
+  bool start(std::string* error);
+  void drain();
+  bool all_drained();
+  void stop();
+  uint64_t abandoned_calls() const;
+
+  const Config& config_;
+  TransportShared shared_;
+  HostEventsRelay events_;
+  std::vector<std::unique_ptr<EngineThread>> threads_;
+  std::unique_ptr<Listeners> listeners_;
+  std::unique_ptr<LoopThreads> loop_threads_;
+  std::unique_ptr<ControlServer> control_;
+  std::unique_ptr<MetricsExporter> exporter_;
+  std::thread control_thread_;
+  uint64_t abandoned_at_end_ = 0;
+};
+
+sigset_t ending_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (int signal : {SIGTERM, SIGINT}) sigaddset(&set, signal);
+  return set;
+}
+
+// Waits for a signal, at most so long; 0 if none came.
+int wait_for_signal(int64_t timeout_ns) {
+  sigset_t set = ending_signals();
+  timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
+  int signal = sigtimedwait(&set, nullptr, &timeout);
+  return signal > 0 ? signal : 0;
+}
+
+bool write_pidfile(const std::string& path, std::string* error) {
+  std::string temporary = path + ".new";
+  FILE* file = std::fopen(temporary.c_str(), "we");
+  bool written = file && std::fprintf(file, "%d\n", getpid()) > 0;
+  if (file && std::fclose(file) != 0) written = false;
+  if (written && std::rename(temporary.c_str(), path.c_str()) == 0) return true;
+  *error = "engine.pidfile: cannot write '" + path + "': " + std::strerror(errno);
+  return false;
+}
+
+bool Engine::start(std::string* error) {
+  std::vector<int> cpus;
+  parse_cpus(config_.cpus, &cpus);
+  std::vector<EngineThreadRef> refs;
+  std::vector<LoopThreads::Thread> loops;
+  for (int64_t i = 0; i < config_.threads; ++i) {
+    int cpu = cpus.empty() ? -1 : cpus[static_cast<size_t>(i) % cpus.size()];
+    threads_.push_back(std::make_unique<EngineThread>(static_cast<uint32_t>(i), cpu, config_, shared_, events_));
+    EngineThread& thread = *threads_.back();
+    refs.push_back({&thread.loop, &thread.transport});
+    loops.push_back({&thread.loop, &thread.dispatcher, cpu});
+  }
+  listeners_ = std::make_unique<Listeners>(refs);
+  loop_threads_ = std::make_unique<LoopThreads>(loops, *listeners_);
+  control_ = std::make_unique<ControlServer>(control_options(config_), *loop_threads_);
+  events_.server = control_.get();
+  ControlError control_error;
+  if (!control_->listen(config_.control_socket, &control_error)) {
+    *error = "engine.control_socket: " + control_error.message;
+    return false;
+  }
+  if (!config_.metrics_address.empty()) {
+    exporter_ = std::make_unique<MetricsExporter>();
+    for (auto& thread : threads_) exporter_->add(&thread->metrics);
+    *error = exporter_->start(config_.metrics_address);
+    if (!error->empty()) return false;
+  }
+  for (auto& thread : threads_) {
+    thread->thread = std::thread([t = thread.get()] { t->loop.run(&t->dispatcher, &t->transport, &t->metrics); });
+  }
+  control_thread_ = std::thread([this] {
+    pthread_setname_np(pthread_self(), "control");
+    control_->run();
+    if (control_->orphaned()) ::kill(getpid(), SIGTERM);
+  });
+  return config_.pidfile.empty() || write_pidfile(config_.pidfile, error);
+}
+
+// Listeners close, clients and hosts are told; calls that run have the grace to end.
+void Engine::drain() {
+  control_->drain(static_cast<uint64_t>(config_.drain_grace_ms));
+  for (auto& thread : threads_) {
+    thread->loop.post([t = thread.get()] { t->transport.drain(); });
+  }
+}
+
+bool Engine::all_drained() {
+  bool all = true;
+  for (auto& thread : threads_) {
+    thread->loop.post([t = thread.get()] { t->drained.store(t->transport.drained(), std::memory_order_release); });
+    all &= thread->drained.load(std::memory_order_acquire);
+  }
+  return all;
+}
+
+// Calls that ended without an answer, so far.
+uint64_t Engine::abandoned_calls() const {
+  uint64_t sum = 0;
+  for (const auto& thread : threads_) {
+    thread->metrics.visit([&](const MethodMetrics& method) { sum += method.abandoned.value(); },
+                          [](const ThreadMetrics::Series&) {});
+  }
+  return sum;
+}
+
+void Engine::stop() {
+  if (control_) control_->stop();
+  if (control_thread_.joinable()) control_thread_.join();
+  for (auto& thread : threads_) thread->loop.stop();
+  for (auto& thread : threads_) {
+    if (thread->thread.joinable()) thread->thread.join();
+  }
+  exporter_.reset();
+  for (auto& thread : threads_) thread->transport.close_all();  // calls are abandoned while their dispatcher lives
+  abandoned_at_end_ = abandoned_calls();
+  threads_.clear();
+  if (!config_.pidfile.empty()) ::unlink(config_.pidfile.c_str());
+}
+
+int Engine::run() {
+  std::string error;
+  if (!start(&error)) {
+    log::error("cannot start", {{"why", error}});
+    stop();
+    return 1;
+  }
+  log::info("ready", {{"pid", getpid()},
+                      {"version", DROVER_VERSION},
+                      {"threads", config_.threads},
+                      {"control_socket", config_.control_socket}});
+  int signal = 0;
+  while (signal == 0) signal = wait_for_signal(3'600'000'000'000);
+
+  log::info("draining",
+            {{"why", control_->orphaned() ? "no host" : strsignal(signal)}, {"grace_ms", config_.drain_grace_ms}});
+  uint64_t abandoned_before = abandoned_calls();
+  drain();
+  int64_t end = monotonic_ns() + config_.drain_grace_ms * kMs;
+  while (!all_drained() && monotonic_ns() < end) {
+    if (wait_for_signal(10 * kMs) != 0) {
+      log::warn("second signal: ending at once");
+      log::flush();
+      _exit(1);
+    }
+  }
+  stop();
+  log::info("ended", {{"calls_cut_off", abandoned_at_end_ - abandoned_before}});
+  return 0;
+}
+
+int run_main(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  ConfigResult loaded = load_config(arguments, [](const char* name) { return std::getenv(name); });
+  if (loaded.status == ConfigResult::Status::kExit) {
+    std::fputs(loaded.output.c_str(), stdout);
+    return 0;
+  }
+  if (loaded.status == ConfigResult::Status::kRun && loaded.config.control_socket.empty()) {
+    loaded.status = ConfigResult::Status::kError;
+    loaded.output = "engine.control_socket must be given (--engine.control_socket=unix:PATH)";
+  }
+  if (loaded.status == ConfigResult::Status::kError) {
+    std::fprintf(stderr, "droverd: %s\n", loaded.output.c_str());
+    return 2;
+  }
+  const Config& config = loaded.config;
+  std::string error = log::open({config.log_level, config.log_format, config.log_file});
+  if (!error.empty()) {
+    std::fprintf(stderr, "droverd: %s\n", error.c_str());
+    return 2;
+  }
+  sigset_t set = ending_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before any thread: the main thread waits for them
+  signal(SIGPIPE, SIG_IGN);
+  rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
+  return Engine(config).run();
+}
+
+}  // namespace
+}  // namespace drover::engine
+
+int main(int argc, char** argv) { return drover::engine::run_main(argc, argv); }

@@ -1,0 +1,28 @@
+// Addresses to listen on, as gRPC's AddListeningPort spells them, and peers as gRPC's ServerContext::peer spells them.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace drover::engine {
+
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+  bool dual_stack = false;  // an IPv6 wildcard that takes IPv4 as well
+  std::string unix_path;    // to unlink; empty for others
+};
+
+struct ParsedAddress {
+  std::vector<SocketAddress> candidates;  // to be tried in order; the first that can be bound is used
+  std::string error;
+};
+ParsedAddress parse_listen_address(std::string_view address);
+
+// "ipv4:127.0.0.1:4711", "ipv6:[::1]:4711" (percent-encoded as gRPC does), "unix:".
+std::string describe_peer(const sockaddr_storage& address, socklen_t size);
+
+}  // namespace drover::engine
