@@ -1,0 +1,263 @@
+#include "host/attachment.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "host/log.h"
+#include "schema/image.h"
+
+namespace drover::host {
+namespace {
+
+constexpr int kAnswerMs = 10'000;      // how long an engine may take for one answer
+constexpr int kEngineStartMs = 10'000; // how long an engine may take until it listens
+constexpr int kConnectMs = 1'000;
+constexpr int kRetryMs = 5;
+
+std::string program_name() {
+  return program_invocation_short_name == nullptr ? "host" : program_invocation_short_name;
+}
+
+void set(AttachError* error, ControlCode code, std::string message) {
+  error->code = code;
+  error->message = std::move(message);
+}
+
+void set(AttachError* error, const ControlError& what) { set(error, what.code, what.message); }
+
+// An engine that was told to listen on one of our addresses by an earlier process of this user, and lives.
+std::optional<ControlSocket> connect_to_earlier_engine(const std::string& directory, const Offer& offer) {
+  for (const std::string& address : offer.addresses) {
+    std::string host, port;
+    if (split_port(address, &host, &port) && port == "0") continue;
+    std::string link = address_link(directory, address);
+    if (::access(link.c_str(), F_OK) != 0) {
+      ::unlink(link.c_str());
+      continue;
+    }
+    ControlError ignored;
+    auto socket = ControlSocket::connect("unix:" + link, kConnectMs, &ignored);
+    if (socket) return socket;
+    ::unlink(link.c_str());
+  }
+  return std::nullopt;
+}
+
+std::optional<ControlSocket> connect_patiently(const std::string& address, EngineProcess* child, AttachError* error) {
+  auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kEngineStartMs);
+  for (;;) {
+    ControlError why;
+    auto socket = ControlSocket::connect(address, kConnectMs, &why);
+    if (socket) return socket;
+    std::string how;
+    if (child != nullptr && !child->alive(&how)) {
+      set(error, ControlCode::kInternal, "the engine ended before it could be attached to (" + how + ")");
+      return std::nullopt;
+    }
+    if (why.code == ControlCode::kPermissionDenied || std::chrono::steady_clock::now() > end) {
+      set(error, why.code, "cannot attach to the engine at " + address + ": " + why.message);
+      return std::nullopt;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(kRetryMs));
+  }
+}
+
+}  // namespace
+
+bool split_port(const std::string& address, std::string* host, std::string* port) {
+  if (address.starts_with("unix:") || address.starts_with("unix-abstract:")) return false;
+  size_t colon = address.rfind(':');
+  if (colon == std::string::npos || colon + 1 == address.size()) return false;
+  *host = address.substr(0, colon);
+  *port = address.substr(colon + 1);
+  return true;
+}
+
+SpinPolicy::Options worker_spin(const HostOptions& options, const std::vector<int32_t>& engine_cpus) {
+  SpinPolicy::Options spin;
+  spin.max_ns = options.spin_ns;
+  std::vector<int> peer;
+  for (int32_t cpu : engine_cpus) {
+    if (cpu < 0) {
+      peer = options.engine_cpus;  // empty if it may run anywhere
+      break;
+    }
+    peer.push_back(cpu);
+  }
+  return SpinPolicy::for_cpus(options.host_cpus, peer, spin);
+}
+
+std::unique_ptr<Attachment> Attachment::open(const Offer& offer, std::vector<uint32_t>* ports, AttachError* error) {
+  const std::string& service = offer.options.engine;
+  if (!service.empty()) {
+    auto socket = connect_patiently(service, nullptr, error);
+    return socket ? over(std::move(*socket), offer, ports, error) : nullptr;
+  }
+  std::string message;
+  std::string directory = control_directory(&message);
+  if (directory.empty()) return set(error, ControlCode::kSystem, message), nullptr;
+
+  std::unique_ptr<Attachment> attachment;
+  if (auto earlier = connect_to_earlier_engine(directory, offer)) {
+    attachment = over(std::move(*earlier), offer, ports, error);
+    if (attachment) log(LogLevel::kInfo, "attached to an engine that was there already");
+  }
+  if (!attachment) {
+    sweep_control_directory(directory);
+    std::string path = new_control_path(directory);
+    auto child = EngineProcess::start(offer.options, path, &message);
+    if (!child) return set(error, ControlCode::kSystem, message), nullptr;
+    auto socket = connect_patiently("unix:" + path, &*child, error);
+    if (!socket) return nullptr;
+    attachment = over(std::move(*socket), offer, ports, error);
+    if (!attachment) return nullptr;
+    attachment->child_ = std::move(*child);
+    attachment->control_path_ = path;
+    for (size_t i = 0; i < offer.addresses.size(); ++i) {
+      std::string address = offer.addresses[i], host, port;
+      if (split_port(address, &host, &port)) address = host + ":" + std::to_string((*ports)[i]);
+      attachment->links_.push_back(address_link(directory, address));
+      if (!publish_link(attachment->links_.back(), path)) {
+        log(LogLevel::kWarning, "no link in %s: a restarted host will not find this engine", directory.c_str());
+      }
+    }
+  }
+  return attachment;
+}
+
+std::unique_ptr<Attachment> Attachment::over(ControlSocket socket, const Offer& offer, std::vector<uint32_t>* ports,
+                                             AttachError* error) {
+  std::unique_ptr<Attachment> attachment(new Attachment());
+  attachment->socket_ = std::move(socket);
+  if (!attachment->greet(offer, error) || !attachment->register_methods(offer, error) ||
+      !attachment->listen(offer, ports, error) || !attachment->start(error)) {
+    return nullptr;
+  }
+  return attachment;
+}
+
+template <typename Answer>
+std::optional<Answer> Attachment::ask(const ControlMessage* question, std::vector<UniqueFd>* fds, AttachError* error) {
+  ControlError why;
+  if (question != nullptr && !socket_.send(*question, kAnswerMs, &why)) return set(error, why), std::nullopt;
+  std::vector<UniqueFd> received;
+  for (;;) {
+    auto message = socket_.receive(&received, kAnswerMs, &why);
+    if (!message) return set(error, why), std::nullopt;
+    if (auto* answer = std::get_if<Answer>(&*message)) {
+      if (fds != nullptr) *fds = std::move(received);
+      return std::move(*answer);
+    }
+    if (auto* refusal = std::get_if<Error>(&*message)) return set(error, refusal->code, refusal->text), std::nullopt;
+    if (std::holds_alternative<HostStatus>(*message)) continue;
+    set(error, ControlCode::kUnexpectedMessage,
+        std::string("the engine answered with ") + control_type_name(control_type(*message)));
+    return std::nullopt;
+  }
+}
+
+bool Attachment::greet(const Offer& offer, AttachError* error) {
+  Hello hello;
+  hello.pid = static_cast<uint32_t>(::getpid());
+  hello.name = program_name();
+  const std::vector<int>& cpus = offer.options.host_cpus;
+  hello.cpus.assign(offer.options.workers, cpus.size() == 1 ? cpus[0] : -1);
+  ControlMessage question = hello;
+  std::vector<UniqueFd> fds;
+  auto welcome = ask<Welcome>(&question, &fds, error);
+  if (!welcome) return false;
+  if (fds.size() != 2 + welcome->channel.engine_threads || welcome->channel.workers != offer.options.workers) {
+    return set(error, ControlCode::kBadValue, "the engine's Welcome does not fit our Hello"), false;
+  }
+  RegionError region_error;
+  auto region = Region::attach(std::move(fds[0]), std::move(fds[1]), &region_error);
+  if (!region) return set(error, ControlCode::kBadDescriptor, region_error.message), false;
+  std::string layout_error;
+  auto layout = RegionLayout::read(*region, &layout_error);
+  if (!layout) return set(error, ControlCode::kBadValue, layout_error), false;
+  if (!(layout->options() == welcome->channel)) {
+    return set(error, ControlCode::kBadValue, "the engine's Welcome and its region differ"), false;
+  }
+  fds.erase(fds.begin(), fds.begin() + 2);
+  link_ = std::make_shared<EngineLink>(std::move(*region), *layout, std::move(fds), &offer.methods,
+                                       worker_spin(offer.options, welcome->cpus));
+  link_->reply_memory_wait_ns = offer.options.reply_memory_wait_ns;
+  return true;
+}
+
+bool Attachment::register_methods(const Offer& offer, AttachError* error) {
+  std::vector<const unsigned char*> sent;
+  std::vector<RegisterMethods::Method> records;
+  ControlError why;
+  for (const grpc::internal::Method& method : offer.methods) {
+    schema::MessageType request = method.request_type(), reply = method.reply_type();
+    ImageChoice choice = choose_image(request, reply);
+    if (choice.image == nullptr) {
+      return set(error, ControlCode::kBadMethod,
+                 std::string(method.path) + ": no schema image holds both its request and its response"),
+             false;
+    }
+    size_t index = 0;
+    while (index < sent.size() && sent[index] != choice.image->data()) ++index;
+    if (index == sent.size()) {
+      std::string_view bytes(reinterpret_cast<const char*>(choice.image->data()), choice.image->size());
+      UniqueFd fd = make_image_fd(bytes, &why);
+      int raw = fd.get();
+      if (!fd || !socket_.send(RegisterImage{bytes.size()}, std::span<const int>(&raw, 1), kAnswerMs, &why)) {
+        return set(error, why), false;
+      }
+      sent.push_back(choice.image->data());
+    }
+    records.push_back({method.path, static_cast<uint32_t>(index), choice.request, choice.reply, 0});
+  }
+  for (RegisterMethods& packet : split_methods(records)) {
+    if (!socket_.send(std::move(packet), kAnswerMs, &why)) return set(error, why), false;
+  }
+  return true;
+}
+
+bool Attachment::listen(const Offer& offer, std::vector<uint32_t>* ports, AttachError* error) {
+  ports->clear();
+  for (const std::string& address : offer.addresses) {
+    ControlMessage question = Listen{address, 0};
+    auto answer = ask<Listening>(&question, nullptr, error);
+    if (!answer) return false;
+    ports->push_back(answer->port);
+  }
+  return true;
+}
+
+bool Attachment::start(AttachError* error) {
+  ControlMessage question = Start{};
+  return ask<Started>(&question, nullptr, error).has_value();
+}
+
+Attachment::~Attachment() {
+  ControlError ignored;
+  if (socket_) socket_.send(Detach{}, 0, &ignored);
+  socket_.close();
+  if (child_.pid() <= 0) return;
+  child_.end(5000);
+  for (const std::string& link : links_) withdraw_link(link, control_path_);
+}
+
+ImageChoice choose_image(const schema::MessageType& request, const schema::MessageType& reply) {
+  if (request.image->data() == reply.image->data()) return {request.image, request.index, reply.index};
+  // Each .proto file has an image of its own, which holds what its messages need. The service's file imports the one
+  // or the other; look for the pair in both.
+  for (const schema::Image* image : {reply.image, request.image}) {
+    const char* request_name = request.full_name();
+    const char* reply_name = reply.full_name();
+    int64_t request_index = image->find_message(request_name, std::strlen(request_name));
+    int64_t reply_index = image->find_message(reply_name, std::strlen(reply_name));
+    if (request_index >= 0 && reply_index >= 0) {
+      return {image, static_cast<uint32_t>(request_index), static_cast<uint32_t>(reply_index)};
+    }
+  }
+  return {};
+}
+
+}  // namespace drover::host

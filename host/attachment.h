@@ -1,0 +1,76 @@
+// Attachment: one engine that we are attached to: the control connection, the link that the workers use, and the
+// child process if it is ours. `open` does the whole handshake of channel/control.h.
+//
+// Thread-safety: one thread at a time (the Runtime's control thread), but for `link`, which is the workers' too.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "channel/control_socket.h"
+#include "host/engine_process.h"
+#include "host/options.h"
+#include "host/worker.h"
+
+namespace drover::host {
+
+// What we ask of every engine that we attach to.
+struct Offer {
+  std::vector<grpc::internal::Method> methods;  // by the number in CALL
+  std::vector<std::string> addresses;           // a port of 0 is replaced once an engine has picked one
+  HostOptions options;
+};
+
+struct AttachError {
+  ControlCode code = ControlCode::kNone;
+  std::string message;
+};
+
+class Attachment {
+ public:
+  // Finds an engine (the service that DROVER_ENGINE names; one that still listens on our address; a new child) and
+  // attaches. `ports` gets the bound port of each address. Null: `error`.
+  static std::unique_ptr<Attachment> open(const Offer& offer, std::vector<uint32_t>* ports, AttachError* error);
+  // Attaches over a connection that is there already. For `open`, and for tests.
+  static std::unique_ptr<Attachment> over(ControlSocket socket, const Offer& offer, std::vector<uint32_t>* ports,
+                                          AttachError* error);
+  // Detaches: the engine forgets us. Workers must have been told (link->gone).
+  ~Attachment();
+
+  ControlSocket& socket() { return socket_; }
+  const std::shared_ptr<EngineLink>& link() const { return link_; }
+  bool is_child() const { return child_.pid() > 0; }
+
+ private:
+  Attachment() = default;
+  bool greet(const Offer& offer, AttachError* error);
+  bool register_methods(const Offer& offer, AttachError* error);
+  bool listen(const Offer& offer, std::vector<uint32_t>* ports, AttachError* error);
+  bool start(AttachError* error);
+  template <typename Answer>
+  std::optional<Answer> ask(const ControlMessage* question, std::vector<UniqueFd>* fds, AttachError* error);
+
+  ControlSocket socket_;
+  std::shared_ptr<EngineLink> link_;
+  EngineProcess child_;
+  std::string control_path_;         // of our child
+  std::vector<std::string> links_;   // that lead to it
+};
+
+// The worker threads' CPUs and the engine's, as SpinPolicy wants to know them.
+SpinPolicy::Options worker_spin(const HostOptions& options, const std::vector<int32_t>& engine_cpus);
+
+// One image that describes both messages of a method, and where; no image if there is none.
+struct ImageChoice {
+  const schema::Image* image = nullptr;
+  uint32_t request = 0;
+  uint32_t reply = 0;
+};
+ImageChoice choose_image(const schema::MessageType& request, const schema::MessageType& reply);
+
+// Splits "host:port" at its last colon; false for "unix:..." and the like.
+bool split_port(const std::string& address, std::string* host, std::string* port);
+
+}  // namespace drover::host

@@ -1,0 +1,305 @@
+#include "host/call.h"
+
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#include "host/log.h"
+#include "host/worker.h"
+#include "message/operations.h"
+
+namespace drover::host {
+namespace {
+
+constexpr const char* kDetailsKey = "grpc-status-details-bin";
+
+// The call whose handler this thread runs, so that Finish inside it needs no atomic exchange.
+thread_local Call* handler_of_this_thread = nullptr;
+
+size_t padded(size_t bytes) { return (bytes + 7) & ~size_t{7}; }
+
+}  // namespace
+
+// ---- CallMemory
+
+BlockSource::Block CallMemory::allocate_block(size_t min_size) {
+  uint32_t chunks = ChunkPool::chunks_for(min_size);
+  uint64_t offset = pool_->allocate(chunks);
+  if (offset != ChunkPool::kNone) [[likely]] {
+    runs_.push({offset, chunks});
+    return {base_ + offset, size_t{chunks} * kChunkSize};
+  }
+  used_heap_ = true;
+  void* data = std::malloc(min_size);
+  return {data, data == nullptr ? 0 : min_size};
+}
+
+void CallMemory::free_block(void* data, size_t /*size*/) {
+  uint64_t offset = static_cast<uint64_t>(static_cast<char*>(data) - base_);
+  ChunkRun run = runs_.remove(offset);
+  if (run.chunks != 0) {
+    pool_->free(run.offset, run.chunks);
+  } else {
+    std::free(data);
+  }
+}
+
+char* CallMemory::allocate_run(uint32_t chunks) {
+  uint64_t offset = pool_->allocate(chunks);
+  if (offset == ChunkPool::kNone) return nullptr;
+  extra_ = {offset, chunks};
+  return base_ + offset;
+}
+
+void CallMemory::free_extra() {
+  if (extra_.chunks != 0) pool_->free(extra_.offset, extra_.chunks);
+  extra_ = {};
+}
+
+// ---- Call
+
+Call::Call(Worker& owner, uint32_t call_id, ChunkPool& pool, char* region_base)
+    : worker(owner), id(call_id), memory(pool, region_base),
+      arena(memory, owner.first_chunk(), owner.first_chunk_size()) {
+  sync_context_.call_ = this;
+  callback_context_.call_ = this;
+  default_reactor_.home_ = this;
+  handler_event = {nullptr, this, CallEvent::Kind::kHandlerReturned};
+  finish_event = {nullptr, this, CallEvent::Kind::kFinished};
+  cancel_event = {nullptr, this, CallEvent::Kind::kReactionReturned};
+  initial_metadata_event = {nullptr, this, CallEvent::Kind::kInitialMetadataAsked};
+}
+
+Call::~Call() {
+  arena.reset();
+  memory.free_extra();
+}
+
+bool Call::begin() {
+  active = true;
+  arena.set_borrowable(rx_begin, rx_size);
+  reply = method->create_reply(arena);
+  return reply != nullptr;
+}
+
+void Call::run_handler() {
+  handler_of_this_thread = this;
+  try {
+    if (method->kind == grpc::internal::Method::Kind::kSync) {
+      status = method->call(*method, &sync_context_, request, reply);
+    } else {
+      reactor = method->start(*method, &callback_context_, request, reply);
+      if (reactor == nullptr) [[unlikely]] status = grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "");
+    }
+  } catch (...) {
+    status = grpc::Status(grpc::StatusCode::UNKNOWN, "Unexpected error in RPC handling");
+    reactor = nullptr;
+  }
+  handler_of_this_thread = nullptr;
+}
+
+bool Call::bind_reactor() {
+  bound = true;
+  if (reactor == nullptr) return true;
+  uintptr_t asked = reactor->binding_.load(std::memory_order_acquire);
+  while ((asked & grpc::ServerUnaryReactor::kFinishAsked) == 0) {
+    if (reactor->binding_.compare_exchange_weak(asked, reinterpret_cast<uintptr_t>(this), std::memory_order_acq_rel)) {
+      initial_metadata_asked = asked != 0;
+      return false;
+    }
+  }
+  initial_metadata_asked = (asked & grpc::ServerUnaryReactor::kInitialMetadataAsked) != 0;
+  status = std::move(reactor->status_);
+  return true;
+}
+
+void Call::finish(grpc::ServerUnaryReactor& reactor, grpc::Status status) {
+  using Reactor = grpc::ServerUnaryReactor;
+  Call* call = reactor.home_;
+  if (call != nullptr && call == handler_of_this_thread && !call->bound) {
+    reactor.status_ = std::move(status);
+    reactor.binding_.store(reactor.binding_.load(std::memory_order_relaxed) | Reactor::kFinishAsked,
+                           std::memory_order_relaxed);
+    return;
+  }
+  uintptr_t binding = reactor.binding_.load(std::memory_order_acquire);
+  if (binding <= Reactor::kLargestAsked) {
+    reactor.status_ = std::move(status);
+    while (binding <= Reactor::kLargestAsked) {
+      if (reactor.binding_.compare_exchange_weak(binding, binding | Reactor::kFinishAsked,
+                                                 std::memory_order_acq_rel)) {
+        return;  // the leader finds it when it binds
+      }
+    }
+    status = std::move(reactor.status_);
+  }
+  call = reinterpret_cast<Call*>(binding);
+  call->status = std::move(status);
+  call->worker.post(call->finish_event);
+}
+
+void Call::start_initial_metadata(grpc::ServerUnaryReactor& reactor) {
+  using Reactor = grpc::ServerUnaryReactor;
+  uintptr_t binding = reactor.binding_.load(std::memory_order_acquire);
+  while (binding <= Reactor::kLargestAsked) {
+    if (reactor.binding_.compare_exchange_weak(binding, binding | Reactor::kInitialMetadataAsked,
+                                               std::memory_order_acq_rel)) {
+      return;
+    }
+  }
+  Call* call = reinterpret_cast<Call*>(binding);
+  call->worker.post(call->initial_metadata_event);
+}
+
+grpc::ServerUnaryReactor* Call::default_reactor() {
+  if (default_reactor_used_) fatal("DefaultReactor() was called twice for one call");
+  default_reactor_used_ = true;
+  return &default_reactor_;
+}
+
+void Call::try_cancel() {
+  cancel_asked.store(true, std::memory_order_relaxed);
+  cancelled.store(true, std::memory_order_release);
+  worker.request_cancel_scan();
+}
+
+const grpc::ServerContextBase& Call::context() const {
+  if (method->kind == grpc::internal::Method::Kind::kSync) return sync_context_;
+  return callback_context_;
+}
+
+bool Call::needs_trailer() const {
+  return !status.ok() || context().dirty_;
+}
+
+size_t Call::trailer_size() const {
+  size_t size = sizeof(CallTrailer) + padded(status.error_message().size() + 1);
+  auto add = [&size](std::string_view key, std::string_view value) {
+    size += sizeof(MetadataPair) + padded(key.size() + 1) + padded(value.size() + 1);
+  };
+  context().drover_visit_metadata([&](bool, std::string_view key, std::string_view value) { add(key, value); });
+  if (!status.error_details().empty()) add(kDetailsKey, status.error_details());
+  // A String rounds its storage up to a power of two.
+  return 2 * size + 64;
+}
+
+uint64_t Call::build_trailer(Arena& into) {
+  uint32_t initial = 0, trailing = 0;
+  std::string details = status.error_details();
+  context().drover_visit_metadata([&](bool is_initial, std::string_view, std::string_view) {
+    ++(is_initial ? initial : trailing);
+  });
+  if (!details.empty()) ++trailing;
+  void* memory_at = into.allocate_zeroed(sizeof(CallTrailer) + size_t{initial + trailing} * sizeof(MetadataPair));
+  if (memory_at == nullptr) return 0;
+  auto* record = static_cast<CallTrailer*>(memory_at);
+  record->message.assign_in(&into, status.error_message());
+  record->initial_count = initial;
+  record->trailing_count = trailing;
+  MetadataPair* at = record->pairs();
+  MetadataPair* next[2] = {at + initial, at};
+  auto add = [&](bool is_initial, std::string_view key, std::string_view value) {
+    MetadataPair* pair = next[is_initial]++;
+    pair->key.assign_in(&into, key);
+    pair->value.assign_in(&into, value);
+  };
+  context().drover_visit_metadata(add);
+  if (!details.empty()) add(false, kDetailsKey, details);
+  return worker.region().offset_of(record);
+}
+
+bool Call::prepare_answer(uint64_t* response, uint64_t* trailer) {
+  *response = 0;
+  *trailer = 0;
+  if (cancel_asked.load(std::memory_order_relaxed)) [[unlikely]] {
+    status = grpc::Status(grpc::StatusCode::CANCELLED, "the handler cancelled the call");
+  }
+  bool heap = memory.used_heap() && status.ok();
+  if (needs_trailer()) [[unlikely]] {
+    bool heap_before = memory.used_heap();
+    // With a reply on the heap the trailer goes into the same run as the linearized reply; without one, or if the
+    // reply is not sent, a trailer that finds no room sends the call the same way.
+    if (!heap && !heap_before) *trailer = build_trailer(arena);
+    heap = heap || memory.used_heap();
+  }
+  if (heap) [[unlikely]] return linearize_answer(response, trailer);
+  if (status.ok()) *response = worker.region().offset_of(reply);
+  return true;
+}
+
+bool Call::linearize_answer(uint64_t* response, uint64_t* trailer) {
+  *response = 0;
+  *trailer = 0;
+  auto* object = static_cast<const Message*>(reply);
+  size_t bytes = (status.ok() ? message::linearized_size(method->reply_type(), *object) : 0) +
+                 (needs_trailer() ? trailer_size() : 0);
+  char* run = memory.allocate_run(ChunkPool::chunks_for(bytes));
+  if (run == nullptr) {
+    // Let go of what the reply holds of tx: calls that each wait with a part of it would wait for each other.
+    if (!evacuate_reply()) return false;
+    object = static_cast<const Message*>(reply);
+    run = memory.allocate_run(ChunkPool::chunks_for(bytes));
+    if (run == nullptr) return false;
+  }
+  // What the run holds fits by its size, so that this arena never asks for more.
+  Arena into(heap_block_source(), run, size_t{ChunkPool::chunks_for(bytes)} * kChunkSize);
+  into.set_borrowable(rx_begin, rx_size);
+  if (status.ok()) {
+    const Message* copy = message::deep_copy_into(method->reply_type(), *object, &into);
+    if (copy != nullptr) {
+      *response = worker.region().offset_of(copy);
+    } else {
+      status = grpc::Status(grpc::StatusCode::INTERNAL, "the reply is nested too deeply to be sent");
+    }
+  }
+  if (needs_trailer()) *trailer = build_trailer(into);
+  if (!into.only_initial_block()) fatal("a linearized reply is larger than its computed size");
+  return true;
+}
+
+bool Call::evacuate_reply() {
+  if (evacuated_ != nullptr || !status.ok()) return false;
+  auto heap = std::make_unique<Arena>();
+  heap->set_borrowable(rx_begin, rx_size);
+  Message* copy = message::deep_copy_into(method->reply_type(), *static_cast<const Message*>(reply), heap.get());
+  if (copy == nullptr) return false;
+  reply = copy;
+  arena.reset();
+  evacuated_ = std::move(heap);
+  return true;
+}
+
+void Call::give_up_reply() {
+  status = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "");
+  sync_context_.drover_reset();
+  callback_context_.drover_reset();
+  log(LogLevel::kWarning, "no room for a reply of %s in shared memory", method->path);
+}
+
+void Call::recycle() {
+  sync_context_.drover_reset();
+  callback_context_.drover_reset();
+  default_reactor_.binding_.store(0, std::memory_order_relaxed);
+  default_reactor_.status_ = grpc::Status();
+  default_reactor_used_ = false;
+  forget_terminated_copies(rx_begin, rx_size);
+  arena.reset();
+  memory.free_extra();
+  memory.reset();
+  if (evacuated_ != nullptr) [[unlikely]] evacuated_.reset();
+  status = grpc::Status();
+  reactor = nullptr;
+  active = bound = completed = finished = released = cancel_seen = initial_metadata_asked = false;
+  reactions_running = 0;
+  cancelled.store(false, std::memory_order_relaxed);
+  cancel_asked.store(false, std::memory_order_relaxed);
+}
+
+}  // namespace drover::host
+
+namespace grpc {
+
+void ServerUnaryReactor::Finish(Status status) { drover::host::Call::finish(*this, std::move(status)); }
+void ServerUnaryReactor::StartSendInitialMetadata() { drover::host::Call::start_initial_metadata(*this); }
+
+}  // namespace grpc

@@ -1,0 +1,162 @@
+// Call: one call as the host sees it, from the CALL slot until its memory has come back by RELEASE. CallMemory: the
+// blocks behind its reply.
+//
+// Calls are pooled by their worker and keep what they have: a first 4096-byte chunk of tx, both contexts and a default
+// reactor. In the steady state nothing is allocated and nothing is constructed per call but the reply object.
+//
+//   reply arena:  [ first chunk, kept ] -> more runs of tx, from the host's pool -> heap, once tx is full
+//
+// A reply that had to go to the heap is linearized into one run before it is sent (`reply_on_heap`).
+//
+// Threads: a Call belongs to the *leader* of its worker (host/worker.h), except that a handler's thread uses request,
+// reply, status and context while the handler runs, and that whoever calls Finish writes `status` before it posts
+// the call back. Fields that other threads read as well are atomic.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include <grpcpp/impl/drover_service.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_callback.h>
+
+#include "channel/chunk_pool.h"
+#include "host/call_records.h"
+#include "object/arena.h"
+
+namespace drover::host {
+
+class Call;
+class Worker;
+
+// Blocks from a pool of tx, and from the heap once that is exhausted. May be used by the thread that runs the handler.
+class CallMemory final : public BlockSource {
+ public:
+  CallMemory(ChunkPool& pool, char* region_base) : pool_(&pool), base_(region_base) {}
+  CallMemory(const CallMemory&) = delete;
+  CallMemory& operator=(const CallMemory&) = delete;
+
+  Block allocate_block(size_t min_size) override;
+  void free_block(void* data, size_t size) override;
+
+  // A run that is freed together with the rest, by free_extra. Null: tx is full.
+  char* allocate_run(uint32_t chunks);
+  void free_extra();
+  bool used_heap() const { return used_heap_; }
+  void reset() { used_heap_ = false; }
+
+ private:
+  ChunkPool* pool_;
+  char* base_;
+  RunList runs_;   // the arena's
+  ChunkRun extra_; // of a linearized reply
+  bool used_heap_ = false;
+};
+
+// What a thread other than the leader tells the leader about a call.
+struct CallEvent {
+  enum class Kind : uint8_t {
+    kHandlerReturned,       // on a thread that had lost the lead
+    kFinished,              // Finish was called
+    kInitialMetadataAsked,  // StartSendInitialMetadata was called
+    kReactionReturned,      // OnCancel or OnSendInitialMetadataDone, on a thread that had lost the lead
+    kDoneReturned,          // OnDone, likewise
+  };
+  CallEvent* next = nullptr;
+  Call* call = nullptr;
+  Kind kind = Kind::kHandlerReturned;
+};
+
+// The reactor that DefaultReactor() hands out.
+class DefaultUnaryReactor final : public grpc::ServerUnaryReactor {
+ public:
+  void OnDone() override {}
+};
+
+class Call {
+ public:
+  // `id` names the call in COMPLETE and RELEASE.
+  Call(Worker& owner, uint32_t id, ChunkPool& pool, char* region_base);
+  ~Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  Worker& worker;
+  const uint32_t id;
+
+  // ---- from the CALL slot
+  const grpc::internal::Method* method = nullptr;
+  uint32_t engine_thread = 0;
+  uint32_t engine_call = 0;
+  uint32_t generation = 0;
+  const void* request = nullptr;
+  const CallMetadata* metadata = nullptr;
+  int64_t deadline_ns = 0;
+  const char* rx_begin = nullptr;
+  size_t rx_size = 0;
+
+  // ---- the answer
+  void* reply = nullptr;
+  grpc::Status status;
+  grpc::ServerUnaryReactor* reactor = nullptr;  // what the handler returned
+
+  // ---- where it stands; the leader's
+  bool active = false;          // between CALL and done
+  bool bound = false;           // the handler has returned its reactor
+  bool completed = false;       // COMPLETE is pushed or, with a dead engine, needless
+  bool finished = false;        // the request is not used any more, and FINISHED is pushed or needless
+  bool released = false;        // RELEASE has come, or never will
+  bool cancel_seen = false;     // OnCancel was called, or there is nobody to call
+  int reactions_running = 0;    // OnCancel and OnSendInitialMetadataDone on threads that lost the lead
+  bool initial_metadata_asked = false;
+  int64_t memory_deadline_ns = 0;  // while waiting for room for the reply
+
+  std::atomic<bool> cancelled{false};      // what IsCancelled says
+  std::atomic<bool> cancel_asked{false};   // TryCancel was called
+
+  CallMemory memory;
+  Arena arena;
+
+  // Makes request, contexts and an empty reply ready; false: no memory for a reply.
+  bool begin();
+  // Runs the handler on this thread; catches what it throws.
+  void run_handler();
+  // After the handler: binds the reactor. True if the status is known already.
+  bool bind_reactor();
+  // Reply and trailer, as region offsets for COMPLETE (0: none). False: no room in tx for now.
+  bool prepare_answer(uint64_t* response, uint64_t* trailer);
+  // Gives up the reply: the status becomes RESOURCE_EXHAUSTED.
+  void give_up_reply();
+  // True if OnDone means something to somebody.
+  bool has_user_reactor() const { return reactor != nullptr && reactor != &default_reactor_; }
+  // Ready for the pool.
+  void recycle();
+
+  // ---- any thread
+  static void finish(grpc::ServerUnaryReactor& reactor, grpc::Status status);
+  static void start_initial_metadata(grpc::ServerUnaryReactor& reactor);
+  grpc::ServerUnaryReactor* default_reactor();
+  void try_cancel();
+
+  CallEvent handler_event;           // handler and OnDone returned
+  CallEvent finish_event;            // Finish
+  CallEvent cancel_event;            // OnCancel returned
+  CallEvent initial_metadata_event;  // StartSendInitialMetadata; OnSendInitialMetadataDone returned
+
+ private:
+  uint64_t build_trailer(Arena& into);
+  size_t trailer_size() const;
+  bool needs_trailer() const;
+  const grpc::ServerContextBase& context() const;
+  bool linearize_answer(uint64_t* response, uint64_t* trailer);
+  bool evacuate_reply();
+
+  grpc::ServerContext sync_context_;
+  grpc::CallbackServerContext callback_context_;
+  DefaultUnaryReactor default_reactor_;
+  bool default_reactor_used_ = false;
+  std::unique_ptr<Arena> evacuated_;  // holds the reply while it waits for room
+};
+
+}  // namespace drover::host

@@ -1,0 +1,65 @@
+// Crew: the threads that lead Workers, and the monitor that passes the lead on.
+//
+// Every Worker has one leading thread. The monitor looks at the Workers' phases (host/worker.h) once in `takeover_ns`;
+// one that is in the same piece of application code twice in a row has a handler that blocks, and a spare thread takes
+// the lead over. There are at most `max_threads` threads; while all of them block, calls wait in the rings.
+//
+// While nothing has moved for a while the monitor looks only every 5 ms, so that an idle server costs next to nothing.
+// Thread-safe.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "host/worker.h"
+
+namespace drover::host {
+
+class Crew {
+ public:
+  struct Options {
+    uint32_t max_threads = 64;
+    int64_t takeover_ns = 1'000'000;
+    std::vector<int> cpus;  // the threads' CPUs; empty: any
+  };
+  explicit Crew(const Options& options);
+  // Waits for all Workers to be done; the caller has seen to it that they will be (EngineLink::gone).
+  ~Crew();
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  // Gives the Worker its first leader. It is let go of when it is done.
+  void add(std::shared_ptr<Worker> worker);
+
+  size_t threads() const;
+  uint64_t takeovers() const;
+
+ private:
+  struct Watched {
+    std::shared_ptr<Worker> worker;
+    uint64_t phase = 0;  // as the monitor saw it last
+  };
+
+  void thread_main();
+  void monitor_main();
+  bool look_once();  // true if something had moved
+  void assign(const std::shared_ptr<Worker>& worker);
+
+  const Options options_;
+  mutable std::mutex mutex_;
+  std::condition_variable work_, monitor_wake_, quiet_;
+  std::vector<Watched> watched_;
+  std::deque<std::shared_ptr<Worker>> to_lead_;
+  std::vector<std::thread> threads_;
+  size_t spare_ = 0;  // threads that wait for a Worker and are not spoken for
+  uint64_t takeovers_ = 0;
+  bool stop_ = false;
+  std::thread monitor_;
+};
+
+}  // namespace drover::host

@@ -1,0 +1,63 @@
+// EngineProcess: droverd as our child. And where its control socket lies, so that a host that was restarted finds an
+// engine of the same listening address that is still alive.
+//
+//   <directory>/<pid>-<n>.sock                    a control socket; its name is unique
+//   <directory>/at-<address>  ->  <pid>-<n>.sock  left behind for each address that the engine listens on for us
+//
+// <directory> is $XDG_RUNTIME_DIR/drover, or else /tmp/drover-<uid>; mode 0700, refused if it is anybody else's.
+//
+// The child is in a process group of its own (a ^C at the terminal is the host's to handle), inherits no descriptor but
+// stderr, to which its stdout goes too, and has default signal dispositions.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/options.h"
+
+namespace drover::host {
+
+class EngineProcess {
+ public:
+  EngineProcess() = default;
+  EngineProcess(EngineProcess&& other) noexcept;
+  EngineProcess& operator=(EngineProcess&& other) noexcept;
+  ~EngineProcess();  // as `end`
+
+  // Starts the engine, which will listen on `control_path` soon. Null: `error` says what was tried.
+  static std::optional<EngineProcess> start(const HostOptions& options, const std::string& control_path,
+                                            std::string* error);
+
+  pid_t pid() const { return pid_; }
+  // Looks without waiting. False: it has ended; `how` says how ("exit status 2", "signal 9").
+  bool alive(std::string* how);
+  // Waits for it to end by itself, which it does once its last host has detached; then insists: SIGTERM, SIGKILL.
+  void end(int patience_ms);
+
+ private:
+  bool reap(bool block, int timeout_ms);
+
+  pid_t pid_ = 0;
+  int wait_status_ = 0;
+};
+
+// Where the executable is; empty: nowhere, and `error` lists the places.
+std::string find_droverd(const HostOptions& options, std::string* error);
+
+// The directory above, made if need be; empty: `error` says why not.
+std::string control_directory(std::string* error);
+std::string new_control_path(const std::string& directory);
+// The link that leads to the engine that listens on `address` for this user.
+std::string address_link(const std::string& directory, const std::string& address);
+// Points a link to a socket of the same directory, in place of what was there.
+bool publish_link(const std::string& link, const std::string& control_path);
+// Removes the link if it still leads there.
+void withdraw_link(const std::string& link, const std::string& control_path);
+// Removes what engines that were killed have left: links to nothing, and sockets that nobody listens on. Leaves
+// everything younger than a minute, which may be about to be used.
+void sweep_control_directory(const std::string& directory);
+
+}  // namespace drover::host

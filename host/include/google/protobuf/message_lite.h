@@ -1,0 +1,4 @@
+// Forwards: Drover has no lite runtime of its own.
+#pragma once
+
+#include <google/protobuf/message.h>

@@ -1,0 +1,4 @@
+// Forwards, as in protobuf C++.
+#pragma once
+
+#include <google/protobuf/repeated_field.h>

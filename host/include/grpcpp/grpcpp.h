@@ -1,0 +1,11 @@
+// Everything that a gRPC C++ server includes, as <grpcpp/grpcpp.h> does it. Drover has no client side here.
+#pragma once
+
+#include <grpc/grpc.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_callback.h>
+#include <grpcpp/support/status.h>
+#include <grpcpp/version_info.h>

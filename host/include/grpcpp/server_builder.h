@@ -1,0 +1,84 @@
+// ServerBuilder: what to serve and where. gRPC's class; the completion-queue API and generic services are absent.
+#pragma once
+
+#include <grpc/compression.h>
+#include <grpcpp/impl/drover_service.h>
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/support/config.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace grpc {
+
+class ServerBuilder {
+ public:
+  ServerBuilder();
+  virtual ~ServerBuilder();
+  ServerBuilder(const ServerBuilder&) = delete;
+  ServerBuilder& operator=(const ServerBuilder&) = delete;
+
+  // "0.0.0.0:50051", "[::]:50051", "localhost:0", "unix:PATH". The port that was bound is stored to `selected_port`
+  // by BuildAndStart (0: it failed).
+  ServerBuilder& AddListeningPort(const std::string& address, std::shared_ptr<ServerCredentials> credentials,
+                                  int* selected_port = nullptr);
+  // The service must outlive the server. With a host name, the service answers for that :authority only: not yet
+  // there, BuildAndStart fails.
+  ServerBuilder& RegisterService(Service* service);
+  ServerBuilder& RegisterService(const std::string& host, Service* service);
+
+  // Message sizes are bounded by the engine (4 MiB unless its configuration says otherwise): a size set here is handed
+  // to an engine that this server starts, and has no effect on an engine that is there already.
+  ServerBuilder& SetMaxReceiveMessageSize(int bytes);
+  ServerBuilder& SetMaxSendMessageSize(int bytes);
+  ServerBuilder& SetMaxMessageSize(int bytes) { return SetMaxReceiveMessageSize(bytes); }
+
+  // Recorded; arguments without an effect here are named once on stderr.
+  template <class T>
+  ServerBuilder& AddChannelArgument(const std::string& name, const T& value) {
+    return add_argument(name, argument_text(value));
+  }
+  ServerBuilder& SetResourceQuota(const ResourceQuota& quota);
+  ServerBuilder& SetCompressionAlgorithmSupportStatus(grpc_compression_algorithm, bool) { return *this; }
+  ServerBuilder& SetDefaultCompressionLevel(grpc_compression_level) { return *this; }
+  ServerBuilder& SetDefaultCompressionAlgorithm(grpc_compression_algorithm) { return *this; }
+
+  // Recorded. Drover's threads are set by DROVER_WORKERS and DROVER_MAX_THREADS; MAX_POLLERS bounds the latter.
+  enum SyncServerOption { NUM_CQS, MIN_POLLERS, MAX_POLLERS, CQ_TIMEOUT_MSEC };
+  ServerBuilder& SetSyncServerOption(SyncServerOption option, int value);
+
+  class experimental_type {
+   public:
+    explicit experimental_type(ServerBuilder*) {}
+  };
+  experimental_type experimental() { return experimental_type(this); }
+
+  // Null if something is wrong: what it is goes to stderr.
+  virtual std::unique_ptr<Server> BuildAndStart();
+
+ private:
+  struct Port {
+    std::string address;
+    std::shared_ptr<ServerCredentials> credentials;
+    int* selected = nullptr;
+  };
+
+  ServerBuilder& add_argument(const std::string& name, const std::string& value);
+  static std::string argument_text(const std::string& value) { return value; }
+  static std::string argument_text(const char* value) { return value; }
+  static std::string argument_text(long value) { return std::to_string(value); }
+  static std::string argument_text(const void*) { return "(pointer)"; }
+  bool check(std::string* error) const;
+
+  std::vector<Port> ports_;
+  std::vector<Service*> services_;
+  std::string host_;
+  int max_receive_bytes_ = 0;  // 0: not set; -1: no limit
+  int max_send_bytes_ = 0;
+  int max_threads_ = 0;
+};
+
+}  // namespace grpc

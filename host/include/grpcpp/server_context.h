@@ -1,0 +1,123 @@
+// ServerContext and CallbackServerContext: what a handler learns and says about its call besides the two messages.
+//
+// gRPC's classes. Contexts belong to the runtime and are used again for later calls: a context is valid until the
+// sync handler has returned or the reactor's OnDone was called. Thread-safety as in gRPC: IsCancelled, TryCancel and
+// the const accessors from any thread, the Add... functions from one at a time.
+//
+// Different from gRPC: initial metadata always travels together with the reply, also after StartSendInitialMetadata;
+// compression settings have no effect; census and load reporting are absent.
+#pragma once
+
+#include <grpc/compression.h>
+#include <grpc/grpc.h>
+#include <grpcpp/security/auth_context.h>
+#include <grpcpp/support/config.h>
+#include <grpcpp/support/status.h>
+#include <grpcpp/support/string_ref.h>
+#include <grpcpp/support/time.h>
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace drover::host {
+class Call;
+}
+
+struct grpc_call;
+
+namespace grpc {
+
+class ServerUnaryReactor;
+
+class ServerContextBase {
+ public:
+  virtual ~ServerContextBase();
+  ServerContextBase(const ServerContextBase&) = delete;
+  ServerContextBase& operator=(const ServerContextBase&) = delete;
+
+  // time_point::max() if the client gave none.
+  std::chrono::system_clock::time_point deadline() const;
+  gpr_timespec raw_deadline() const;
+
+  // Keys are lower case; a key that ends in -bin has any bytes as value.
+  void AddInitialMetadata(const std::string& key, const std::string& value);
+  void AddTrailingMetadata(const std::string& key, const std::string& value);
+  const std::multimap<string_ref, string_ref>& client_metadata() const;
+
+  // The client cancelled, the deadline passed, TryCancel was called, or the engine has gone.
+  bool IsCancelled() const;
+  // The call ends in CANCELLED, whatever the handler answers.
+  void TryCancel() const;
+
+  // "ipv4:127.0.0.1:4711", "ipv6:[::1]:4711" or "unix:..."
+  std::string peer() const;
+  std::shared_ptr<const AuthContext> auth_context() const;
+  // The request's :authority.
+  string_ref ExperimentalGetAuthority() const;
+
+  void set_compression_level(grpc_compression_level level) {
+    compression_level_ = level;
+    compression_level_set_ = dirty_ = true;
+  }
+  bool compression_level_set() const { return compression_level_set_; }
+  grpc_compression_level compression_level() const { return compression_level_; }
+  void set_compression_algorithm(grpc_compression_algorithm algorithm) {
+    compression_algorithm_ = algorithm;
+    dirty_ = true;
+  }
+  grpc_compression_algorithm compression_algorithm() const { return compression_algorithm_; }
+
+  // There is no gRPC core beneath.
+  grpc_call* c_call() { return nullptr; }
+
+ protected:
+  ServerContextBase();
+  ServerUnaryReactor* DefaultReactor();
+
+ private:
+  friend class drover::host::Call;
+  struct Metadata;
+
+  const Metadata& metadata() const;
+  // Calls visit(is_initial, key, value) for everything that was added.
+  template <class Visit>
+  void drover_visit_metadata(Visit&& visit) const {
+    for (const auto& pair : added_initial_) visit(true, std::string_view(pair.first), std::string_view(pair.second));
+    for (const auto& pair : added_trailing_) visit(false, std::string_view(pair.first), std::string_view(pair.second));
+  }
+  // Ready for the next call.
+  void drover_reset() {
+    if (dirty_) [[unlikely]] reset_slow();
+    if (metadata_.load(std::memory_order_relaxed) != nullptr) drover_reset_client();
+  }
+  void reset_slow();
+  void drover_reset_client();
+
+  drover::host::Call* call_ = nullptr;  // null: the application made this context itself, for a test
+  bool dirty_ = false;                  // something below differs from a fresh context
+  bool compression_level_set_ = false;
+  grpc_compression_level compression_level_ = GRPC_COMPRESS_LEVEL_NONE;
+  grpc_compression_algorithm compression_algorithm_ = GRPC_COMPRESS_NONE;
+  std::vector<std::pair<std::string, std::string>> added_initial_, added_trailing_;
+  mutable std::atomic<Metadata*> metadata_{nullptr};  // the client's; made at the first use, kept for later calls
+};
+
+class ServerContext : public ServerContextBase {
+ public:
+  ServerContext() = default;
+};
+
+class CallbackServerContext : public ServerContextBase {
+ public:
+  CallbackServerContext() = default;
+  // A reactor that belongs to the context, for handlers that only need Finish. At most once per call.
+  using ServerContextBase::DefaultReactor;
+};
+
+}  // namespace grpc

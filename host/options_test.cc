@@ -1,0 +1,49 @@
+#include "host/options.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace drover::host {
+namespace {
+
+TEST(CpuList, ReadsNumbersAndRanges) {
+  std::vector<int> cpus;
+  EXPECT_TRUE(parse_cpu_list("0", &cpus));
+  EXPECT_EQ(cpus, (std::vector<int>{0}));
+  EXPECT_TRUE(parse_cpu_list("2-4,0,3", &cpus));
+  EXPECT_EQ(cpus, (std::vector<int>{0, 2, 3, 4}));
+}
+
+TEST(CpuList, RefusesAnythingElse) {
+  std::vector<int> cpus;
+  for (const char* text : {"", "a", "1-", "-1", "3-1", "0,", ",0", "0;1", "99999", "1 2"}) {
+    EXPECT_FALSE(parse_cpu_list(text, &cpus)) << text;
+  }
+}
+
+TEST(HostOptions, AWrongValueIsAnErrorThatNamesTheVariable) {
+  for (const char* name : {"DROVER_WORKERS", "DROVER_MAX_THREADS", "DROVER_SPIN_US", "DROVER_HOST_CPUS"}) {
+    ::setenv(name, "many", 1);
+    std::string error;
+    EXPECT_FALSE(HostOptions::from_environment(&error));
+    EXPECT_NE(error.find(name), std::string::npos) << error;
+    ::unsetenv(name);
+  }
+}
+
+TEST(HostOptions, ReadsTheEnvironment) {
+  ::setenv("DROVER_WORKERS", "3", 1);
+  ::setenv("DROVER_SPIN_US", "7", 1);
+  ::setenv("DROVER_ENGINE", "unix:/x", 1);
+  std::string error;
+  auto options = HostOptions::from_environment(&error);
+  ASSERT_TRUE(options) << error;
+  EXPECT_EQ(options->workers, 3u);
+  EXPECT_EQ(options->spin_ns, 7000);
+  EXPECT_EQ(options->engine, "unix:/x");
+  for (const char* name : {"DROVER_WORKERS", "DROVER_SPIN_US", "DROVER_ENGINE"}) ::unsetenv(name);
+}
+
+}  // namespace
+}  // namespace drover::host

@@ -1,0 +1,229 @@
+#include "host/runtime.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+
+#include "host/log.h"
+
+namespace drover::host {
+namespace {
+
+constexpr int kWatchMs = 1'000;  // how often the control thread looks at the workers' own complaints
+constexpr int kDrainLookMs = 2;
+constexpr auto kFirstPause = std::chrono::milliseconds(10);
+constexpr auto kLongestPause = std::chrono::milliseconds(1'000);
+// An engine that says nothing about being drained, while no call has been here for so long, is not waited for.
+constexpr auto kDrainPatience = std::chrono::seconds(5);
+constexpr uint64_t kForeverMs = 365ull * 24 * 3600 * 1000;
+
+}  // namespace
+
+Runtime::Runtime(Offer offer) : offer_(std::move(offer)) {
+  nudge_ = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  Crew::Options crew;
+  crew.max_threads = offer_.options.max_threads;
+  crew.takeover_ns = offer_.options.takeover_ns;
+  crew.cpus = offer_.options.host_cpus;
+  crew_ = std::make_unique<Crew>(crew);
+}
+
+std::unique_ptr<Runtime> Runtime::start(Offer offer, std::vector<uint32_t>* ports, std::string* error) {
+  std::unique_ptr<Runtime> runtime(new Runtime(std::move(offer)));
+  AttachError why;
+  auto attachment = Attachment::open(runtime->offer_, ports, &why);
+  if (!attachment) {
+    *error = why.message;
+    runtime->stopped_ = true;
+    return nullptr;
+  }
+  runtime->adopt(std::move(attachment), *ports);
+  runtime->control_ = std::thread([raw = runtime.get()] { raw->control_main(); });
+  return runtime;
+}
+
+std::unique_ptr<Runtime> Runtime::start_over(ControlSocket socket, Offer offer, std::vector<uint32_t>* ports,
+                                             std::string* error) {
+  std::unique_ptr<Runtime> runtime(new Runtime(std::move(offer)));
+  runtime->may_reattach_ = false;
+  AttachError why;
+  auto attachment = Attachment::over(std::move(socket), runtime->offer_, ports, &why);
+  if (!attachment) {
+    *error = why.message;
+    runtime->stopped_ = true;
+    return nullptr;
+  }
+  runtime->adopt(std::move(attachment), *ports);
+  runtime->control_ = std::thread([raw = runtime.get()] { raw->control_main(); });
+  return runtime;
+}
+
+Runtime::~Runtime() {
+  if (!control_.joinable()) return;
+  shutdown(Clock::time_point::max());
+  control_.join();
+}
+
+void Runtime::adopt(std::unique_ptr<Attachment> attachment, const std::vector<uint32_t>& ports) {
+  for (size_t i = 0; i < ports.size(); ++i) {
+    std::string host, port;
+    if (split_port(offer_.addresses[i], &host, &port) && port == "0") {
+      offer_.addresses[i] = host + ":" + std::to_string(ports[i]);
+    }
+  }
+  engine_drained_ = false;
+  attachment_ = std::move(attachment);
+  workers_.clear();
+  for (uint32_t i = 0; i < offer_.options.workers; ++i) {
+    workers_.push_back(std::make_shared<Worker>(attachment_->link(), i));
+    crew_->add(workers_.back());
+  }
+}
+
+void Runtime::shutdown(Clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  deadline_ = shutdown_asked_ ? std::min(deadline_, deadline) : deadline;
+  shutdown_asked_ = true;
+  nudge();
+  stopped_wake_.wait(lock, [this] { return stopped_; });
+}
+
+void Runtime::wait() {
+  std::unique_lock lock(mutex_);
+  stopped_wake_.wait(lock, [this] { return stopped_; });
+}
+
+void Runtime::nudge() { ::eventfd_write(nudge_.get(), 1); }
+
+bool Runtime::shutting_down() {
+  std::lock_guard lock(mutex_);
+  return shutdown_asked_;
+}
+
+// ---- the control thread
+
+void Runtime::control_main() {
+  while (!shutting_down()) {
+    if (attachment_ != nullptr) {
+      serve_until_change();
+    } else if (may_reattach_) {
+      reattach();
+    } else {
+      poll_control(kWatchMs);
+    }
+  }
+  drain();
+  finish();
+}
+
+bool Runtime::poll_control(int timeout_ms) {
+  pollfd fds[2] = {{nudge_.get(), POLLIN, 0}, {attachment_ ? attachment_->socket().fd() : -1, POLLIN, 0}};
+  ::poll(fds, 2, timeout_ms);
+  if ((fds[0].revents & POLLIN) != 0) {
+    eventfd_t ignored;
+    ::eventfd_read(nudge_.get(), &ignored);
+  }
+  return fds[1].revents != 0;
+}
+
+void Runtime::serve_until_change() {
+  if (poll_control(kWatchMs)) take_messages();
+  if (attachment_ == nullptr) return;
+  if (const char* what = attachment_->link()->broken.load(std::memory_order_acquire)) abandon_engine(what);
+}
+
+void Runtime::take_messages() {
+  for (;;) {
+    ControlError error;
+    std::vector<UniqueFd> fds;
+    auto message = attachment_->socket().receive(&fds, 0, &error);
+    if (!message) {
+      if (error.code == ControlCode::kWouldBlock || error.code == ControlCode::kTimeout) return;
+      return abandon_engine(error.code == ControlCode::kClosed ? "it closed the connection" : error.message.c_str());
+    }
+    if (auto* status = std::get_if<HostStatus>(&*message)) {
+      engine_drained_ = engine_drained_ || status->state == HostStatus::State::kDrained;
+    } else if (auto* refusal = std::get_if<Error>(&*message)) {
+      log(LogLevel::kError, "the engine says: %s", refusal->text.c_str());
+    } else if (std::holds_alternative<Draining>(*message)) {
+      log(LogLevel::kInfo, "the engine drains");
+    }
+  }
+}
+
+void Runtime::abandon_engine(const char* why) {
+  log(LogLevel::kWarning, "the engine has gone: %s", why);
+  attachment_->link()->gone.store(true, std::memory_order_release);
+  wake_workers();
+  workers_.clear();  // the crew keeps those that still have calls
+  attachment_.reset();
+}
+
+void Runtime::wake_workers() {
+  for (auto& worker : workers_) worker->request_cancel_scan();
+}
+
+void Runtime::reattach() {
+  auto pause = kFirstPause;
+  while (!shutting_down()) {
+    std::vector<uint32_t> ports;
+    AttachError error;
+    auto attachment = Attachment::open(offer_, &ports, &error);
+    if (attachment) {
+      log(LogLevel::kWarning, "attached to another engine");
+      return adopt(std::move(attachment), ports);
+    }
+    log(LogLevel::kError, "no engine: %s; trying again", error.message.c_str());
+    poll_control(static_cast<int>(pause.count()));
+    pause = std::min(2 * pause, kLongestPause);
+  }
+}
+
+uint32_t Runtime::calls_in_flight() const {
+  uint32_t sum = 0;
+  for (const auto& worker : workers_) sum += worker->calls_in_flight();
+  return sum;
+}
+
+void Runtime::drain() {
+  if (attachment_ == nullptr) return;
+  auto left = [this]() -> std::chrono::milliseconds {
+    std::lock_guard lock(mutex_);
+    if (deadline_ == Clock::time_point::max()) return std::chrono::milliseconds(kForeverMs);
+    return std::max(std::chrono::milliseconds(0),
+                    std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now()));
+  };
+  ControlError error;
+  attachment_->socket().send(Drain{static_cast<uint64_t>(left().count())}, kWatchMs, &error);
+  auto last_busy = Clock::now();
+  bool cancelled = false;
+  while (attachment_ != nullptr) {
+    if (poll_control(kDrainLookMs)) take_messages();
+    if (attachment_ == nullptr) return;  // it has died; nothing to wait for but the handlers, in finish
+    if (calls_in_flight() != 0) last_busy = Clock::now();
+    bool quiet = engine_drained_ || cancelled || Clock::now() - last_busy > kDrainPatience;
+    if (calls_in_flight() == 0 && quiet) return;
+    if (left().count() == 0) {
+      // Once, and again for calls that came in late.
+      cancelled = true;
+      attachment_->link()->cancel_all.store(true, std::memory_order_release);
+      wake_workers();
+    }
+  }
+}
+
+void Runtime::finish() {
+  if (attachment_ != nullptr) {
+    attachment_->link()->gone.store(true, std::memory_order_release);
+    wake_workers();
+    workers_.clear();
+  }
+  crew_.reset();  // waits for the workers, and so for every handler
+  attachment_.reset();
+  std::lock_guard lock(mutex_);
+  stopped_ = true;
+  stopped_wake_.notify_all();
+}
+
+}  // namespace drover::host

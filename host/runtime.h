@@ -1,0 +1,82 @@
+// Runtime: everything behind a grpc::Server: the offer, the attachment to an engine, the worker threads, and the
+// control thread that watches the engine.
+//
+//   starting -> serving <-> reattaching (the engine has died) -> draining (shutdown) -> stopped
+//
+// When the engine dies, the calls in flight become cancelled and their answers are dropped; the memory that they use
+// stays mapped until their handlers are done. Meanwhile another engine is started or attached to, on the same ports,
+// again and again with growing pauses.
+//
+// Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "host/attachment.h"
+#include "host/crew.h"
+
+namespace drover::host {
+
+class Runtime {
+ public:
+  // Serves `offer` from now on. `ports` gets the bound ports. Null: `error` says why not.
+  static std::unique_ptr<Runtime> start(Offer offer, std::vector<uint32_t>* ports, std::string* error);
+  // For tests: the same over a connection that is there; no engine is started, then or later.
+  static std::unique_ptr<Runtime> start_over(ControlSocket socket, Offer offer, std::vector<uint32_t>* ports,
+                                             std::string* error);
+  // Shuts down if that has not happened.
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  // Takes no new calls, waits for those in flight, cancels what is left at the deadline, waits for the handlers, and
+  // detaches. Returns when all that is done, whoever asked first; a later caller can only make the deadline earlier.
+  void shutdown(std::chrono::steady_clock::time_point deadline);
+  // Returns once shutdown has finished.
+  void wait();
+
+  const Crew& crew() const { return *crew_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  explicit Runtime(Offer offer);
+  void adopt(std::unique_ptr<Attachment> attachment, const std::vector<uint32_t>& ports);
+  void control_main();
+  void serve_until_change();
+  void take_messages();
+  void abandon_engine(const char* why);
+  void reattach();
+  void drain();
+  void finish();
+  void wake_workers();
+  uint32_t calls_in_flight() const;
+  bool shutting_down();
+  bool poll_control(int timeout_ms);  // true if the engine said something, or has gone
+  void nudge();
+
+  Offer offer_;
+  bool may_reattach_ = true;
+  std::unique_ptr<Crew> crew_;
+  // The control thread's, once it runs.
+  std::unique_ptr<Attachment> attachment_;
+  std::vector<std::shared_ptr<Worker>> workers_;
+  bool engine_drained_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable stopped_wake_;
+  bool shutdown_asked_ = false;
+  bool stopped_ = false;
+  Clock::time_point deadline_ = Clock::time_point::max();
+  UniqueFd nudge_;  // an eventfd that wakes the control thread
+  std::thread control_;
+};
+
+}  // namespace drover::host

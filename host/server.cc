@@ -1,0 +1,195 @@
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <grpcpp/support/status.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "host/health/health_service.h"
+#include "host/log.h"
+#include "host/runtime.h"
+#include "host/server_parts.h"
+
+namespace grpc {
+namespace {
+
+using drover::host::log;
+using drover::host::LogLevel;
+
+bool default_health_check_service = false;
+
+}  // namespace
+
+// Never destroyed: handlers may still return them while the process ends.
+const Status& Status::OK = *new Status();
+const Status& Status::CANCELLED = *new Status(StatusCode::CANCELLED, "");
+
+void EnableDefaultHealthCheckService(bool enable) { default_health_check_service = enable; }
+bool DefaultHealthCheckServiceEnabled() { return default_health_check_service; }
+
+namespace reflection {
+
+void InitProtoReflectionServerBuilderPlugin() {
+  static bool said = false;
+  if (!said) log(LogLevel::kInfo, "server reflection is a streaming service, which Drover does not serve yet");
+  said = true;
+}
+
+}  // namespace reflection
+
+// ---- Server
+
+Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Server::~Server() { Shutdown(); }
+
+void Server::Wait() { parts_->runtime->wait(); }
+
+void Server::Shutdown() { shutdown_until(std::chrono::system_clock::time_point::max()); }
+
+void Server::shutdown_until(std::chrono::system_clock::time_point deadline) {
+  if (parts_->health != nullptr) parts_->health->Shutdown();
+  auto steady = std::chrono::steady_clock::time_point::max();
+  if (deadline != std::chrono::system_clock::time_point::max()) {
+    auto left = std::max(deadline - std::chrono::system_clock::now(), std::chrono::system_clock::duration::zero());
+    constexpr auto kLongest = std::chrono::hours(24 * 365);
+    steady = std::chrono::steady_clock::now() + std::min<std::chrono::system_clock::duration>(left, kLongest);
+  }
+  parts_->runtime->shutdown(steady);
+}
+
+HealthCheckServiceInterface* Server::GetHealthCheckService() const { return parts_->health.get(); }
+
+// ---- ServerBuilder
+
+ServerBuilder::ServerBuilder() = default;
+ServerBuilder::~ServerBuilder() = default;
+
+ServerBuilder& ServerBuilder::AddListeningPort(const std::string& address,
+                                               std::shared_ptr<ServerCredentials> credentials, int* selected_port) {
+  ports_.push_back({address, std::move(credentials), selected_port});
+  return *this;
+}
+
+ServerBuilder& ServerBuilder::RegisterService(Service* service) {
+  services_.push_back(service);
+  return *this;
+}
+
+ServerBuilder& ServerBuilder::RegisterService(const std::string& host, Service* service) {
+  host_ = host;
+  return RegisterService(service);
+}
+
+ServerBuilder& ServerBuilder::SetMaxReceiveMessageSize(int bytes) {
+  max_receive_bytes_ = bytes < 0 ? -1 : bytes;
+  return *this;
+}
+
+ServerBuilder& ServerBuilder::SetMaxSendMessageSize(int bytes) {
+  max_send_bytes_ = bytes < 0 ? -1 : bytes;
+  return *this;
+}
+
+ServerBuilder& ServerBuilder::SetResourceQuota(const ResourceQuota& quota) {
+  if (quota.drover_max_threads() > 0) max_threads_ = quota.drover_max_threads();
+  return *this;
+}
+
+ServerBuilder& ServerBuilder::SetSyncServerOption(SyncServerOption option, int value) {
+  if (option == MAX_POLLERS && value > 0) max_threads_ = value;
+  return *this;
+}
+
+ServerBuilder& ServerBuilder::add_argument(const std::string& name, const std::string& value) {
+  if (name == GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH) return SetMaxReceiveMessageSize(std::atoi(value.c_str()));
+  if (name == GRPC_ARG_MAX_SEND_MESSAGE_LENGTH) return SetMaxSendMessageSize(std::atoi(value.c_str()));
+  static std::set<std::string> said;
+  if (said.insert(name).second) {
+    log(LogLevel::kInfo, "channel argument %s has no effect on Drover; the engine's configuration may have its like",
+        name.c_str());
+  }
+  return *this;
+}
+
+bool ServerBuilder::check(std::string* error) const {
+  if (services_.empty()) return *error = "no service is registered", false;
+  if (ports_.empty()) return *error = "no listening port was added", false;
+  if (!host_.empty()) return *error = "services for one host name (" + host_ + ") are not there yet", false;
+  std::set<std::string> paths;
+  for (const Service* service : services_) {
+    for (const internal::Method& method : service->drover_methods()) {
+      if (!paths.insert(method.path).second) return *error = std::string(method.path) + " is registered twice", false;
+    }
+  }
+  for (const Port& port : ports_) {
+    if (port.credentials == nullptr) return *error = port.address + ": no credentials", false;
+    if (!port.credentials->drover_is_cleartext()) {
+      return *error = port.address + ": TLS is not there yet; use InsecureServerCredentials()", false;
+    }
+  }
+  return true;
+}
+
+std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
+  for (Port& port : ports_) {
+    if (port.selected != nullptr) *port.selected = 0;
+  }
+  std::string error;
+  auto fail = [&error]() -> std::unique_ptr<Server> {
+    log(LogLevel::kError, "BuildAndStart: %s", error.c_str());
+    return nullptr;
+  };
+  auto options = drover::host::HostOptions::from_environment(&error);
+  if (!options || !check(&error)) return fail();
+  if (max_threads_ > 0 && std::getenv("DROVER_MAX_THREADS") == nullptr) {
+    options->max_threads = std::max(static_cast<uint32_t>(max_threads_), options->workers);
+  }
+  drover::host::add_limit_flags(max_receive_bytes_, max_send_bytes_, &*options);
+
+  auto parts = std::make_unique<Server::Parts>();
+  if (DefaultHealthCheckServiceEnabled()) {
+    parts->health = drover::host::make_health_service();
+    if (parts->health != nullptr) services_.push_back(parts->health->service());
+  }
+  drover::host::Offer offer;
+  offer.options = *options;
+  for (const Port& port : ports_) offer.addresses.push_back(port.address);
+  for (const Service* service : services_) {
+    for (const internal::Method& method : service->drover_methods()) {
+      if (method.kind == internal::Method::Kind::kAbsent) continue;
+      offer.methods.push_back(method);
+      if (parts->health != nullptr) {
+        std::string path = method.path;
+        parts->health->SetServingStatus(path.substr(1, path.rfind('/') - 1), true);
+      }
+    }
+  }
+  if (offer.methods.empty()) return error = "no service has a unary method", fail();
+  std::vector<uint32_t> bound;
+  parts->runtime = drover::host::Runtime::start(std::move(offer), &bound, &error);
+  if (parts->runtime == nullptr) return fail();
+  for (size_t i = 0; i < ports_.size(); ++i) {
+    // gRPC gives 1 for an address that has no port.
+    if (ports_[i].selected != nullptr) *ports_[i].selected = bound[i] == 0 ? 1 : static_cast<int>(bound[i]);
+  }
+  return std::unique_ptr<Server>(new Server(std::move(parts)));
+}
+
+}  // namespace grpc
+
+namespace drover::host {
+
+void add_limit_flags(int max_receive_bytes, int max_send_bytes, HostOptions* options) {
+  constexpr int kLargest = 0x7fffffff;
+  auto add = [options](const char* flag, int bytes) {
+    if (bytes == 0) return;
+    options->engine_flags.push_back(std::string(flag) + "=" + std::to_string(bytes < 0 ? kLargest : bytes));
+  };
+  add("--limits.max_request_bytes", max_receive_bytes);
+  add("--limits.max_response_bytes", max_send_bytes);
+}
+
+}  // namespace drover::host

@@ -1,0 +1,124 @@
+#include <grpcpp/server_context.h>
+
+#include <time.h>
+
+#include <mutex>
+
+#include "channel/doorbell.h"
+#include "host/call.h"
+
+namespace grpc {
+
+// The client's metadata as gRPC shows it. Filled once a call, by whoever asks first.
+struct ServerContextBase::Metadata {
+  std::mutex mutex;
+  std::atomic<bool> filled{false};
+  std::multimap<string_ref, string_ref> client;
+};
+
+namespace {
+
+class EmptyAuthContext final : public AuthContext {
+ public:
+  bool IsPeerAuthenticated() const override { return false; }
+  std::vector<string_ref> GetPeerIdentity() const override { return {}; }
+  std::string GetPeerIdentityPropertyName() const override { return {}; }
+  std::vector<string_ref> FindPropertyValues(const std::string&) const override { return {}; }
+};
+
+string_ref ref(const drover::String& s) { return string_ref(s.data(), s.size()); }
+
+}  // namespace
+
+ServerContextBase::ServerContextBase() = default;
+ServerContextBase::~ServerContextBase() { delete metadata_.load(std::memory_order_relaxed); }
+
+const ServerContextBase::Metadata& ServerContextBase::metadata() const {
+  Metadata* metadata = metadata_.load(std::memory_order_acquire);
+  if (metadata == nullptr) {
+    auto* made = new Metadata();
+    if (metadata_.compare_exchange_strong(metadata, made, std::memory_order_acq_rel)) {
+      metadata = made;
+    } else {
+      delete made;
+    }
+  }
+  if (metadata->filled.load(std::memory_order_acquire)) return *metadata;
+  std::lock_guard lock(metadata->mutex);
+  if (metadata->filled.load(std::memory_order_relaxed)) return *metadata;
+  const drover::host::CallMetadata* record = call_ == nullptr ? nullptr : call_->metadata;
+  uint32_t count = record == nullptr ? 0 : record->count;
+  for (uint32_t i = 0; i < count; ++i) {
+    metadata->client.emplace(ref(record->pairs()[i].key), ref(record->pairs()[i].value));
+  }
+  metadata->filled.store(true, std::memory_order_release);
+  return *metadata;
+}
+
+const std::multimap<string_ref, string_ref>& ServerContextBase::client_metadata() const { return metadata().client; }
+
+void ServerContextBase::reset_slow() {
+  dirty_ = false;
+  compression_level_set_ = false;
+  compression_level_ = GRPC_COMPRESS_LEVEL_NONE;
+  compression_algorithm_ = GRPC_COMPRESS_NONE;
+  added_initial_.clear();
+  added_trailing_.clear();
+}
+
+void ServerContextBase::drover_reset_client() {
+  Metadata* metadata = metadata_.load(std::memory_order_acquire);
+  if (metadata == nullptr || !metadata->filled.load(std::memory_order_acquire)) return;
+  metadata->client.clear();
+  metadata->filled.store(false, std::memory_order_relaxed);
+}
+
+void ServerContextBase::AddInitialMetadata(const std::string& key, const std::string& value) {
+  dirty_ = true;
+  added_initial_.emplace_back(key, value);
+}
+
+void ServerContextBase::AddTrailingMetadata(const std::string& key, const std::string& value) {
+  dirty_ = true;
+  added_trailing_.emplace_back(key, value);
+}
+
+std::chrono::system_clock::time_point ServerContextBase::deadline() const {
+  return Timespec2Timepoint(raw_deadline());
+}
+
+gpr_timespec ServerContextBase::raw_deadline() const {
+  if (call_ == nullptr || call_->deadline_ns == drover::kNoDeadline) return gpr_inf_future(GPR_CLOCK_REALTIME);
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  int64_t left = call_->deadline_ns - drover::monotonic_ns();
+  return gpr_time_from_ns(now.tv_sec * 1'000'000'000 + now.tv_nsec + left, GPR_CLOCK_REALTIME);
+}
+
+bool ServerContextBase::IsCancelled() const {
+  return call_ != nullptr && call_->cancelled.load(std::memory_order_acquire);
+}
+
+void ServerContextBase::TryCancel() const {
+  if (call_ != nullptr) call_->try_cancel();
+}
+
+std::string ServerContextBase::peer() const {
+  return call_ == nullptr || call_->metadata == nullptr ? std::string() : call_->metadata->peer.str();
+}
+
+string_ref ServerContextBase::ExperimentalGetAuthority() const {
+  return call_ == nullptr || call_->metadata == nullptr ? string_ref() : ref(call_->metadata->authority);
+}
+
+std::shared_ptr<const AuthContext> ServerContextBase::auth_context() const {
+  static const std::shared_ptr<const AuthContext> empty = std::make_shared<EmptyAuthContext>();
+  return empty;
+}
+
+ServerUnaryReactor* ServerContextBase::DefaultReactor() {
+  if (call_ == nullptr) drover::fatal("DefaultReactor() of a context that belongs to no call");
+  return call_->default_reactor();
+}
+
+}  // namespace grpc

@@ -1,0 +1,478 @@
+#include "host/worker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "host/cycle_clock.h"
+#include "host/log.h"
+
+namespace drover::host {
+namespace {
+
+// How long the leader sleeps at most while answers wait for room that the engine has to make.
+constexpr int64_t kRetryNs = 100'000;
+
+}  // namespace
+
+Worker::Worker(std::shared_ptr<EngineLink> link, uint32_t index)
+    : link_(std::move(link)), index_(index),
+      shared_(reinterpret_cast<WorkerShared*>(link_->region.base() + link_->layout.worker_shared(index))),
+      waiter_(shared_, link_->spin), channels_(link_->layout.options().engine_threads) {
+  for (uint32_t e = 0; e < channels_.size(); ++e) {
+    channels_[e].ends = HostChannel::open(link_->region, link_->layout, link_->layout.channel(e, index_));
+    const auto* engine_thread =
+        reinterpret_cast<const EngineThreadShared*>(link_->region.base() + link_->layout.engine_thread_shared(e));
+    channels_[e].bell = EngineBell(engine_thread, link_->bells[e].get());
+  }
+  cycles_per_us();  // measured now rather than in the first call
+}
+
+Worker::~Worker() {
+  calls_.clear();
+  for (const ChunkRun& run : first_chunk_runs_) link_->tx.free(run.offset, run.chunks);
+}
+
+// ---- any thread
+
+void Worker::post(CallEvent& event) {
+  CallEvent* first = inbox_.load(std::memory_order_relaxed);
+  do {
+    event.next = first;
+  } while (!inbox_.compare_exchange_weak(first, &event, std::memory_order_release, std::memory_order_relaxed));
+  // A non-empty inbox has been rung for already: the leader cannot go to sleep over it.
+  if (first == nullptr) wake_worker(*shared_);
+}
+
+void Worker::request_cancel_scan() {
+  scan_.store(true, std::memory_order_release);
+  wake_worker(*shared_);
+}
+
+// ---- the leader
+
+Worker::Lead Worker::lead() {
+  for (;;) {
+    bool worked = false;
+    if (!round(&worked)) return Lead::kLost;
+    if (unannounced_) ring_bells();
+    if (worked) continue;
+    if (link_->gone.load(std::memory_order_acquire) && active_ == 0) return Lead::kDone;
+    waiter_.wait([this] { return anything_to_do(); }, next_deadline());
+    sleeps_.store(waiter_.sleeps(), std::memory_order_relaxed);
+  }
+}
+
+bool Worker::round(bool* worked) {
+  if (inbox_taken_ != nullptr || inbox_.load(std::memory_order_relaxed) != nullptr) {
+    if (!serve_inbox(worked)) return false;
+  }
+  for (uint32_t e = 0; e < channels_.size(); ++e) {
+    if (!serve_channel(channels_[e], e, worked)) return false;
+  }
+  if (scan_.load(std::memory_order_relaxed)) [[unlikely]] {
+    *worked = true;
+    if (!scan_for_cancelled()) return false;
+  }
+  if (backlogged_) [[unlikely]] flush_backlogs();
+  if (!waiting_for_memory_.empty()) [[unlikely]] return retry_waiting(worked);
+  return true;
+}
+
+bool Worker::anything_to_do() const {
+  for (const Channel& channel : channels_) {
+    if (channel.ends.requests.ready()) return true;
+  }
+  return inbox_.load(std::memory_order_acquire) != nullptr || scan_.load(std::memory_order_acquire);
+}
+
+int64_t Worker::next_deadline() const {
+  if (!backlogged_ && waiting_for_memory_.empty()) return kNoDeadline;
+  return monotonic_ns() + kRetryNs;
+}
+
+bool Worker::serve_channel(Channel& channel, uint32_t engine_thread, bool* worked) {
+  // The engine's answers from before its death count no more.
+  if (link_->gone.load(std::memory_order_relaxed)) [[unlikely]] {
+    Slot ignored;
+    while (channel.ends.requests.try_pop(ignored)) {
+    }
+    return true;
+  }
+  Slot slot;
+  for (int i = 0; i < kRoundSlots && channel.ends.requests.try_pop(slot); ++i) {
+    *worked = true;
+    if (!serve_slot(channel, engine_thread, slot)) return false;
+  }
+  return true;
+}
+
+bool Worker::serve_slot(Channel& channel, uint32_t engine_thread, const Slot& slot) {
+  switch (static_cast<RequestSlotType>(slot.type)) {
+    case RequestSlotType::kCall:
+      return start_call(channel, engine_thread, slot_as<CallSlot>(slot));
+    case RequestSlotType::kCancel: {
+      auto typed = slot_as<CancelSlot>(slot);
+      Call* call = find_call(channel, engine_thread, typed.call, typed.generation);
+      return call == nullptr || cancel(call);
+    }
+    case RequestSlotType::kRelease: {
+      auto typed = slot_as<ReleaseSlot>(slot);
+      if (typed.count > kMaxReleases) return report_broken("a RELEASE of too many"), true;
+      for (uint32_t i = 0; i < typed.count; ++i) release(typed.tx_call[i]);
+      return true;
+    }
+    case RequestSlotType::kDrain:
+      return true;  // nothing to do: no CALL follows it
+  }
+  report_broken("a slot of unknown type");
+  return true;
+}
+
+void Worker::report_broken(const char* what) {
+  const char* none = nullptr;
+  if (link_->broken.compare_exchange_strong(none, what)) {
+    log(LogLevel::kError, "the engine sent %s", what);
+  }
+}
+
+// ---- application code
+
+template <typename Code>
+bool Worker::run_application(Code&& code, CallEvent& event, CallEvent::Kind kind) {
+  uint64_t phase = phase_.load(std::memory_order_relaxed) + 1;
+  phase_.store(phase, std::memory_order_release);
+  code();
+  if (phase_.compare_exchange_strong(phase, phase + 1, std::memory_order_acq_rel)) [[likely]] return true;
+  event.kind = kind;
+  post(event);
+  return false;
+}
+
+bool Worker::start_call(Channel& channel, uint32_t engine_thread, const CallSlot& slot) {
+  Call* call = take_call();
+  call->engine_thread = engine_thread;
+  call->engine_call = slot.call;
+  call->generation = slot.generation;
+  if (slot.call < kMostIndexedCalls) [[likely]] {
+    if (slot.call >= channel.by_engine_call.size()) channel.by_engine_call.resize(slot.call + slot.call / 2 + 64);
+    channel.by_engine_call[slot.call] = call;
+  }
+  in_flight_.store(++active_, std::memory_order_relaxed);
+  if (!read_call(slot, call)) [[unlikely]] {
+    call->status = grpc::Status(grpc::StatusCode::INTERNAL, "the engine handed over a call that cannot be");
+    return complete(call);
+  }
+  if (!call->begin()) [[unlikely]] {
+    call->status = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "");
+    return complete(call);
+  }
+  if (!run_application([call] { call->run_handler(); }, call->handler_event, CallEvent::Kind::kHandlerReturned)) {
+    return false;
+  }
+  return after_handler(call);
+}
+
+bool Worker::read_call(const CallSlot& slot, Call* call) {
+  const Region& region = link_->region;
+  call->active = true;
+  call->reply = nullptr;
+  call->rx_begin = nullptr;
+  call->rx_size = 0;
+  call->metadata = nullptr;
+  call->deadline_ns = slot.deadline_ns;
+  if (slot.method >= link_->methods->size()) {
+    call->method = &(*link_->methods)[0];
+    return report_broken("a CALL of an unknown method"), false;
+  }
+  call->method = &(*link_->methods)[slot.method];
+  uint64_t rx_size = uint64_t{slot.rx_chunks} * kChunkSize;
+  const char* run = region.at(slot.rx_begin, rx_size);
+  const char* request = region.at(slot.request, call->method->request_size);
+  const char* metadata = slot.metadata == 0 ? nullptr : region.at(slot.metadata, sizeof(CallMetadata));
+  if (run == nullptr || request == nullptr || !region.in_rx(slot.request) || slot.request % 8 != 0 ||
+      (metadata == nullptr && slot.metadata != 0) || slot.metadata % 8 != 0) {
+    return report_broken("a CALL that leads out of the region"), false;
+  }
+  call->rx_begin = run;
+  call->rx_size = rx_size;
+  call->request = request;
+  call->metadata = reinterpret_cast<const CallMetadata*>(metadata);
+  return true;
+}
+
+bool Worker::after_handler(Call* call) {
+  if (call->method->kind == grpc::internal::Method::Kind::kSync) return complete(call);
+  bool finished = call->bind_reactor();
+  if (call->initial_metadata_asked) [[unlikely]] {
+    // Before the answer, since OnDone has to come last.
+    call->initial_metadata_asked = false;
+    if (finished) {
+      call->finish_event.kind = CallEvent::Kind::kFinished;
+      post(call->finish_event);
+    }
+    return after_initial_metadata(call);
+  }
+  if (finished) return complete(call);
+  // Cancelled while the handler ran on a thread that had lost the lead.
+  if (call->cancelled.load(std::memory_order_relaxed) && !call->cancel_seen) return cancel(call);
+  return true;
+}
+
+bool Worker::after_initial_metadata(Call* call) {
+  ++call->reactions_running;
+  if (!run_application([call] { call->reactor->OnSendInitialMetadataDone(true); }, call->initial_metadata_event,
+                       CallEvent::Kind::kReactionReturned)) {
+    return false;
+  }
+  --call->reactions_running;
+  return !call->completed || call->reactions_running != 0 || run_done(call);
+}
+
+bool Worker::cancel(Call* call) {
+  call->cancelled.store(true, std::memory_order_release);
+  if (call->cancel_seen || call->completed) return true;
+  if (call->method->kind == grpc::internal::Method::Kind::kSync) {
+    call->cancel_seen = true;
+    return true;
+  }
+  if (!call->bound || call->reactor == nullptr) return true;  // after_handler looks again
+  call->cancel_seen = true;
+  if (!call->has_user_reactor()) return true;
+  ++call->reactions_running;
+  if (!run_application([call] { call->reactor->OnCancel(); }, call->cancel_event,
+                       CallEvent::Kind::kReactionReturned)) {
+    return false;
+  }
+  --call->reactions_running;
+  return !call->completed || call->reactions_running != 0 || run_done(call);
+}
+
+bool Worker::scan_for_cancelled() {
+  scan_.store(false, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  bool all = link_->gone.load(std::memory_order_acquire) || link_->cancel_all.load(std::memory_order_acquire);
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    Call* call = calls_[i].get();
+    if (!call->active || call->cancel_seen || call->completed) continue;
+    if (!all && !call->cancel_asked.load(std::memory_order_relaxed)) continue;
+    if (!cancel(call)) {
+      scan_.store(true, std::memory_order_release);  // the next leader goes on
+      return false;
+    }
+  }
+  return true;
+}
+
+// ---- inbox
+
+bool Worker::serve_inbox(bool* worked) {
+  *worked = true;
+  if (CallEvent* taken = inbox_.exchange(nullptr, std::memory_order_acquire); taken != nullptr) {
+    CallEvent* in_order = nullptr;
+    while (taken != nullptr) in_order = std::exchange(taken, std::exchange(taken->next, in_order));
+    CallEvent** end = &inbox_taken_;
+    while (*end != nullptr) end = &(*end)->next;
+    *end = in_order;
+  }
+  while (inbox_taken_ != nullptr) {
+    CallEvent* event = std::exchange(inbox_taken_, inbox_taken_->next);
+    if (!serve_event(*event)) return false;
+  }
+  return true;
+}
+
+bool Worker::serve_event(CallEvent& event) {
+  Call* call = event.call;
+  switch (event.kind) {
+    case CallEvent::Kind::kHandlerReturned:
+      return after_handler(call);
+    case CallEvent::Kind::kFinished:
+      return complete(call);
+    case CallEvent::Kind::kInitialMetadataAsked:
+      return after_initial_metadata(call);
+    case CallEvent::Kind::kReactionReturned:
+      --call->reactions_running;
+      return !call->completed || call->reactions_running != 0 || run_done(call);
+    case CallEvent::Kind::kDoneReturned:
+      end_call(call);
+      return true;
+  }
+  return true;
+}
+
+// ---- answers
+
+bool Worker::complete(Call* call) {
+  if (!link_->gone.load(std::memory_order_relaxed)) [[likely]] {
+    uint64_t response = 0, trailer = 0;
+    if (!call->prepare_answer(&response, &trailer)) [[unlikely]] {
+      int64_t now = monotonic_ns();
+      if (call->memory_deadline_ns == 0) call->memory_deadline_ns = now + link_->reply_memory_wait_ns;
+      if (now < call->memory_deadline_ns) {
+        waiting_for_memory_.push_back(call);
+        return true;
+      }
+      call->give_up_reply();
+      response = trailer = 0;
+    }
+    call->memory_deadline_ns = 0;
+    CompleteSlot slot{};
+    slot.type = static_cast<uint8_t>(ResponseSlotType::kComplete);
+    slot.flags = call->has_user_reactor() ? 0 : kCompleteFinished;
+    slot.call = call->engine_call;
+    slot.generation = call->generation;
+    slot.tx_call = call->id;
+    slot.status = static_cast<uint32_t>(call->status.error_code());
+    slot.response = response;
+    slot.trailer = trailer;
+    push(channels_[call->engine_thread], to_slot(slot));
+  }
+  call->completed = true;
+  if (!call->has_user_reactor()) [[likely]] {
+    call->finished = true;
+    call->active = false;
+    in_flight_.store(--active_, std::memory_order_release);
+    recycle_if_over(call);
+    return true;
+  }
+  return call->reactions_running != 0 || run_done(call);
+}
+
+bool Worker::run_done(Call* call) {
+  if (!call->has_user_reactor()) return true;
+  if (!run_application([call] { call->reactor->OnDone(); }, call->handler_event, CallEvent::Kind::kDoneReturned)) {
+    return false;
+  }
+  end_call(call);
+  return true;
+}
+
+void Worker::end_call(Call* call) {
+  if (!link_->gone.load(std::memory_order_relaxed)) {
+    FinishedSlot slot{};
+    slot.type = static_cast<uint8_t>(ResponseSlotType::kFinished);
+    slot.call = call->engine_call;
+    slot.generation = call->generation;
+    push(channels_[call->engine_thread], to_slot(slot));
+  }
+  call->finished = true;
+  call->active = false;
+  in_flight_.store(--active_, std::memory_order_release);
+  recycle_if_over(call);
+}
+
+bool Worker::retry_waiting(bool* worked) {
+  for (size_t n = waiting_for_memory_.size(); n > 0; --n) {
+    Call* call = waiting_for_memory_.front();
+    waiting_for_memory_.pop_front();
+    if (!complete(call)) return false;
+    if (call->completed) *worked = true;
+  }
+  return true;
+}
+
+void Worker::push(Channel& channel, const Slot& slot) {
+  if (!unannounced_) {
+    unannounced_ = true;
+    unannounced_since_ = cycle_now();
+  } else if (cycle_now() - unannounced_since_ > kBellDelayUs * cycles_per_us()) {
+    ring_bells();
+    unannounced_ = true;
+    unannounced_since_ = cycle_now();
+  }
+  channel.rung = false;
+  if (channel.backlog.empty()) [[likely]] {
+    PushResult result = channel.ends.responses.try_push(slot);
+    if (result == PushResult::kOk) [[likely]] return;
+    if (result == PushResult::kPeerInvalid) return report_broken("a ring position that cannot be");
+  }
+  channel.backlog.push_back(slot);
+  backlogged_ = true;
+}
+
+void Worker::flush_backlogs() {
+  backlogged_ = false;
+  for (Channel& channel : channels_) {
+    if (link_->gone.load(std::memory_order_relaxed)) channel.backlog.clear();
+    while (!channel.backlog.empty() && channel.ends.responses.try_push(channel.backlog.front()) == PushResult::kOk) {
+      channel.backlog.pop_front();
+      channel.rung = false;
+      unannounced_ = true;
+    }
+    backlogged_ = backlogged_ || !channel.backlog.empty();
+  }
+}
+
+void Worker::ring_bells() {
+  for (Channel& channel : channels_) {
+    if (channel.rung) continue;
+    channel.rung = true;
+    channel.bell.ring();
+  }
+  unannounced_ = false;
+}
+
+// ---- calls
+
+Call* Worker::take_call() {
+  if (!free_calls_.empty()) [[likely]] {
+    Call* call = free_calls_.back();
+    free_calls_.pop_back();
+    return call;
+  }
+  first_chunk_ = take_first_chunk();
+  calls_.push_back(
+      std::make_unique<Call>(*this, static_cast<uint32_t>(calls_.size()), link_->tx, link_->region.base()));
+  return calls_.back().get();
+}
+
+// First chunks are kept for ever, so that they are taken in runs: strewn over tx, they would leave no room for large
+// replies between them.
+void* Worker::take_first_chunk() {
+  if (unused_first_chunks_.chunks == 0) {
+    for (uint32_t chunks : {kFirstChunkRun, 1u}) {
+      uint64_t offset = link_->tx.allocate(chunks);
+      if (offset == ChunkPool::kNone) continue;
+      unused_first_chunks_ = {offset, chunks};
+      first_chunk_runs_.push_back(unused_first_chunks_);
+      break;
+    }
+  }
+  if (unused_first_chunks_.chunks == 0) return nullptr;
+  void* chunk = link_->region.base() + unused_first_chunks_.offset;
+  unused_first_chunks_.offset += kChunkSize;
+  --unused_first_chunks_.chunks;
+  return chunk;
+}
+
+Call* Worker::find_call(Channel& channel, uint32_t engine_thread, uint32_t engine_call, uint32_t generation) {
+  auto matches = [&](const Call* call) {
+    return call != nullptr && call->active && call->engine_thread == engine_thread &&
+           call->engine_call == engine_call && call->generation == generation;
+  };
+  if (engine_call < channel.by_engine_call.size()) {
+    Call* call = channel.by_engine_call[engine_call];
+    return matches(call) ? call : nullptr;
+  }
+  for (auto& call : calls_) {
+    if (matches(call.get())) return call.get();
+  }
+  return nullptr;
+}
+
+void Worker::release(uint32_t tx_call) {
+  if (tx_call >= calls_.size() || !calls_[tx_call]->completed || calls_[tx_call]->released) {
+    return report_broken("a RELEASE of a call that was not completed");
+  }
+  Call* call = calls_[tx_call].get();
+  call->released = true;
+  recycle_if_over(call);
+}
+
+void Worker::recycle_if_over(Call* call) {
+  if (!call->finished || !call->released) return;  // with a dead engine, the whole Worker goes instead
+  call->recycle();
+  free_calls_.push_back(call);
+}
+
+}  // namespace drover::host

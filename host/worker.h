@@ -1,0 +1,160 @@
+// Worker: the host's end of one channel to each engine thread. It takes CALLs from the rings, runs handlers, and sends
+// COMPLETEs. Leadership: which thread may do that.
+//
+// Exactly one thread, the *leader*, works on a Worker's rings, calls and free lists at any time; none of that needs
+// locks. The leader runs handlers itself, inline. While it is in the application's code the Worker's `phase` is odd:
+//
+//   leader:   phase = 2n+1 ; handler ... ; CAS phase 2n+1 -> 2n+2         succeeded: still the leader, send the answer
+//   Crew:                       CAS phase 2n+1 -> 2n+2 after ~1 ms        succeeded: another thread leads from here on
+//
+// so that a handler that blocks holds up only its own call: the Crew's monitor (host/crew.h) gives the lead to a spare
+// thread, and the thread that lost it, once its handler returns, posts what is to be done to the Worker's inbox and
+// becomes a spare. The price on the hot path is one store and one exchange on a line that nobody else touches.
+//
+// Finish from any other thread goes through the same inbox: a stack that is pushed with one exchange and taken whole.
+//
+// Doorbells: engine threads are rung once a round of slots, and within a round as soon as the first unannounced answer
+// is older than kBellDelayUs because a handler took long.
+//
+// The engine's death (`EngineLink::gone`): every call is cancelled, answers go nowhere, and the Worker is done once its
+// last call is.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "channel/chunk_pool.h"
+#include "channel/doorbell.h"
+#include "channel/layout.h"
+#include "channel/ring.h"
+#include "host/call.h"
+#include "object/unique_fd.h"
+
+namespace drover::host {
+
+// One engine, as its workers see it. Immutable but for the atomics and the pool, which is thread-safe.
+struct EngineLink {
+  EngineLink(Region shared, const RegionLayout& region_layout, std::vector<UniqueFd> eventfds,
+             const std::vector<grpc::internal::Method>* served, const SpinPolicy::Options& worker_spin)
+      : region(std::move(shared)), layout(region_layout), bells(std::move(eventfds)), methods(served),
+        spin(worker_spin), tx(layout.tx_chunks_of_host(), ChunkPool::Threads::kMany) {}
+
+  const Region region;
+  const RegionLayout layout;
+  const std::vector<UniqueFd> bells;  // an eventfd for each engine thread
+  const std::vector<grpc::internal::Method>* const methods;  // by the number in CALL
+  const SpinPolicy::Options spin;
+  int64_t reply_memory_wait_ns = 1'000'000'000;
+  ChunkPool tx;
+  std::atomic<bool> gone{false};        // the engine is dead or detached
+  std::atomic<bool> cancel_all{false};  // shutting down, and the deadline has passed
+  std::atomic<const char*> broken{nullptr};  // a worker found something that no working engine does
+};
+
+class Worker {
+ public:
+  Worker(std::shared_ptr<EngineLink> link, uint32_t index);
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+  ~Worker();
+
+  enum class Lead { kLost, kDone };
+  // Leads until another thread has taken over (kLost: the Worker is not to be touched any more) or until the engine is
+  // gone and no call is left (kDone). The caller has the lead: it is the first, or take_over succeeded for it.
+  Lead lead();
+
+  // ---- any thread
+  // The phase; odd while the application's code runs. See take_over.
+  uint64_t phase() const { return phase_.load(std::memory_order_acquire); }
+  // Takes the lead away from a thread that is still in the same piece of application code as when `odd_phase` was read.
+  bool take_over(uint64_t odd_phase) {
+    return phase_.compare_exchange_strong(odd_phase, odd_phase + 1, std::memory_order_acq_rel);
+  }
+  // Hands an event to the leader, and wakes it if it sleeps.
+  void post(CallEvent& event);
+  // The leader looks at all calls for ones that have become cancelled; also after a change of EngineLink's flags.
+  void request_cancel_scan();
+  uint32_t calls_in_flight() const { return in_flight_.load(std::memory_order_acquire); }
+  uint64_t sleeps() const { return sleeps_.load(std::memory_order_relaxed); }
+
+  const Region& region() const { return link_->region; }
+  // For a Call under construction: its first chunk, or null if tx is full.
+  void* first_chunk() const { return first_chunk_; }
+  size_t first_chunk_size() const { return first_chunk_ == nullptr ? 0 : kChunkSize; }
+
+  static constexpr int kRoundSlots = 64;
+  static constexpr uint64_t kBellDelayUs = 50;
+  static constexpr uint32_t kMostIndexedCalls = 1u << 20;
+  static constexpr uint32_t kFirstChunkRun = 16;
+
+ private:
+  struct Channel {
+    HostChannel ends;
+    EngineBell bell;
+    bool rung = true;             // false: an answer was pushed that the engine was not told of
+    std::deque<Slot> backlog;     // answers that found the ring full
+    std::vector<Call*> by_engine_call;  // for CANCEL
+  };
+
+  // Each returns false if the lead was lost.
+  bool round(bool* worked);
+  bool serve_channel(Channel& channel, uint32_t engine_thread, bool* worked);
+  bool serve_slot(Channel& channel, uint32_t engine_thread, const Slot& slot);
+  bool serve_inbox(bool* worked);
+  bool serve_event(CallEvent& event);
+  bool start_call(Channel& channel, uint32_t engine_thread, const CallSlot& slot);
+  bool after_handler(Call* call);
+  bool after_initial_metadata(Call* call);
+  bool cancel(Call* call);
+  bool scan_for_cancelled();
+  bool retry_waiting(bool* worked);
+  bool complete(Call* call);
+  bool run_done(Call* call);
+
+  // Runs the application's code; false: the lead was lost meanwhile, and `event` has been posted with `kind`.
+  template <typename Code>
+  bool run_application(Code&& code, CallEvent& event, CallEvent::Kind kind);
+
+  bool read_call(const CallSlot& slot, Call* call);
+  Call* find_call(Channel& channel, uint32_t engine_thread, uint32_t engine_call, uint32_t generation);
+  void release(uint32_t tx_call);
+  void push(Channel& channel, const Slot& slot);
+  void flush_backlogs();
+  void ring_bells();
+  void end_call(Call* call);
+  void recycle_if_over(Call* call);
+  Call* take_call();
+  void* take_first_chunk();
+  bool anything_to_do() const;
+  int64_t next_deadline() const;
+  void report_broken(const char* what);
+
+  const std::shared_ptr<EngineLink> link_;
+  const uint32_t index_;
+  WorkerShared* const shared_;
+  WorkerWaiter waiter_;
+  std::vector<Channel> channels_;
+  std::vector<std::unique_ptr<Call>> calls_;  // by id
+  std::vector<ChunkRun> first_chunk_runs_;    // behind the calls' first chunks
+  ChunkRun unused_first_chunks_;              // the rest of the last of them
+  std::vector<Call*> free_calls_;
+  std::deque<Call*> waiting_for_memory_;
+  CallEvent* inbox_taken_ = nullptr;  // taken from inbox_, in order, not yet served
+  void* first_chunk_ = nullptr;
+  uint64_t unannounced_since_ = 0;  // cycles, of the first answer that no bell has been rung for
+  bool backlogged_ = false;
+  bool unannounced_ = false;
+  uint32_t active_ = 0;
+
+  alignas(64) std::atomic<uint64_t> phase_{0};
+  std::atomic<uint32_t> in_flight_{0};
+  std::atomic<uint64_t> sleeps_{0};
+  alignas(64) std::atomic<CallEvent*> inbox_{nullptr};
+  std::atomic<bool> scan_{false};
+};
+
+}  // namespace drover::host
