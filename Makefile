@@ -1,0 +1,56 @@
+# The front door. Every command here is short; what it runs is in tools/, bench/ and CMakePresets.json.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+# The CMake preset to build and test with, and how many jobs.
+PRESET ?= release
+JOBS ?= $(shell nproc)
+# Where HyperProtoBench's published messages lie; without it, generated messages of the same shape are used.
+HYPERPROTOBENCH ?=
+
+BUILD := build/$(PRESET)
+HPB_CMAKE := $(if $(filter release,$(PRESET)),-DHYPERPROTOBENCH=$(if $(HYPERPROTOBENCH),$(abspath $(HYPERPROTOBENCH))))
+HPB_ARGS := $(if $(HYPERPROTOBENCH),--hyperprotobench $(abspath $(HYPERPROTOBENCH)))
+
+.PHONY: help setup configure build demo test bench bench-echo format check-format tidy clean
+
+help: ## say what there is
+	@echo 'usage: make TARGET [PRESET=release|gcc|debug|asan|tsan] [JOBS=N] [HYPERPROTOBENCH=DIR]'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | column -t -s '|'
+
+setup: ## install the Debian packages that are missing, make .venv, fetch the stock clients of the tests
+	@tools/setup.sh --tests
+
+configure:
+	@tools/setup.sh
+	@cmake --preset $(PRESET) $(HPB_CMAKE) >build/configure.log
+
+build: configure ## build everything
+	@cmake --build --preset $(PRESET) -j $(JOBS)
+
+demo: configure ## stock gRPC clients call a service under Drover; then one table beside gRPC C++
+	@.venv/bin/python tools/demo.py --build-dir $(BUILD) --jobs $(JOBS)
+
+test: setup configure ## build and run all tests
+	@cmake --build --preset $(PRESET) -j $(JOBS)
+	@ctest --preset $(PRESET) --progress -j 2
+
+bench-echo: configure ## echo on Drover and on gRPC C++, side by side, into build/bench/echo.json
+	@cmake --build --preset $(PRESET) -j $(JOBS)
+	@.venv/bin/python bench/run_echo.py --build-dir $(BUILD) $(HPB_ARGS)
+
+bench: bench-echo ## all benchmarks: bench-echo, and the parts alone
+	@tools/bench_parts.sh $(BUILD)
+
+format: ## lay out all C++ with clang-format-19
+	@tools/format.sh
+
+check-format: ## say which C++ files are not laid out so
+	@tools/format.sh --check
+
+tidy: build ## look through the C++ with clang-tidy-19
+	@tools/tidy.sh $(BUILD)
+
+clean: ## remove build/ (the environments stay: .venv, tools/node/node_modules)
+	@rm -rf build

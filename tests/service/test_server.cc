@@ -1,0 +1,252 @@
+// Serves drover.testing.TestService with gRPC C++'s own API; built once against Drover and once against gRPC C++,
+// so that every cross-folder test also runs against the original.
+//
+//   test_server --address HOST:PORT [--callback]     prints "listening on PORT", serves until SIGTERM
+#include <grpcpp/grpcpp.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "testing.grpc.pb.h"
+
+namespace {
+
+using drover::testing::EchoReply;
+using drover::testing::EchoRequest;
+using drover::testing::FailRequest;
+using drover::testing::MetadataReply;
+using drover::testing::MetadataRequest;
+using drover::testing::SizedReply;
+using drover::testing::SizedRequest;
+using drover::testing::SleepReply;
+using drover::testing::SleepRequest;
+using drover::testing::StatsReply;
+using drover::testing::StatsRequest;
+using drover::testing::TestService;
+
+std::atomic<int64_t> calls{0}, cancelled{0}, running{0};
+
+void echo(const EchoRequest& request, EchoReply* reply) {
+  ++calls;
+  reply->set_payload(request.payload());
+  reply->set_text(request.text());
+  for (const auto& [key, value] : request.counts()) (*reply->mutable_counts())[key] = value;
+  for (const auto& word : request.words()) reply->add_words(word);
+  reply->set_pid(getpid());
+}
+
+template <class Context>
+void sleep_for(Context* context, const SleepRequest& request, SleepReply* reply) {
+  ++calls;
+  ++running;
+  auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(request.millis());
+  while (std::chrono::steady_clock::now() < end && !context->IsCancelled()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (context->IsCancelled()) ++cancelled;
+  reply->set_cancelled(context->IsCancelled());
+  --running;
+}
+
+grpc::Status fail(const FailRequest& request) {
+  ++calls;
+  return grpc::Status(static_cast<grpc::StatusCode>(request.code()), request.message(), request.details());
+}
+
+template <class Context>
+void metadata(Context* context, const MetadataRequest& request, MetadataReply* reply) {
+  ++calls;
+  for (const auto& pair : request.initial()) context->AddInitialMetadata(pair.key(), pair.value());
+  for (const auto& pair : request.trailing()) context->AddTrailingMetadata(pair.key(), pair.value());
+  for (const auto& [key, value] : context->client_metadata()) {
+    auto* pair = reply->add_received();
+    pair->set_key(std::string(key.data(), key.size()));
+    pair->set_value(std::string(value.data(), value.size()));
+  }
+  reply->set_peer(context->peer());
+  auto left = context->deadline() - std::chrono::system_clock::now();
+  auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(left).count();
+  reply->set_deadline_millis(millis > 1000LL * 3600 * 24 * 365 ? -1 : millis);
+}
+
+void sized(const SizedRequest& request, SizedReply* reply) {
+  ++calls;
+  std::string payload(static_cast<size_t>(request.size()), '\0');
+  for (size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<char>('a' + i % 26);
+  reply->set_payload(payload);
+}
+
+void stats(StatsReply* reply) {
+  reply->set_pid(getpid());
+  reply->set_calls(calls);
+  reply->set_cancelled(cancelled);
+  reply->set_running(running);
+}
+
+[[noreturn]] void crash() {
+  kill(getpid(), SIGKILL);
+  std::abort();
+}
+
+class SyncService final : public TestService::Service {
+  grpc::Status Echo(grpc::ServerContext*, const EchoRequest* request, EchoReply* reply) override {
+    echo(*request, reply);
+    return grpc::Status::OK;
+  }
+  grpc::Status Sleep(grpc::ServerContext* context, const SleepRequest* request, SleepReply* reply) override {
+    sleep_for(context, *request, reply);
+    return grpc::Status::OK;
+  }
+  grpc::Status Fail(grpc::ServerContext*, const FailRequest* request, EchoReply*) override { return fail(*request); }
+  grpc::Status Metadata(grpc::ServerContext* context, const MetadataRequest* request, MetadataReply* reply) override {
+    metadata(context, *request, reply);
+    return grpc::Status::OK;
+  }
+  grpc::Status Sized(grpc::ServerContext*, const SizedRequest* request, SizedReply* reply) override {
+    sized(*request, reply);
+    return grpc::Status::OK;
+  }
+  grpc::Status Stats(grpc::ServerContext*, const StatsRequest*, StatsReply* reply) override {
+    stats(reply);
+    return grpc::Status::OK;
+  }
+  grpc::Status Crash(grpc::ServerContext*, const StatsRequest*, StatsReply*) override { crash(); }
+  grpc::Status Throw(grpc::ServerContext*, const StatsRequest*, StatsReply*) override {
+    throw std::runtime_error("thrown by the handler");
+  }
+};
+
+class CallbackService final : public TestService::CallbackService {
+  // Finishes on another thread, as services do that wait for something.
+  template <class Work>
+  static grpc::ServerUnaryReactor* elsewhere(grpc::CallbackServerContext* context, Work work) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    std::thread([reactor, work] {
+      work();
+      reactor->Finish(grpc::Status::OK);
+    }).detach();
+    return reactor;
+  }
+  static grpc::ServerUnaryReactor* finish(grpc::CallbackServerContext* context, const grpc::Status& status) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(status);
+    return reactor;
+  }
+  grpc::ServerUnaryReactor* Echo(grpc::CallbackServerContext* context, const EchoRequest* request,
+                                 EchoReply* reply) override {
+    echo(*request, reply);
+    return finish(context, grpc::Status::OK);
+  }
+  // Learns of cancellation by OnCancel, not by asking.
+  grpc::ServerUnaryReactor* Sleep(grpc::CallbackServerContext*, const SleepRequest* request,
+                                  SleepReply* reply) override {
+    class Sleeper final : public grpc::ServerUnaryReactor {
+     public:
+      Sleeper(int64_t millis, SleepReply* reply) : reply_(reply) {
+        ++calls;
+        ++running;
+        std::thread([this, millis] {
+          auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(millis);
+          while (std::chrono::steady_clock::now() < end && !cancelled_) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          }
+          reply_->set_cancelled(cancelled_);
+          --running;
+          Finish(grpc::Status::OK);
+          release();
+        }).detach();
+      }
+      void OnCancel() override {
+        ++cancelled;
+        cancelled_ = true;
+      }
+      void OnDone() override { release(); }
+
+     private:
+      void release() {
+        if (--users_ == 0) delete this;
+      }
+      std::atomic<int> users_{2};  // the thread and the runtime
+      std::atomic<bool> cancelled_{false};
+      SleepReply* reply_;
+    };
+    return new Sleeper(request->millis(), reply);
+  }
+  grpc::ServerUnaryReactor* Fail(grpc::CallbackServerContext* context, const FailRequest* request,
+                                 EchoReply*) override {
+    return finish(context, fail(*request));
+  }
+  grpc::ServerUnaryReactor* Metadata(grpc::CallbackServerContext* context, const MetadataRequest* request,
+                                     MetadataReply* reply) override {
+    metadata(context, *request, reply);
+    return finish(context, grpc::Status::OK);
+  }
+  grpc::ServerUnaryReactor* Sized(grpc::CallbackServerContext* context, const SizedRequest* request,
+                                  SizedReply* reply) override {
+    return elsewhere(context, [request, reply] { sized(*request, reply); });
+  }
+  grpc::ServerUnaryReactor* Stats(grpc::CallbackServerContext* context, const StatsRequest*,
+                                  StatsReply* reply) override {
+    stats(reply);
+    return finish(context, grpc::Status::OK);
+  }
+  grpc::ServerUnaryReactor* Crash(grpc::CallbackServerContext*, const StatsRequest*, StatsReply*) override { crash(); }
+  grpc::ServerUnaryReactor* Throw(grpc::CallbackServerContext*, const StatsRequest*, StatsReply*) override {
+    throw std::runtime_error("thrown by the handler");
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string address = "127.0.0.1:0";
+  bool callback = false;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--address") == 0 && i + 1 < argc) {
+      address = argv[++i];
+    } else if (std::strcmp(argv[i], "--callback") == 0) {
+      callback = true;
+    } else {
+      std::cerr << "usage: test_server [--address HOST:PORT] [--callback]\n";
+      return 2;
+    }
+  }
+  sigset_t ending;
+  sigemptyset(&ending);
+  sigaddset(&ending, SIGTERM);
+  sigaddset(&ending, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &ending, nullptr);  // before any thread starts
+
+  SyncService sync_service;
+  CallbackService callback_service;
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  if (callback) {
+    builder.RegisterService(&callback_service);
+  } else {
+    builder.RegisterService(&sync_service);
+  }
+  std::unique_ptr<grpc::Server> server(builder.BuildAndStart());
+  if (server == nullptr) {
+    std::cerr << "test_server: cannot serve on " << address << "\n";
+    return 1;
+  }
+  std::cout << "listening on " << port << std::endl;
+
+  int signal_number = 0;
+  sigwait(&ending, &signal_number);
+  server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(5));
+  server->Wait();
+  return 0;
+}

@@ -1,0 +1,159 @@
+"""Hosts and engines are killed under load: no call hangs, none is answered twice or with another call's data."""
+
+import os
+import signal
+import threading
+import time
+
+import grpc
+import pytest
+
+OPTIONS = [("grpc.initial_reconnect_backoff_ms", 50), ("grpc.min_reconnect_backoff_ms", 50),
+           ("grpc.max_reconnect_backoff_ms", 200), ("grpc.use_local_subchannel_pool", 1)]
+ALLOWED = {grpc.StatusCode.UNAVAILABLE}
+
+
+class Load:
+    """Callers in a closed loop; every reply must carry the caller's own payload, every failure be UNAVAILABLE."""
+
+    def __init__(self, address, stubs, callers=16):
+        self.messages, self.services = stubs
+        self.address = address
+        self.stopping = False
+        self.good = 0
+        self.failed = 0
+        self.wrong = []
+        self.lock = threading.Lock()
+        self.threads = [threading.Thread(target=self._run, args=(n,)) for n in range(callers)]
+        for thread in self.threads:
+            thread.start()
+
+    def _run(self, n):
+        with grpc.insecure_channel(self.address, options=OPTIONS) as channel:
+            stub = self.services.TestServiceStub(channel)
+            i = 0
+            while not self.stopping:
+                i += 1
+                payload = f"{n}/{i}/".encode() * (1 + (i * 37) % 3000)
+                outcome = self._call(stub, payload)
+                with self.lock:
+                    if outcome is True:
+                        self.good += 1
+                    elif outcome is False:
+                        self.failed += 1
+                    else:
+                        self.wrong.append(f"{n}/{i}: {outcome}")
+                if outcome is False:
+                    time.sleep(0.01)
+
+    def _call(self, stub, payload):
+        answers = []
+        future = stub.Echo.future(self.messages.EchoRequest(payload=payload), timeout=20)
+        future.add_done_callback(answers.append)
+        try:
+            reply = future.result(timeout=30)
+        except grpc.FutureTimeoutError:
+            return "hung for 30 s"
+        except grpc.RpcError as error:
+            return False if error.code() in ALLOWED else f"{error.code()}: {error.details()}"
+        if reply.payload != payload:
+            return f"another call's data: {reply.payload[:40]!r}"
+        return True
+
+    def progressed(self, count=200, seconds=20):
+        goal = self.good + count
+        end = time.monotonic() + seconds
+        while self.good < goal:
+            assert time.monotonic() < end, f"no progress: {self.good} good, {self.failed} failed, {self.wrong[:3]}"
+            time.sleep(0.02)
+
+    def finish(self):
+        self.stopping = True
+        for thread in self.threads:
+            thread.join(60)
+        assert not any(thread.is_alive() for thread in self.threads), "a caller hangs"
+        assert self.wrong == []
+
+
+@pytest.mark.parametrize("flavour", [(), ("--callback",)], ids=["sync", "callback"])
+def test_a_killed_host_is_replaced_on_the_same_port(make_server, stubs, flavour):
+    server = make_server("drover", *flavour)
+    engine = server.engine_pid
+    load = Load(server.address, stubs)
+    for _ in range(4):
+        load.progressed()
+        server.kill()
+        time.sleep(0.1)
+        server.restart()
+    load.progressed()
+    load.finish()
+    assert os.path.exists(f"/proc/{engine}"), "the engine died with its host"
+    server.engine_pid = engine
+    assert load.good > 800
+
+
+@pytest.mark.parametrize("flavour", [(), ("--callback",)], ids=["sync", "callback"])
+def test_a_killed_engine_is_replaced_by_the_host(make_server, stubs, flavour):
+    from conftest import children_of
+    server = make_server("drover", *flavour)
+    load = Load(server.address, stubs)
+    for _ in range(4):
+        load.progressed()
+        engines = children_of(server.process.pid)
+        assert len(engines) == 1
+        os.kill(engines[0], signal.SIGKILL)
+        wait_for(lambda: children_of(server.process.pid) not in ([], engines))
+    load.progressed()
+    load.finish()
+    server.engine_pid = children_of(server.process.pid)[0]
+
+
+def test_calls_of_a_host_that_dies_end_unavailable_at_once(make_server, stubs):
+    messages, services = stubs
+    server = make_server("drover")
+    with grpc.insecure_channel(server.address, options=OPTIONS) as channel:
+        stub = services.TestServiceStub(channel)
+        sleepers = [stub.Sleep.future(messages.SleepRequest(millis=60000)) for _ in range(5)]
+        wait_for(lambda: stub.Stats(messages.StatsRequest()).running == 5)
+        start = time.monotonic()
+        server.kill()
+        for sleeper in sleepers:
+            with pytest.raises(grpc.RpcError) as error:
+                sleeper.result(timeout=10)
+            assert error.value.code() == grpc.StatusCode.UNAVAILABLE
+        assert time.monotonic() - start < 1.0
+
+
+def test_a_host_that_crashes_in_a_handler_is_replaced(make_server, stubs):
+    messages, services = stubs
+    server = make_server("drover")
+    with grpc.insecure_channel(server.address, options=OPTIONS) as channel:
+        stub = services.TestServiceStub(channel)
+        first = stub.Stats(messages.StatsRequest()).pid
+        with pytest.raises(grpc.RpcError) as error:
+            stub.Crash(messages.StatsRequest(), timeout=10)
+        assert error.value.code() == grpc.StatusCode.UNAVAILABLE
+        server.process.wait(10)
+        server.restart()
+        second = stub.Stats(messages.StatsRequest(), timeout=10, wait_for_ready=True).pid
+        assert second == server.process.pid != first
+
+
+def test_calls_that_come_while_no_host_is_there_wait_for_the_next(make_server, stubs):
+    messages, services = stubs
+    server = make_server("drover")
+    with grpc.insecure_channel(server.address, options=OPTIONS) as channel:
+        stub = services.TestServiceStub(channel)
+        stub.Stats(messages.StatsRequest())
+        server.kill()
+        waiting = stub.Echo.future(messages.EchoRequest(text="patience"), timeout=20)
+        time.sleep(0.05)
+        server.restart()
+        assert waiting.result(timeout=20).text == "patience"
+
+
+def wait_for(condition, seconds=15):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)

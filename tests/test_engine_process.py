@@ -1,0 +1,169 @@
+"""droverd as a process: its configuration, a service of its own, its metrics, its end."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+import urllib.request
+
+import grpc
+import pytest
+
+
+@pytest.fixture
+def droverd(build_dir):
+    return str(build_dir / "engine" / "droverd")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def engine(droverd, tmp_path):
+    """Starts a stand-alone engine; gives (control address, process, metrics port)."""
+    started = []
+
+    def start(*flags):
+        path = tmp_path / f"engine{len(started)}.sock"
+        metrics = free_port()
+        process = subprocess.Popen([droverd, f"--engine.control_socket={path}",
+                                    f"--metrics.address=127.0.0.1:{metrics}", *flags])
+        started.append(process)
+        wait_for(path.exists)
+        return f"unix:{path}", process, metrics
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("text, key", [
+    ("[engine]\nthreads = 0\n", "engine.threads"),
+    ("[engine]\nthreads = \"many\"\n", "engine.threads"),
+    ("[dispatch]\npolicy = \"random\"\n", "dispatch.policy"),
+    ("[limits]\nmax_request_bites = 5\n", "limits.max_request_bites"),
+])
+def test_a_wrong_configuration_is_an_error_that_names_the_key(droverd, tmp_path, text, key):
+    file = tmp_path / "droverd.toml"
+    file.write_text(text)
+    done = subprocess.run([droverd, "--config", str(file)], capture_output=True, text=True, timeout=20)
+    assert done.returncode != 0
+    assert key in done.stderr and "droverd.toml" in done.stderr, done.stderr
+
+
+def test_a_wrong_flag_is_an_error_that_names_it(droverd):
+    done = subprocess.run([droverd, "--engine.threads=none"], capture_output=True, text=True, timeout=20)
+    assert done.returncode != 0
+    assert "engine.threads" in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("policy", ["round-robin", "least-outstanding"])
+def test_hosts_attach_to_an_engine_that_runs_as_a_service(engine, make_server, stubs, policy):
+    messages, services = stubs
+    control, _, _ = engine("--engine.threads=2", f"--dispatch.policy={policy}")
+    server = make_server("drover", env={"DROVER_ENGINE": control, "DROVER_WORKERS": "3"})
+    assert server.engine_pid is None, "an attached host starts no engine of its own"
+    wrong = []
+
+    def call(n):
+        with grpc.insecure_channel(server.address, options=[("grpc.use_local_subchannel_pool", 1)]) as channel:
+            stub = services.TestServiceStub(channel)
+            for i in range(200):
+                text = f"{n}/{i}"
+                if stub.Echo(messages.EchoRequest(text=text), timeout=20).text != text:
+                    wrong.append(text)
+
+    threads = [threading.Thread(target=call, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_two_hosts_of_one_service_share_its_calls(engine, make_server, stubs):
+    messages, services = stubs
+    control, _, _ = engine()
+    first = make_server("drover", env={"DROVER_ENGINE": control})
+    second = make_server("drover", address=first.address, env={"DROVER_ENGINE": control})
+    with grpc.insecure_channel(first.address) as channel:
+        stub = services.TestServiceStub(channel)
+        pids = {stub.Stats(messages.StatsRequest(), timeout=10).pid for _ in range(50)}
+        assert pids == {first.process.pid, second.process.pid}
+        second.kill()
+        time.sleep(0.2)
+        pids = {stub.Stats(messages.StatsRequest(), timeout=10).pid for _ in range(50)}
+        assert pids == {first.process.pid}
+
+
+def test_metrics_count_requests_errors_and_latency_by_method(engine, make_server, stubs):
+    messages, services = stubs
+    control, _, metrics = engine()
+    server = make_server("drover", env={"DROVER_ENGINE": control})
+    with grpc.insecure_channel(server.address) as channel:
+        stub = services.TestServiceStub(channel)
+        for _ in range(7):
+            stub.Echo(messages.EchoRequest(text="x"))
+        with pytest.raises(grpc.RpcError):
+            stub.Fail(messages.FailRequest(code=3))
+    with urllib.request.urlopen(f"http://127.0.0.1:{metrics}/metrics", timeout=10) as answer:
+        text = answer.read().decode()
+    echo = [line for line in text.splitlines() if "/drover.testing.TestService/Echo" in line]
+    assert any(re.search(r"requests_total\{.*\} 7(\.0)?$", line) for line in echo), "\n".join(echo) or text
+    assert any(re.search(r"_bucket\{.*le=", line) for line in echo)
+    fail = [line for line in text.splitlines() if "/drover.testing.TestService/Fail" in line]
+    assert any("INVALID_ARGUMENT" in line and line.endswith((" 1", " 1.0")) for line in fail), "\n".join(fail)
+    assert "ring_depth" in text and "region" in text
+
+
+def test_sigterm_drains_calls_in_flight_and_ends_the_engine(engine, make_server, stubs):
+    messages, services = stubs
+    control, process, _ = engine()
+    server = make_server("drover", env={"DROVER_ENGINE": control})
+    with grpc.insecure_channel(server.address) as channel:
+        stub = services.TestServiceStub(channel)
+        sleeper = stub.Sleep.future(messages.SleepRequest(millis=1500), timeout=20)
+        wait_for(lambda: stub.Stats(messages.StatsRequest()).running == 1)
+        process.send_signal(signal.SIGTERM)
+        assert sleeper.result(timeout=20).cancelled is False
+        assert process.wait(10) == 0
+
+
+def test_a_host_that_is_told_to_stop_finishes_its_calls(make_server, stubs):
+    messages, services = stubs
+    server = make_server("drover")
+    with grpc.insecure_channel(server.address) as channel:
+        stub = services.TestServiceStub(channel)
+        sleeper = stub.Sleep.future(messages.SleepRequest(millis=1000), timeout=20)
+        wait_for(lambda: stub.Stats(messages.StatsRequest()).running == 1)
+        engine_pid = server.engine_pid
+        assert server.stop() == 0
+        assert sleeper.result(timeout=20).cancelled is False
+    wait_for(lambda: not os.path.exists(f"/proc/{engine_pid}"))
+
+
+def test_a_port_in_use_is_an_error_of_the_host(build_dir, make_server):
+    server = make_server("drover")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = subprocess.run([str(build_dir / "tests" / "test_server"), "--address", address],
+                              capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1
+    assert address in done.stderr
+    assert server.process.poll() is None
+
+
+def wait_for(condition, seconds=10):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)

@@ -1,0 +1,51 @@
+"""Other people's clients, as they are: gRPC C++, gRPC for Node, and h2load's HTTP/2."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import TESTS
+
+
+def test_the_stock_cpp_client_is_served(make_server, build_dir):
+    client = build_dir / "examples" / "greeter" / "clients" / "greeter_client_grpc"
+    if not client.exists():
+        pytest.skip(f"{client} is not built (it needs the greeter example)")
+    greeter = build_dir / "examples" / "greeter" / "greeter_server"
+    process = subprocess.Popen([str(greeter), "127.0.0.1:50551"], stdout=subprocess.PIPE, text=True)
+    try:
+        process.stdout.readline()
+        done = subprocess.run([str(client), "127.0.0.1:50551", "world", "käse"], capture_output=True, text=True,
+                              timeout=30)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.split("\n")[:2] == ["Hello world", "Hello käse"]
+    finally:
+        process.terminate()
+        process.wait(15)
+
+
+@pytest.mark.parametrize("kind", ["drover", "grpc"])
+def test_the_stock_node_client_is_served(make_server, kind):
+    if shutil.which("node") is None or not (TESTS.parent / "tools" / "node" / "node_modules").exists():
+        pytest.skip("node or its gRPC package is absent: make setup installs them for tests")
+    server = make_server(kind)
+    done = subprocess.run(["node", str(TESTS / "clients" / "node_client.js"), server.address,
+                           str(TESTS / "service" / "testing.proto"), "300"],
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.strip() == "302 passed, 0 failed"
+
+
+def test_h2load_gets_an_answer_to_every_request(make_server, stubs, tmp_path):
+    messages, _ = stubs
+    server = make_server("drover")
+    body = messages.EchoRequest(payload=b"x" * 30).SerializeToString()
+    file = tmp_path / "body"
+    file.write_bytes(b"\0" + len(body).to_bytes(4, "big") + body)
+    done = subprocess.run(
+        ["h2load", "-n", "20000", "-c", "10", "-m", "20", "-d", str(file), "-H", "content-type: application/grpc",
+         "-H", "te: trailers", f"http://{server.address}/drover.testing.TestService/Echo"],
+        capture_output=True, text=True, timeout=60)
+    assert re.search(r"20000 succeeded, 0 failed, 0 errored, 0 timeout", done.stdout), done.stdout
