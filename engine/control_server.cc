@@ -288,7 +288,8 @@ void ControlServer::remove_host(Host& host, const ControlError& why) {
   host.deadline_ns = INT64_MAX;
   host.socket.close();
   host.process.reset();
-  hostless_since_ns_ = drover::monotonic_ns();
+  // A host that died may come back; one that left in order will not, and its child need not wait for it.
+  hostless_since_ns_ = drover::monotonic_ns() - (host.in_order ? options_.orphan_timeout_ns : 0);
   if (!served) return forget(host.id);
   detach_from_threads(host);
 }
