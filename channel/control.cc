@@ -16,7 +16,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "packets are little-endian");
 
 // Smallest bodies of list elements: what bounds a count before anything is allocated.
-constexpr size_t kSmallestMethod = 4 + 4 * 4;
+constexpr size_t kSmallestMethod = 4 + 5 * 4;
 
 // ---- one description of each message's body, walked by both the writer and the reader
 
@@ -127,7 +127,8 @@ void body(V& v, M& m) {
 template <typename V, typename M>
   requires std::is_same_v<std::remove_const_t<M>, RegisterMethods::Method>
 void body(V& v, M& m) {
-  v("path", m.path), v("image", m.image), v("request", m.request), v("response", m.response), v("flags", m.flags);
+  v("path", m.path), v("request_image", m.request_image), v("request", m.request);
+  v("response_image", m.response_image), v("response", m.response), v("flags", m.flags);
 }
 template <typename V, typename M>
   requires std::is_same_v<std::remove_const_t<M>, RegisterMethods>
@@ -216,7 +217,9 @@ std::string check(const RegisterMethods& m) {
     if (method.path.empty() || method.path[0] != '/' || method.path.find('\0') != std::string::npos) {
       return "a method's path is \"" + method.path.substr(0, 80) + "\", expected \"/service/method\"";
     }
-    if (method.image >= kMaxImages) return out_of_range("image index", method.image, 0, kMaxImages - 1);
+    for (uint32_t image : {method.request_image, method.response_image}) {
+      if (image >= kMaxImages) return out_of_range("image index", image, 0, kMaxImages - 1);
+    }
     if (method.flags != 0) return out_of_range("method flags", method.flags, 0, 0);
   }
   return {};

@@ -119,9 +119,10 @@ struct RegisterImage {
 // Methods are numbered in the order in which they are sent, over all packets; a CALL names one by that number.
 struct RegisterMethods {
   struct Method {
-    std::string path;       // "/package.Service/Method"
-    uint32_t image = 0;     // of the request and the response
-    uint32_t request = 0;   // message index in that image
+    std::string path;  // "/package.Service/Method"
+    uint32_t request_image = 0;
+    uint32_t request = 0;  // message index in that image
+    uint32_t response_image = 0;
     uint32_t response = 0;  // message index in that image
     uint32_t flags = 0;     // reserved for streaming, 0
   };

@@ -177,7 +177,7 @@ TEST(ControlTest, ValuesOutOfRangeAreNamed) {
 TEST(ControlTest, ManyMethodsTravelInSeveralPackets) {
   std::vector<RegisterMethods::Method> methods;
   for (uint32_t i = 0; i < 3000; ++i) {
-    methods.push_back({"/package.Service" + std::string(i % 200, 'x') + "/Method" + std::to_string(i), 0, i, i, 0});
+    methods.push_back({"/package.Service" + std::string(i % 200, 'x') + "/Method" + std::to_string(i), 0, i, 0, i, 0});
   }
   auto packets = split_methods(methods);
   EXPECT_GT(packets.size(), 3u);

@@ -48,6 +48,7 @@ function(drover_generate)
     if(NOT absolute)
       message(FATAL_ERROR "drover_generate: ${proto} is in none of: ${ARG_IMPORT_DIRS}")
     endif()
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${absolute})  # its imports decide what is linked
     file(STRINGS ${absolute} imports REGEX "^[ \t]*import[^\"]*\"google/protobuf/")
     if(imports)
       set(needs_wkt TRUE)

@@ -115,6 +115,11 @@ void add_string(const FieldDescriptor* field, const Names& n, const Options& opt
 
   std::string assign = in_oneof ? selected(field, n, options) + "->" : n.set + n.stored + ".";
   text->method("void", "set_" + n.x + "(std::string_view value)", assign + "assign_in(" + kArena + ", value);");
+  // A String of the request that belongs to the same call is referred to, not copied (Arena::may_borrow).
+  text->method("void", "set_" + n.x + "(const ::drover::String& value)",
+               assign + "assign_string(" + kArena + ", value);");
+  text->method("void", "set_" + n.x + "(const char* value)", "set_" + n.x + "(std::string_view(value));");
+  text->method("void", "set_" + n.x + "(const std::string& value)", "set_" + n.x + "(std::string_view(value));");
   text->method("void", "set_" + n.x + "(const void* value, size_t size)",
                "set_" + n.x + "(std::string_view(static_cast<const char*>(value), size));");
 

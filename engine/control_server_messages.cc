@@ -153,18 +153,21 @@ bool ControlServer::check_method(const Host& host, const RegisterMethods::Method
     return bad("paths too long together, at most bytes", options_.max_path_bytes);
   }
   const auto& images = host.attachment->images;
-  if (method.image >= images.size()) return bad("no such image:", method.image);
-  uint32_t messages = images[method.image].image().message_count();
-  if (method.request >= messages) return bad("no such request message:", method.request);
-  if (method.response >= messages) return bad("no such response message:", method.response);
-  return true;
+  auto has_message = [&](const char* wrong, uint32_t image, uint32_t message) {
+    if (image >= images.size()) return bad("no such image:", image);
+    return message < images[image].image().message_count() || bad(wrong, message);
+  };
+  return has_message("no such request message:", method.request_image, method.request) &&
+         has_message("no such response message:", method.response_image, method.response);
 }
 
 bool ControlServer::take_methods(Host& host, const RegisterMethods& methods, ControlError* error) {
   for (const RegisterMethods::Method& method : methods.methods) {
     if (!check_method(host, method, error)) return false;
-    const schema::Image* image = &host.attachment->images[method.image].image();
-    host.attachment->methods.push_back({method.path, {image, method.request}, {image, method.response}});
+    const auto& images = host.attachment->images;
+    host.attachment->methods.push_back({method.path,
+                                        {&images[method.request_image].image(), method.request},
+                                        {&images[method.response_image].image(), method.response}});
     host.paths.insert(method.path);
     host.path_bytes += method.path.size();
   }

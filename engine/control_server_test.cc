@@ -157,14 +157,14 @@ TEST(ControlServerTest, methods_that_cannot_be_are_refused_by_name) {
     EXPECT_EQ(error.code, ControlCode::kBadMethod);
     return error.text;
   };
-  EXPECT_NE(refused({"/a.B/C", 1, 0, 0, 0}).find("no such image"), std::string::npos);
-  EXPECT_NE(refused({"/a.B/C", 0, 99, 0, 0}).find("request"), std::string::npos);
-  EXPECT_NE(refused({"/a.B/C", 0, 0, 99, 0}).find("response"), std::string::npos);
-  EXPECT_NE(refused({"/a.B/C", 0, 0, 0, 0}, 2).find("twice"), std::string::npos);
+  EXPECT_NE(refused({"/a.B/C", 1, 0, 0, 0, 0}).find("no such image"), std::string::npos);
+  EXPECT_NE(refused({"/a.B/C", 0, 99, 0, 0, 0}).find("request"), std::string::npos);
+  EXPECT_NE(refused({"/a.B/C", 0, 0, 0, 99, 0}).find("response"), std::string::npos);
+  EXPECT_NE(refused({"/a.B/C", 0, 0, 0, 0, 0}, 2).find("twice"), std::string::npos);
   for (const char* path : {"a.B/C", "/a.B", "/a.B/", "//C", "/a/b/c", "/a b/c", "/"}) {
     ControlError error;  // most of them have no packet at all
-    if (encode_control(RegisterMethods{{{path, 0, 0, 0, 0}}}, &error).empty()) continue;
-    EXPECT_NE(refused({path, 0, 0, 0, 0}).find("form"), std::string::npos) << path;
+    if (encode_control(RegisterMethods{{{path, 0, 0, 0, 0, 0}}}, &error).empty()) continue;
+    EXPECT_NE(refused({path, 0, 0, 0, 0, 0}).find("form"), std::string::npos) << path;
   }
 }
 

@@ -369,7 +369,7 @@ class FakeHost {
     ASSERT_TRUE(socket.send(RegisterImage{image.size()}, std::span<const int>(&raw, 1), 1000, &error));
     RegisterMethods methods;
     for (const std::string& path : options_.paths) {
-      methods.methods.push_back({path, 0, echo_type().index, echo_type().index, 0});
+      methods.methods.push_back({path, 0, echo_type().index, 0, echo_type().index, 0});
     }
     send(methods);
     for (const std::string& address : options_.addresses) {

@@ -12,14 +12,12 @@
 namespace drover::host {
 namespace {
 
-constexpr int kAnswerMs = 10'000;      // how long an engine may take for one answer
-constexpr int kEngineStartMs = 10'000; // how long an engine may take until it listens
+constexpr int kAnswerMs = 10'000;       // how long an engine may take for one answer
+constexpr int kEngineStartMs = 10'000;  // how long an engine may take until it listens
 constexpr int kConnectMs = 1'000;
 constexpr int kRetryMs = 5;
 
-std::string program_name() {
-  return program_invocation_short_name == nullptr ? "host" : program_invocation_short_name;
-}
+std::string program_name() { return program_invocation_short_name == nullptr ? "host" : program_invocation_short_name; }
 
 void set(AttachError* error, ControlCode code, std::string message) {
   error->code = code;
@@ -188,30 +186,27 @@ bool Attachment::greet(const Offer& offer, AttachError* error) {
   return true;
 }
 
+// Each .proto file has an image of its own, sent once; a method's messages may stand in different ones.
 bool Attachment::register_methods(const Offer& offer, AttachError* error) {
   std::vector<const unsigned char*> sent;
   std::vector<RegisterMethods::Method> records;
   ControlError why;
+  auto send_image = [&](const schema::Image& image) -> int64_t {
+    auto at = std::find(sent.begin(), sent.end(), image.data());
+    if (at != sent.end()) return at - sent.begin();
+    UniqueFd fd = make_image_fd(std::string_view(reinterpret_cast<const char*>(image.data()), image.size()), &why);
+    int raw = fd.get();
+    if (!fd || !socket_.send(RegisterImage{image.size()}, std::span<const int>(&raw, 1), kAnswerMs, &why)) return -1;
+    sent.push_back(image.data());
+    return static_cast<int64_t>(sent.size() - 1);
+  };
   for (const grpc::internal::Method& method : offer.methods) {
     schema::MessageType request = method.request_type(), reply = method.reply_type();
-    ImageChoice choice = choose_image(request, reply);
-    if (choice.image == nullptr) {
-      return set(error, ControlCode::kBadMethod,
-                 std::string(method.path) + ": no schema image holds both its request and its response"),
-             false;
-    }
-    size_t index = 0;
-    while (index < sent.size() && sent[index] != choice.image->data()) ++index;
-    if (index == sent.size()) {
-      std::string_view bytes(reinterpret_cast<const char*>(choice.image->data()), choice.image->size());
-      UniqueFd fd = make_image_fd(bytes, &why);
-      int raw = fd.get();
-      if (!fd || !socket_.send(RegisterImage{bytes.size()}, std::span<const int>(&raw, 1), kAnswerMs, &why)) {
-        return set(error, why), false;
-      }
-      sent.push_back(choice.image->data());
-    }
-    records.push_back({method.path, static_cast<uint32_t>(index), choice.request, choice.reply, 0});
+    int64_t request_image = send_image(*request.image);
+    int64_t reply_image = request_image < 0 ? -1 : send_image(*reply.image);
+    if (reply_image < 0) return set(error, why), false;
+    records.push_back({method.path, static_cast<uint32_t>(request_image), request.index,
+                       static_cast<uint32_t>(reply_image), reply.index, 0});
   }
   for (RegisterMethods& packet : split_methods(records)) {
     if (!socket_.send(std::move(packet), kAnswerMs, &why)) return set(error, why), false;
@@ -242,22 +237,6 @@ Attachment::~Attachment() {
   if (child_.pid() <= 0) return;
   child_.end(5000);
   for (const std::string& link : links_) withdraw_link(link, control_path_);
-}
-
-ImageChoice choose_image(const schema::MessageType& request, const schema::MessageType& reply) {
-  if (request.image->data() == reply.image->data()) return {request.image, request.index, reply.index};
-  // Each .proto file has an image of its own, which holds what its messages need. The service's file imports the one
-  // or the other; look for the pair in both.
-  for (const schema::Image* image : {reply.image, request.image}) {
-    const char* request_name = request.full_name();
-    const char* reply_name = reply.full_name();
-    int64_t request_index = image->find_message(request_name, std::strlen(request_name));
-    int64_t reply_index = image->find_message(reply_name, std::strlen(reply_name));
-    if (request_index >= 0 && reply_index >= 0) {
-      return {image, static_cast<uint32_t>(request_index), static_cast<uint32_t>(reply_index)};
-    }
-  }
-  return {};
 }
 
 }  // namespace drover::host

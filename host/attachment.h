@@ -33,7 +33,7 @@ class Attachment {
   // Finds an engine (the service that DROVER_ENGINE names; one that still listens on our address; a new child) and
   // attaches. `ports` gets the bound port of each address. Null: `error`.
   static std::unique_ptr<Attachment> open(const Offer& offer, std::vector<uint32_t>* ports, AttachError* error);
-  // Attaches over a connection that is there already. For `open`, and for tests.
+  // Attaches over a connection that is there already.
   static std::unique_ptr<Attachment> over(ControlSocket socket, const Offer& offer, std::vector<uint32_t>* ports,
                                           AttachError* error);
   // Detaches: the engine forgets us. Workers must have been told (link->gone).
@@ -55,20 +55,12 @@ class Attachment {
   ControlSocket socket_;
   std::shared_ptr<EngineLink> link_;
   EngineProcess child_;
-  std::string control_path_;         // of our child
-  std::vector<std::string> links_;   // that lead to it
+  std::string control_path_;        // of our child
+  std::vector<std::string> links_;  // that lead to it
 };
 
 // The worker threads' CPUs and the engine's, as SpinPolicy wants to know them.
 SpinPolicy::Options worker_spin(const HostOptions& options, const std::vector<int32_t>& engine_cpus);
-
-// One image that describes both messages of a method, and where; no image if there is none.
-struct ImageChoice {
-  const schema::Image* image = nullptr;
-  uint32_t request = 0;
-  uint32_t reply = 0;
-};
-ImageChoice choose_image(const schema::MessageType& request, const schema::MessageType& reply);
 
 // Splits "host:port" at its last colon; false for "unix:..." and the like.
 bool split_port(const std::string& address, std::string* host, std::string* port);

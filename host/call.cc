@@ -59,7 +59,9 @@ void CallMemory::free_extra() {
 // ---- Call
 
 Call::Call(Worker& owner, uint32_t call_id, ChunkPool& pool, char* region_base)
-    : worker(owner), id(call_id), memory(pool, region_base),
+    : worker(owner),
+      id(call_id),
+      memory(pool, region_base),
       arena(memory, owner.first_chunk(), owner.first_chunk_size()) {
   sync_context_.call_ = this;
   callback_context_.call_ = this;
@@ -89,7 +91,8 @@ void Call::run_handler() {
       status = method->call(*method, &sync_context_, request, reply);
     } else {
       reactor = method->start(*method, &callback_context_, request, reply);
-      if (reactor == nullptr) [[unlikely]] status = grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "");
+      if (reactor == nullptr) [[unlikely]]
+        status = grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "");
     }
   } catch (...) {
     status = grpc::Status(grpc::StatusCode::UNKNOWN, "Unexpected error in RPC handling");
@@ -126,8 +129,7 @@ void Call::finish(grpc::ServerUnaryReactor& reactor, grpc::Status status) {
   if (binding <= Reactor::kLargestAsked) {
     reactor.status_ = std::move(status);
     while (binding <= Reactor::kLargestAsked) {
-      if (reactor.binding_.compare_exchange_weak(binding, binding | Reactor::kFinishAsked,
-                                                 std::memory_order_acq_rel)) {
+      if (reactor.binding_.compare_exchange_weak(binding, binding | Reactor::kFinishAsked, std::memory_order_acq_rel)) {
         return;  // the leader finds it when it binds
       }
     }
@@ -168,9 +170,7 @@ const grpc::ServerContextBase& Call::context() const {
   return callback_context_;
 }
 
-bool Call::needs_trailer() const {
-  return !status.ok() || context().dirty_;
-}
+bool Call::needs_trailer() const { return !status.ok() || context().dirty_; }
 
 size_t Call::trailer_size() const {
   size_t size = sizeof(CallTrailer) + padded(status.error_message().size() + 1);
@@ -186,9 +186,8 @@ size_t Call::trailer_size() const {
 uint64_t Call::build_trailer(Arena& into) {
   uint32_t initial = 0, trailing = 0;
   std::string details = status.error_details();
-  context().drover_visit_metadata([&](bool is_initial, std::string_view, std::string_view) {
-    ++(is_initial ? initial : trailing);
-  });
+  context().drover_visit_metadata(
+      [&](bool is_initial, std::string_view, std::string_view) { ++(is_initial ? initial : trailing); });
   if (!details.empty()) ++trailing;
   void* memory_at = into.allocate_zeroed(sizeof(CallTrailer) + size_t{initial + trailing} * sizeof(MetadataPair));
   if (memory_at == nullptr) return 0;
@@ -222,7 +221,8 @@ bool Call::prepare_answer(uint64_t* response, uint64_t* trailer) {
     if (!heap && !heap_before) *trailer = build_trailer(arena);
     heap = heap || memory.used_heap();
   }
-  if (heap) [[unlikely]] return linearize_answer(response, trailer);
+  if (heap) [[unlikely]]
+    return linearize_answer(response, trailer);
   if (status.ok()) *response = worker.region().offset_of(reply);
   return true;
 }
@@ -286,7 +286,8 @@ void Call::recycle() {
   arena.reset();
   memory.free_extra();
   memory.reset();
-  if (evacuated_ != nullptr) [[unlikely]] evacuated_.reset();
+  if (evacuated_ != nullptr) [[unlikely]]
+    evacuated_.reset();
   status = grpc::Status();
   reactor = nullptr;
   active = bound = completed = finished = released = cancel_seen = initial_metadata_asked = false;

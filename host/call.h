@@ -49,8 +49,8 @@ class CallMemory final : public BlockSource {
  private:
   ChunkPool* pool_;
   char* base_;
-  RunList runs_;   // the arena's
-  ChunkRun extra_; // of a linearized reply
+  RunList runs_;    // the arena's
+  ChunkRun extra_;  // of a linearized reply
   bool used_heap_ = false;
 };
 
@@ -102,18 +102,18 @@ class Call {
   grpc::ServerUnaryReactor* reactor = nullptr;  // what the handler returned
 
   // ---- where it stands; the leader's
-  bool active = false;          // between CALL and done
-  bool bound = false;           // the handler has returned its reactor
-  bool completed = false;       // COMPLETE is pushed or, with a dead engine, needless
-  bool finished = false;        // the request is not used any more, and FINISHED is pushed or needless
-  bool released = false;        // RELEASE has come, or never will
-  bool cancel_seen = false;     // OnCancel was called, or there is nobody to call
-  int reactions_running = 0;    // OnCancel and OnSendInitialMetadataDone on threads that lost the lead
+  bool active = false;        // between CALL and done
+  bool bound = false;         // the handler has returned its reactor
+  bool completed = false;     // COMPLETE is pushed or, with a dead engine, needless
+  bool finished = false;      // the request is not used any more, and FINISHED is pushed or needless
+  bool released = false;      // RELEASE has come, or never will
+  bool cancel_seen = false;   // OnCancel was called, or there is nobody to call
+  int reactions_running = 0;  // OnCancel and OnSendInitialMetadataDone on threads that lost the lead
   bool initial_metadata_asked = false;
   int64_t memory_deadline_ns = 0;  // while waiting for room for the reply
 
-  std::atomic<bool> cancelled{false};      // what IsCancelled says
-  std::atomic<bool> cancel_asked{false};   // TryCancel was called
+  std::atomic<bool> cancelled{false};     // what IsCancelled says
+  std::atomic<bool> cancel_asked{false};  // TryCancel was called
 
   CallMemory memory;
   Arena arena;

@@ -30,7 +30,7 @@ namespace drover::host {
 namespace {
 
 bool executable(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
@@ -120,8 +120,8 @@ std::string find_droverd(const HostOptions& options, std::string* error) {
   }
   std::string found = search_path("droverd");
   if (found.empty()) {
-    *error = "droverd was found neither in " + directory + " nor at " DROVER_BUILT_DROVERD
-             " nor in PATH; set DROVER_DROVERD";
+    *error = "droverd was found neither in " + directory +
+             " nor at " DROVER_BUILT_DROVERD " nor in PATH; set DROVER_DROVERD";
   }
   return found;
 }
@@ -154,7 +154,8 @@ std::optional<EngineProcess> EngineProcess::start(const HostOptions& options, co
   if (!pin_this_thread(options.engine_cpus)) log(LogLevel::kWarning, "DROVER_ENGINE_CPUS could not be applied");
   SpawnSettings settings;
   EngineProcess process;
-  int failed = ::posix_spawn(&process.pid_, program.c_str(), &settings.files, &settings.attributes, argv.data(), environ);
+  int failed =
+      ::posix_spawn(&process.pid_, program.c_str(), &settings.files, &settings.attributes, argv.data(), environ);
   if (!options.engine_cpus.empty()) pin_this_thread(own_cpus);
   if (failed != 0) {
     process.pid_ = 0;
@@ -199,7 +200,7 @@ std::string control_directory(std::string* error) {
   std::string directory = runtime != nullptr && *runtime == '/' && ::access(runtime, W_OK) == 0
                               ? std::string(runtime) + "/drover"
                               : "/tmp/drover-" + std::to_string(::geteuid());
-  struct stat info {};
+  struct stat info{};
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
     *error = "cannot make " + directory + ": " + std::strerror(errno);
     return {};
@@ -242,7 +243,7 @@ void sweep_control_directory(const std::string& directory) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
     const std::string path = entry.path().string();
-    struct stat info {};
+    struct stat info{};
     if (::lstat(path.c_str(), &info) != 0 || ::time(nullptr) - info.st_mtime < kSweepAgeSeconds) continue;
     if (S_ISLNK(info.st_mode) ? ::access(path.c_str(), F_OK) != 0 : S_ISSOCK(info.st_mode) && nobody_listens(path)) {
       ::unlink(path.c_str());

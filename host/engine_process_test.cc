@@ -66,7 +66,7 @@ TEST(ControlDirectory, IsThisUsersAlone) {
   std::string error;
   std::string directory = control_directory(&error);
   ASSERT_FALSE(directory.empty()) << error;
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(::stat(directory.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0700u);
   ::chmod(directory.c_str(), 0755);

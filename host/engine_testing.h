@@ -64,8 +64,7 @@ class FakeEngine {
     std::optional<Region> host_region = std::move(created_);
 #else
     RegionError error;
-    auto host_region =
-        Region::attach(UniqueFd(::dup(region_->rx_fd())), UniqueFd(::dup(region_->tx_fd())), &error);
+    auto host_region = Region::attach(UniqueFd(::dup(region_->rx_fd())), UniqueFd(::dup(region_->tx_fd())), &error);
     if (!host_region) throw std::runtime_error(error.message);
 #endif
     std::vector<UniqueFd> bells;
@@ -195,8 +194,8 @@ class FakeEngine {
   }
 
   uint64_t write_metadata(Arena& arena, const Pairs& pairs) {
-    auto* record = static_cast<CallMetadata*>(
-        arena.allocate_zeroed(sizeof(CallMetadata) + pairs.size() * sizeof(MetadataPair)));
+    auto* record =
+        static_cast<CallMetadata*>(arena.allocate_zeroed(sizeof(CallMetadata) + pairs.size() * sizeof(MetadataPair)));
     record->authority.assign_in(&arena, "test.example");
     record->peer.assign_in(&arena, "ipv4:127.0.0.1:4711");
     record->count = static_cast<uint32_t>(pairs.size());

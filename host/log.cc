@@ -42,8 +42,8 @@ LogLevel log_level() {
 
 void log(LogLevel level, const char* format, ...) {
   if (level > log_level()) return;
-  static constexpr const char* kPrefixes[] = {"drover host: error: ", "drover host: warning: ", "drover host: ",
-                                              "drover host: debug: "};
+  static constexpr const char* kPrefixes[] = {
+      "drover host: error: ", "drover host: warning: ", "drover host: ", "drover host: debug: "};
   va_list args;
   va_start(args, format);
   log_line(kPrefixes[static_cast<int>(level)], format, args);
@@ -55,7 +55,7 @@ void log(LogLevel level, const char* format, ...) {
 extern "C" void gpr_log(const char* file, int line, gpr_log_severity severity, const char* format, ...) {
   using drover::host::LogLevel;
   static const char* grpc_verbosity = std::getenv("GRPC_VERBOSITY");
-  LogLevel level = severity == GPR_LOG_SEVERITY_ERROR ? LogLevel::kError
+  LogLevel level = severity == GPR_LOG_SEVERITY_ERROR  ? LogLevel::kError
                    : severity == GPR_LOG_SEVERITY_INFO ? LogLevel::kInfo
                                                        : LogLevel::kDebug;
   bool asked = grpc_verbosity != nullptr && (std::strcmp(grpc_verbosity, "DEBUG") == 0 ||

@@ -43,22 +43,6 @@ std::unique_ptr<Runtime> Runtime::start(Offer offer, std::vector<uint32_t>* port
   return runtime;
 }
 
-std::unique_ptr<Runtime> Runtime::start_over(ControlSocket socket, Offer offer, std::vector<uint32_t>* ports,
-                                             std::string* error) {
-  std::unique_ptr<Runtime> runtime(new Runtime(std::move(offer)));
-  runtime->may_reattach_ = false;
-  AttachError why;
-  auto attachment = Attachment::over(std::move(socket), runtime->offer_, ports, &why);
-  if (!attachment) {
-    *error = why.message;
-    runtime->stopped_ = true;
-    return nullptr;
-  }
-  runtime->adopt(std::move(attachment), *ports);
-  runtime->control_ = std::thread([raw = runtime.get()] { raw->control_main(); });
-  return runtime;
-}
-
 Runtime::~Runtime() {
   if (!control_.joinable()) return;
   shutdown(Clock::time_point::max());
@@ -107,10 +91,8 @@ void Runtime::control_main() {
   while (!shutting_down()) {
     if (attachment_ != nullptr) {
       serve_until_change();
-    } else if (may_reattach_) {
-      reattach();
     } else {
-      poll_control(kWatchMs);
+      reattach();
     }
   }
   drain();

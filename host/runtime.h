@@ -28,9 +28,6 @@ class Runtime {
  public:
   // Serves `offer` from now on. `ports` gets the bound ports. Null: `error` says why not.
   static std::unique_ptr<Runtime> start(Offer offer, std::vector<uint32_t>* ports, std::string* error);
-  // For tests: the same over a connection that is there; no engine is started, then or later.
-  static std::unique_ptr<Runtime> start_over(ControlSocket socket, Offer offer, std::vector<uint32_t>* ports,
-                                             std::string* error);
   // Shuts down if that has not happened.
   ~Runtime();
   Runtime(const Runtime&) = delete;
@@ -63,7 +60,6 @@ class Runtime {
   void nudge();
 
   Offer offer_;
-  bool may_reattach_ = true;
   std::unique_ptr<Crew> crew_;
   // The control thread's, once it runs.
   std::unique_ptr<Attachment> attachment_;

@@ -83,9 +83,7 @@ void ServerContextBase::AddTrailingMetadata(const std::string& key, const std::s
   added_trailing_.emplace_back(key, value);
 }
 
-std::chrono::system_clock::time_point ServerContextBase::deadline() const {
-  return Timespec2Timepoint(raw_deadline());
-}
+std::chrono::system_clock::time_point ServerContextBase::deadline() const { return Timespec2Timepoint(raw_deadline()); }
 
 gpr_timespec ServerContextBase::raw_deadline() const {
   if (call_ == nullptr || call_->deadline_ns == drover::kNoDeadline) return gpr_inf_future(GPR_CLOCK_REALTIME);

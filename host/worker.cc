@@ -15,9 +15,11 @@ constexpr int64_t kRetryNs = 100'000;
 }  // namespace
 
 Worker::Worker(std::shared_ptr<EngineLink> link, uint32_t index)
-    : link_(std::move(link)), index_(index),
+    : link_(std::move(link)),
+      index_(index),
       shared_(reinterpret_cast<WorkerShared*>(link_->region.base() + link_->layout.worker_shared(index))),
-      waiter_(shared_, link_->spin), channels_(link_->layout.options().engine_threads) {
+      waiter_(shared_, link_->spin),
+      channels_(link_->layout.options().engine_threads) {
   for (uint32_t e = 0; e < channels_.size(); ++e) {
     channels_[e].ends = HostChannel::open(link_->region, link_->layout, link_->layout.channel(e, index_));
     const auto* engine_thread =
@@ -73,8 +75,10 @@ bool Worker::round(bool* worked) {
     *worked = true;
     if (!scan_for_cancelled()) return false;
   }
-  if (backlogged_) [[unlikely]] flush_backlogs();
-  if (!waiting_for_memory_.empty()) [[unlikely]] return retry_waiting(worked);
+  if (backlogged_) [[unlikely]]
+    flush_backlogs();
+  if (!waiting_for_memory_.empty()) [[unlikely]]
+    return retry_waiting(worked);
   return true;
 }
 
@@ -142,7 +146,8 @@ bool Worker::run_application(Code&& code, CallEvent& event, CallEvent::Kind kind
   uint64_t phase = phase_.load(std::memory_order_relaxed) + 1;
   phase_.store(phase, std::memory_order_release);
   code();
-  if (phase_.compare_exchange_strong(phase, phase + 1, std::memory_order_acq_rel)) [[likely]] return true;
+  if (phase_.compare_exchange_strong(phase, phase + 1, std::memory_order_acq_rel)) [[likely]]
+    return true;
   event.kind = kind;
   post(event);
   return false;
@@ -239,8 +244,7 @@ bool Worker::cancel(Call* call) {
   call->cancel_seen = true;
   if (!call->has_user_reactor()) return true;
   ++call->reactions_running;
-  if (!run_application([call] { call->reactor->OnCancel(); }, call->cancel_event,
-                       CallEvent::Kind::kReactionReturned)) {
+  if (!run_application([call] { call->reactor->OnCancel(); }, call->cancel_event, CallEvent::Kind::kReactionReturned)) {
     return false;
   }
   --call->reactions_running;
@@ -383,7 +387,8 @@ void Worker::push(Channel& channel, const Slot& slot) {
   channel.rung = false;
   if (channel.backlog.empty()) [[likely]] {
     PushResult result = channel.ends.responses.try_push(slot);
-    if (result == PushResult::kOk) [[likely]] return;
+    if (result == PushResult::kOk) [[likely]]
+      return;
     if (result == PushResult::kPeerInvalid) return report_broken("a ring position that cannot be");
   }
   channel.backlog.push_back(slot);

@@ -40,18 +40,22 @@ namespace drover::host {
 struct EngineLink {
   EngineLink(Region shared, const RegionLayout& region_layout, std::vector<UniqueFd> eventfds,
              const std::vector<grpc::internal::Method>* served, const SpinPolicy::Options& worker_spin)
-      : region(std::move(shared)), layout(region_layout), bells(std::move(eventfds)), methods(served),
-        spin(worker_spin), tx(layout.tx_chunks_of_host(), ChunkPool::Threads::kMany) {}
+      : region(std::move(shared)),
+        layout(region_layout),
+        bells(std::move(eventfds)),
+        methods(served),
+        spin(worker_spin),
+        tx(layout.tx_chunks_of_host(), ChunkPool::Threads::kMany) {}
 
   const Region region;
   const RegionLayout layout;
-  const std::vector<UniqueFd> bells;  // an eventfd for each engine thread
+  const std::vector<UniqueFd> bells;                         // an eventfd for each engine thread
   const std::vector<grpc::internal::Method>* const methods;  // by the number in CALL
   const SpinPolicy::Options spin;
   int64_t reply_memory_wait_ns = 1'000'000'000;
   ChunkPool tx;
-  std::atomic<bool> gone{false};        // the engine is dead or detached
-  std::atomic<bool> cancel_all{false};  // shutting down, and the deadline has passed
+  std::atomic<bool> gone{false};             // the engine is dead or detached
+  std::atomic<bool> cancel_all{false};       // shutting down, and the deadline has passed
   std::atomic<const char*> broken{nullptr};  // a worker found something that no working engine does
 };
 
@@ -95,8 +99,8 @@ class Worker {
   struct Channel {
     HostChannel ends;
     EngineBell bell;
-    bool rung = true;             // false: an answer was pushed that the engine was not told of
-    std::deque<Slot> backlog;     // answers that found the ring full
+    bool rung = true;                   // false: an answer was pushed that the engine was not told of
+    std::deque<Slot> backlog;           // answers that found the ring full
     std::vector<Call*> by_engine_call;  // for CANCEL
   };
 

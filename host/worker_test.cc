@@ -102,8 +102,8 @@ TEST_F(WorkerTest, AReplyThatPassesTheRequestsStringsThroughCopiesNothing) {
   };
   start();
   std::string payload(100'000, 'x');
-  uint32_t call = engine->call<Request>(
-      kEcho, [&](Request* request) { request->set_payload(payload); }, kNoDeadline, {}, 0, 64);
+  uint32_t call =
+      engine->call<Request>(kEcho, [&](Request* request) { request->set_payload(payload); }, kNoDeadline, {}, 0, 64);
   auto answer = engine->answer(call);
   ASSERT_TRUE(answer);
   const Reply* reply = engine->reply<Reply>(*answer);
@@ -141,8 +141,8 @@ TEST_F(WorkerTest, ContextsShowTheirOwnCallAndNothingOfEarlierOnes) {
     return grpc::Status::OK;
   };
   start();
-  auto first = engine->answer(engine->call<Request>(
-      kEcho, [](Request* request) { request->set_number(1); }, kNoDeadline, {{"a", "1"}, {"a", "2"}}));
+  auto first = engine->answer(engine->call<Request>(kEcho, [](Request* request) { request->set_number(1); },
+                                                    kNoDeadline, {{"a", "1"}, {"a", "2"}}));
   ASSERT_TRUE(first);
   EXPECT_EQ(engine->pairs(*first, false).size(), 1u);
   auto second = engine->answer(engine->call<Request>(kEcho, text(""), kNoDeadline, {{"b", "3"}}));
@@ -261,7 +261,8 @@ TEST_F(WorkerTest, TryCancelEndsTheCallInCancelled) {
 
 TEST_F(WorkerTest, AReplyThatFoundTheRegionFullIsLinearizedOnceThereIsRoom) {
   service.echo = [](grpc::ServerContext*, const Request* request, Reply* reply) {
-    for (int i = 0; i < request->number(); ++i) reply->add_parts()->set_name(std::string(8'000, static_cast<char>('a' + i)));
+    for (int i = 0; i < request->number(); ++i)
+      reply->add_parts()->set_name(std::string(8'000, static_cast<char>('a' + i)));
     reply->set_text("end");
     return grpc::Status::OK;
   };

@@ -43,6 +43,11 @@ def test_values_of_all_shapes_come_back(service):
     assert reply.pid == service.server.process.pid
 
 
+def test_a_method_may_use_the_messages_of_other_files(service):
+    from google.protobuf import empty_pb2
+    assert abs(service.Now(empty_pb2.Empty()).seconds - time.time()) < 60
+
+
 def test_an_empty_message_is_a_message(service):
     reply = service.Echo(service.messages.EchoRequest())
     assert reply.payload == b""

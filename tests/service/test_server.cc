@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
@@ -124,6 +125,10 @@ class SyncService final : public TestService::Service {
   grpc::Status Throw(grpc::ServerContext*, const StatsRequest*, StatsReply*) override {
     throw std::runtime_error("thrown by the handler");
   }
+  grpc::Status Now(grpc::ServerContext*, const google::protobuf::Empty*, google::protobuf::Timestamp* reply) override {
+    reply->set_seconds(std::time(nullptr));
+    return grpc::Status::OK;
+  }
 };
 
 class CallbackService final : public TestService::CallbackService {
@@ -203,6 +208,11 @@ class CallbackService final : public TestService::CallbackService {
   grpc::ServerUnaryReactor* Crash(grpc::CallbackServerContext*, const StatsRequest*, StatsReply*) override { crash(); }
   grpc::ServerUnaryReactor* Throw(grpc::CallbackServerContext*, const StatsRequest*, StatsReply*) override {
     throw std::runtime_error("thrown by the handler");
+  }
+  grpc::ServerUnaryReactor* Now(grpc::CallbackServerContext* context, const google::protobuf::Empty*,
+                                google::protobuf::Timestamp* reply) override {
+    reply->set_seconds(std::time(nullptr));
+    return finish(context, grpc::Status::OK);
   }
 };
 

@@ -93,7 +93,8 @@ class ServerContextBase {
   }
   // Ready for the next call.
   void drover_reset() {
-    if (dirty_) [[unlikely]] reset_slow();
+    if (dirty_) [[unlikely]]
+      reset_slow();
     if (metadata_.load(std::memory_order_relaxed) != nullptr) drover_reset_client();
   }
   void reset_slow();

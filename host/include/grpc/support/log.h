@@ -24,8 +24,8 @@ void gpr_assertion_failed(const char* file, int line, const char* what) __attrib
 }
 #endif
 
-#define GPR_ASSERT(x)                                    \
-  do {                                                   \
+#define GPR_ASSERT(x)                                       \
+  do {                                                      \
     if (!(x)) gpr_assertion_failed(__FILE__, __LINE__, #x); \
   } while (0)
 #ifndef NDEBUG

@@ -132,7 +132,9 @@ class Service {
  protected:
   void AddMethod(const internal::Method& method) { methods_.push_back(method); }
   // Replaces the method at `index`, in AddMethod's order.
-  void MarkMethodCallback(int index, const internal::Method& method) { methods_.at(static_cast<size_t>(index)) = method; }
+  void MarkMethodCallback(int index, const internal::Method& method) {
+    methods_.at(static_cast<size_t>(index)) = method;
+  }
 
  private:
   std::vector<internal::Method> methods_;

@@ -17,7 +17,8 @@ class Status {
     if (!error_message.empty() || !error_details.empty()) text_.reset(new Text{error_message, error_details});
   }
   Status(const Status& other) : code_(other.code_) {
-    if (other.text_ != nullptr) [[unlikely]] text_.reset(new Text(*other.text_));
+    if (other.text_ != nullptr) [[unlikely]]
+      text_.reset(new Text(*other.text_));
   }
   Status& operator=(const Status& other) {
     if (this != &other) *this = Status(other);
