@@ -103,7 +103,7 @@ struct ReleaseSlot {
 struct CompleteSlot {
   uint32_t sequence;
   uint8_t type;   // ResponseSlotType::kComplete
-  uint8_t flags;  // kCompleteFinished
+  uint8_t flags;  // kCompleteFinished, kCompleteNoRoom
   uint16_t reserved0;
   uint32_t call;
   uint32_t generation;
@@ -114,6 +114,7 @@ struct CompleteSlot {
   uint64_t reserved1[3];
 };
 inline constexpr uint8_t kCompleteFinished = 1;  // the host touches the request no more
+inline constexpr uint8_t kCompleteNoRoom = 2;    // status RESOURCE_EXHAUSTED: not even a trailer found room in tx
 
 struct FinishedSlot {
   uint32_t sequence;

@@ -82,6 +82,9 @@ void Dispatcher::answer(CallState& state, const CompleteSlot& slot) {
     send_answer(state, slot.tx_call, reply, false);
   };
   reply.code = code_of(slot.status);
+  if ((slot.flags & kCompleteNoRoom) != 0) {
+    reply.message = "the service's reply found no room in its shared memory (channel.tx_bytes)";
+  }
   if (slot.trailer != 0) {
     if (const char* wrong = read_trailer(region, slot.trailer, &trailer_)) return broken(wrong);
     reply.message = trailer_.message;

@@ -270,6 +270,7 @@ bool Call::evacuate_reply() {
 }
 
 void Call::give_up_reply() {
+  no_room = true;
   status = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "");
   sync_context_.drover_reset();
   callback_context_.drover_reset();
@@ -277,6 +278,7 @@ void Call::give_up_reply() {
 }
 
 void Call::recycle() {
+  no_room = false;
   sync_context_.drover_reset();
   callback_context_.drover_reset();
   default_reactor_.binding_.store(0, std::memory_order_relaxed);

@@ -110,6 +110,7 @@ class Call {
   bool cancel_seen = false;   // OnCancel was called, or there is nobody to call
   int reactions_running = 0;  // OnCancel and OnSendInitialMetadataDone on threads that lost the lead
   bool initial_metadata_asked = false;
+  bool no_room = false;            // there was no memory for the reply, nor for a trailer that says so
   int64_t memory_deadline_ns = 0;  // while waiting for room for the reply
 
   std::atomic<bool> cancelled{false};     // what IsCancelled says

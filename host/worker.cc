@@ -169,6 +169,7 @@ bool Worker::start_call(Channel& channel, uint32_t engine_thread, const CallSlot
   }
   if (!call->begin()) [[unlikely]] {
     call->status = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "");
+    call->no_room = true;
     return complete(call);
   }
   if (!run_application([call] { call->run_handler(); }, call->handler_event, CallEvent::Kind::kHandlerReturned)) {
@@ -323,6 +324,7 @@ bool Worker::complete(Call* call) {
     CompleteSlot slot{};
     slot.type = static_cast<uint8_t>(ResponseSlotType::kComplete);
     slot.flags = call->has_user_reactor() ? 0 : kCompleteFinished;
+    if (call->no_room) slot.flags |= kCompleteNoRoom;
     slot.call = call->engine_call;
     slot.generation = call->generation;
     slot.tx_call = call->id;

@@ -103,6 +103,36 @@ def test_two_hosts_of_one_service_share_its_calls(engine, make_server, stubs):
         assert pids == {first.process.pid}
 
 
+def test_what_does_not_fit_into_the_region_ends_in_resource_exhausted(engine, make_server, stubs):
+    messages, services = stubs
+    control, _, _ = engine("--channel.rx_bytes=1MiB", "--channel.tx_bytes=1MiB", "--dispatch.wait_ms=500")
+    server = make_server("drover", env={"DROVER_ENGINE": control})
+    with grpc.insecure_channel(server.address, options=[("grpc.max_receive_message_length", -1)]) as channel:
+        stub = services.TestServiceStub(channel)
+        for _ in range(3):
+            with pytest.raises(grpc.RpcError) as error:
+                stub.Sized(messages.SizedRequest(size=5 << 20), timeout=20)
+            assert error.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+            assert "channel.tx_bytes" in error.value.details()
+            with pytest.raises(grpc.RpcError) as error:
+                stub.Echo(messages.EchoRequest(payload=bytes(3 << 20)), timeout=20)
+            assert error.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+            assert stub.Echo(messages.EchoRequest(text="fits"), timeout=20).text == "fits"
+        # More at once than fits: they wait for each other, and each is served.
+        half = bytes(400 << 10)
+        calls = [stub.Echo.future(messages.EchoRequest(payload=half, text=str(i)), timeout=20) for i in range(40)]
+        outcomes = []
+        for i, call in enumerate(calls):
+            try:
+                reply = call.result()
+                assert reply.text == str(i) and reply.payload == half
+                outcomes.append("ok")
+            except grpc.RpcError as error:
+                assert error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED, error
+                outcomes.append("exhausted")
+        assert outcomes.count("ok") >= 20, outcomes
+
+
 def test_metrics_count_requests_errors_and_latency_by_method(engine, make_server, stubs):
     messages, services = stubs
     control, _, metrics = engine()
@@ -134,6 +164,37 @@ def test_sigterm_drains_calls_in_flight_and_ends_the_engine(engine, make_server,
         process.send_signal(signal.SIGTERM)
         assert sleeper.result(timeout=20).cancelled is False
         assert process.wait(10) == 0
+
+
+def test_no_call_is_lost_when_the_engine_drains_under_load(engine, make_server, stubs):
+    messages, services = stubs
+    control, process, _ = engine()
+    server = make_server("drover", env={"DROVER_ENGINE": control})
+    wrong, good = [], [0]
+
+    def call(n):
+        with grpc.insecure_channel(server.address, options=[("grpc.use_local_subchannel_pool", 1)]) as channel:
+            stub = services.TestServiceStub(channel)
+            while process.poll() is None:
+                try:
+                    if stub.Echo(messages.EchoRequest(text=str(n)), timeout=20).text != str(n):
+                        wrong.append("another call's data")
+                    good[0] += 1
+                except grpc.RpcError as error:
+                    if error.code() != grpc.StatusCode.UNAVAILABLE:
+                        wrong.append(f"{error.code()} {error.details()}")
+                    break
+
+    threads = [threading.Thread(target=call, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    wait_for(lambda: good[0] > 200)
+    process.send_signal(signal.SIGTERM)
+    for thread in threads:
+        thread.join(30)
+    assert not any(thread.is_alive() for thread in threads)
+    assert wrong == []
+    assert process.wait(15) == 0
 
 
 def test_a_host_that_is_told_to_stop_finishes_its_calls(make_server, stubs):

@@ -2,28 +2,47 @@
 
 import re
 import shutil
+import socket
 import subprocess
 
+import grpc
 import pytest
 
 from conftest import TESTS
 
 
-def test_the_stock_cpp_client_is_served(make_server, build_dir):
+@pytest.fixture
+def greeter(build_dir):
+    """The greeter example under Drover; gives its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    program = build_dir / "examples" / "greeter" / "greeter_server"
+    process = subprocess.Popen([str(program), address], stdout=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    yield address
+    process.terminate()
+    process.wait(15)
+
+
+def test_the_stock_cpp_client_is_served(greeter, build_dir):
     client = build_dir / "examples" / "greeter" / "clients" / "greeter_client_grpc"
-    if not client.exists():
-        pytest.skip(f"{client} is not built (it needs the greeter example)")
-    greeter = build_dir / "examples" / "greeter" / "greeter_server"
-    process = subprocess.Popen([str(greeter), "127.0.0.1:50551"], stdout=subprocess.PIPE, text=True)
-    try:
-        process.stdout.readline()
-        done = subprocess.run([str(client), "127.0.0.1:50551", "world", "käse"], capture_output=True, text=True,
-                              timeout=30)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.split("\n")[:2] == ["Hello world", "Hello käse"]
-    finally:
-        process.terminate()
-        process.wait(15)
+    done = subprocess.run([str(client), greeter, "world", "käse"], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("\n")[:2] == ["Hello world", "Hello käse"]
+
+
+def test_the_health_service_answers_for_the_server_and_its_services(greeter):
+    def request(service):
+        return b"\x0a" + bytes([len(service)]) + service.encode() if service else b""
+
+    with grpc.insecure_channel(greeter) as channel:
+        check = channel.unary_unary("/grpc.health.v1.Health/Check")
+        assert check(request(""), timeout=10) == b"\x08\x01"
+        assert check(request("helloworld.Greeter"), timeout=10) == b"\x08\x01"
+        with pytest.raises(grpc.RpcError) as error:
+            check(request("no.Such"), timeout=10)
+        assert error.value.code() == grpc.StatusCode.NOT_FOUND
 
 
 @pytest.mark.parametrize("kind", ["drover", "grpc"])
