@@ -55,6 +55,9 @@ struct Piece {
 struct EncodeOptions {
   const Bounds* bounds = nullptr;  // null: the object is trusted
   size_t max_bytes = 0x7fffffff;
+  // With bounds: how many fields may be looked at beyond a few for each byte of output. A sparse object looks at many
+  // fields for few bytes; what is more than the memory of the object explains is the same sub-objects over and over.
+  uint64_t work_allowance = 1 << 20;
   // How deep messages may nest below the outermost.
   int depth_limit = 1000;
   // From this size on strings, bytes and packed fixed-size fields are referred to, not copied.

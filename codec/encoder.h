@@ -25,13 +25,16 @@ class Encoder {
         sink_(*sink),
         depth_(options.depth_limit),
         check_required_(options.check_required),
-        work_left_(kWorkPerByte * uint64_t{options.max_bytes} + kWork) {}
+        work_allowance_(options.work_allowance) {}
 
   // All fields of the object, which Memory has checked to lie where object_size bytes may be read.
   char* message(char* p, const char* object, const MessageEntry& entry) {
     if constexpr (!Memory::kTrusted) {
-      if (entry.field_count > work_left_) return fail(EncodeError::too_much_work, entry, 0);
-      work_left_ -= entry.field_count;
+      // Charged against what has been written so far, not against what may be: a small object that shows itself over
+      // and over ends soon, whatever max_bytes is.
+      work_ += entry.field_count;
+      if (work_ > work_allowance_ && work_ - work_allowance_ > kWorkPerByte * uint64_t{sink_.total(p)}) [[unlikely]]
+        return fail(EncodeError::too_much_work, entry, 0);
     }
     p = unknown(p, object, entry);
     const schema::FieldRange fields = image_.fields(entry);
@@ -60,8 +63,9 @@ class Encoder {
   uint32_t error_field() const { return error_field_; }
 
  private:
-  // A hostile object may show the same sub-objects again and again: fields looked at are bounded by the output.
-  static constexpr uint64_t kWorkPerByte = 16, kWork = 1 << 20;
+  // A hostile object may show the same sub-objects again and again: fields looked at, beyond the allowance, are bounded
+  // by the output.
+  static constexpr uint64_t kWorkPerByte = 4;
   static constexpr size_t kTagRoom = 5, kVarintRoom = 10;
 
   char* fail(EncodeError error, const MessageEntry& entry, uint32_t field) {
@@ -296,7 +300,8 @@ class Encoder {
   Sink& sink_;
   int depth_;
   bool check_required_;
-  uint64_t work_left_;
+  uint64_t work_allowance_;
+  uint64_t work_ = 0;  // fields looked at
   EncodeError error_ = EncodeError::ok;
   const MessageEntry* error_message_ = nullptr;
   uint32_t error_field_ = 0;

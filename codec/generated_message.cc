@@ -35,24 +35,47 @@ void merge_from(const schema::MessageType& type, Message* to, const Message& fro
   if (!message::merge(type, to, from)) fatal("a message nested too deeply is copied");
 }
 
+namespace {
+
+bool same_arena(const Message& a, const Message& b) {
+  OwnerWord one = a.drover_owner_word(), other = b.drover_owner_word();
+  return one > kReceived && (one & ~kOwnsArena) == (other & ~kOwnsArena);
+}
+
+// A message in `arena` with what `from` holds.
+Message* copy_of(const schema::MessageType& type, const Message& from, Arena* arena) {
+  auto* copy = static_cast<Message*>(arena->allocate_zeroed(type.entry().object_size));
+  if (copy == nullptr) fatal("out of memory for a message");
+  *copy->drover_owner() = reinterpret_cast<OwnerWord>(arena);
+  merge_from(type, copy, from);
+  return copy;
+}
+
+}  // namespace
+
+// `from` may be a part of `to`, which is gone once `to` is cleared: `m = m.child()`.
 void copy_from(const schema::MessageType& type, Message* to, const Message& from) {
   if (to == &from) return;
+  Arena scratch;
+  const Message* source = same_arena(*to, from) ? copy_of(type, from, &scratch) : &from;
   message::clear(type, to);
-  merge_from(type, to, from);
+  merge_from(type, to, *source);
 }
 
 void move_from(const schema::MessageType& type, Message* to, Message* from) {
   if (!message::swap_in_place(type, to, from)) copy_from(type, to, *from);
 }
 
-// Where neither may take over the other's memory, both are copied, through a third that lies in b's arena.
+// Where neither may take over the other's memory, both are copied. In one arena that means that one is a part of the
+// other, which owns the arena: the part's content takes the whole's place, and the part is no more.
 void swap(const schema::MessageType& type, Message* a, Message* b) {
   if (message::swap_in_place(type, a, b)) return;
+  if (same_arena(*a, *b)) {
+    bool a_is_whole = (a->drover_owner_word() & kOwnsArena) != 0;
+    return a_is_whole ? copy_from(type, a, *b) : copy_from(type, b, *a);
+  }
   Arena scratch;
-  auto* held = static_cast<Message*>(scratch.allocate_zeroed(type.entry().object_size));
-  if (held == nullptr) fatal("out of memory for a message");
-  *held->drover_owner() = reinterpret_cast<OwnerWord>(&scratch);
-  merge_from(type, held, *a);
+  const Message* held = copy_of(type, *a, &scratch);
   copy_from(type, a, *b);
   copy_from(type, b, *held);
 }

@@ -144,6 +144,32 @@ TEST(Hostile, SharedSubObjectsDoNotMultiplyTheOutput) {
   EXPECT_TRUE(result.starts_with("error: ")) << result.size();
 }
 
+TEST(Hostile, WorkIsBoundedByWhatIsWrittenWhateverMaxBytesIs) {
+  // Thirty objects, each with the next one twice: a few bytes of output for each of a thousand million visits.
+  std::string wire;
+  for (int i = 0; i < 30; ++i) {
+    std::string outer = "\xfa\x06";
+    for (size_t left = wire.size(); left >= 0x80 || outer.size() == 2; left >>= 7) {
+      outer.push_back(static_cast<char>((left & 0x7f) | (left >= 0x80 ? 0x80 : 0)));
+      if (left >= 0x80 && left >> 7 < 0x80) outer.push_back(static_cast<char>(left >> 7));
+    }
+    wire = outer + wire + std::string("\xfa\x06\0", 3);
+  }
+  TestObject object(every_schema().type("t.Every"));
+  ASSERT_TRUE(object.decode(wire).ok());
+  HostileObject hostile(object);
+  uint32_t offset = object.type().find_field(111)->offset;
+  char* at = hostile.object()->drover_bytes();
+  for (int i = 0; i < 30; ++i) {
+    auto* pointers = reinterpret_cast<raw::Pointer*>(raw::words(at + offset, 0)->begin());
+    char* next = reinterpret_cast<char*>(pointers) + raw::load<int64_t>(reinterpret_cast<char*>(pointers));
+    pointers[1].set(reinterpret_cast<Message*>(next));
+    at = next;
+  }
+  std::string result = hostile.encode({.max_bytes = 0x7fffffff});
+  EXPECT_TRUE(result.starts_with("error: too_much_work")) << result.substr(0, 100);
+}
+
 TEST(Hostile, AnObjectOutsideTheBoundsIsNotRead) {
   Sample sample;
   HostileObject hostile(sample.object);

@@ -180,6 +180,30 @@ TEST(Generated, SubMessagesAppearWhenTheyAreTouched) {
   EXPECT_FALSE(m.has_inner());
 }
 
+TEST(Generated, AMessageTakesThePlaceOfTheOneItIsAPartOf) {
+  auto nested = [](Everything* m, std::string_view text) {
+    m->Clear();
+    m->mutable_self()->mutable_self()->set_text(text);
+    m->mutable_self()->set_text(std::string(500, 'x'));
+  };
+  Arena arena;
+  Everything on_stack;
+  for (Everything* m : {&on_stack, arena.create<Everything>()}) {
+    nested(m, "copied");
+    *m = m->self();
+    EXPECT_EQ(m->text(), std::string(500, 'x'));
+    *m = m->self();
+    EXPECT_EQ(m->text(), "copied");
+    nested(m, "moved");
+    *m = std::move(*m->mutable_self()->mutable_self());
+    EXPECT_EQ(m->text(), "moved");
+  }
+  nested(&on_stack, "swapped");
+  on_stack.Swap(on_stack.mutable_self());
+  EXPECT_EQ(on_stack.text(), std::string(500, 'x'));
+  EXPECT_EQ(on_stack.self().text(), "swapped");
+}
+
 TEST(Generated, RepeatedScalarsGrowAndRead) {
   Everything m;
   for (int i = 0; i < 100; ++i) {

@@ -52,7 +52,7 @@ class MethodMetrics;  // engine/metrics.h
 struct Call {
   // Filled in by the transport before begin_call.
   std::string_view path;              // "/package.Service/Method"; valid during begin_call only
-  std::string_view authority;         // valid until request_complete or abandon
+  std::string_view authority;         // valid while the call lives
   std::string_view peer;              // "ipv4:127.0.0.1:4711"; valid while the call lives
   uint32_t listener = 0;              // id from Transport::listen
   int64_t deadline_ns = kNoDeadline;  // CLOCK_MONOTONIC
@@ -87,8 +87,9 @@ class CallSink {
   };
   virtual Start begin_call(Call& call) = 0;
 
-  // Memory for a request of `size` bytes (known from the gRPC prefix) that does not arrive in one piece. Never
-  // null: from the region if it has room, else from the heap, bounded by the connection's flow control.
+  // Memory for a request of `size` bytes (known from the gRPC prefix) that does not arrive in one piece: from the
+  // region if it has room, else from the heap. Null: there is too little of both; the transport ends the call
+  // (abandon) with RESOURCE_EXHAUSTED and drops the rest of the request.
   virtual char* message_buffer(Call& call, size_t size) = 0;
   // Bytes received so far need not be re-granted to the peer's window while this is true (the region is full).
   virtual bool hold_window(const Call& call) const = 0;

@@ -117,7 +117,7 @@ std::vector<ConfigKey> make_keys() {
       integer("http2.idle_timeout_ms", &Config::idle_timeout_ms, 0, kDayMs, "milliseconds",
               "A connection without a call for this long is closed with GOAWAY. 0: never."),
       integer("http2.stall_timeout_ms", &Config::stall_timeout_ms, 0, kDayMs, "milliseconds",
-              "A reply of which the client takes nothing for this long is reset. 0: never."),
+              "A request or reply that does not move for this long is ended. 0: never."),
 
       choice("log.level", &Config::log_level, {"trace", "debug", "info", "warn", "error", "off"},
              "The least serious events that are logged."),

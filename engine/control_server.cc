@@ -306,18 +306,25 @@ void ControlServer::forget(uint64_t id) {
   if (at == hosts_.end()) return;
   std::unique_ptr<Host> host = std::move(*at);
   hosts_.erase(at);
-  if (host->in_order && host->attachment != nullptr) close_unused_listeners(*host->attachment);
+  if (host->attachment == nullptr) return;
+  if (host->in_order) return close_unused_listeners(host->attachment->listeners);
+  if (!host->attached) close_unused_listeners(host->opened);
 }
 
-void ControlServer::close_unused_listeners(const HostAttachment& leaving) {
-  for (uint32_t id : leaving.listeners) {
+void ControlServer::forget_listener(uint32_t listener) {
+  on_all_threads([listener](Dispatcher& dispatcher) { dispatcher.forget_listener(listener); });
+}
+
+void ControlServer::close_unused_listeners(const std::vector<uint32_t>& listeners) {
+  for (uint32_t id : listeners) {
     bool used = std::any_of(hosts_.begin(), hosts_.end(), [id](const auto& host) {
       if (host->attachment == nullptr) return false;
-      const auto& listeners = host->attachment->listeners;
-      return std::find(listeners.begin(), listeners.end(), id) != listeners.end();
+      const auto& named = host->attachment->listeners;
+      return std::find(named.begin(), named.end(), id) != named.end();
     });
     if (used) continue;
     threads_.close(id);
+    forget_listener(id);
     std::erase_if(listeners_, [id](const auto& entry) { return entry.second.id == id; });
   }
 }

@@ -9,8 +9,8 @@
 // A host is gone when its socket hangs up or its process ends (pidfd), whichever is noticed first, when it breaks the
 // protocol, or when an engine thread reports that it broke the channel. What it sends is hostile: sizes and counts
 // are bounded, schema images are copied before they are checked, every refusal is an Error with a name, and no host
-// has a say in another's fate. Its listeners stay open if it died (another may come and serve on), and close if it
-// left in order and nobody else serves there.
+// has a say in another's fate. Its listeners stay open if it died at work (another may come and serve on), and close if
+// it left in order, or before Start those that it opened, and nobody else serves there.
 //
 // Thread-safety: `run` is the control thread's; stop, drain and the HostEvents may be called by any thread; the rest
 // before `run`.
@@ -41,6 +41,7 @@ struct ControlOptions {
   uint64_t max_region_bytes = uint64_t{16} << 30;  // address space of one host's region; memory is used as touched
   uint32_t max_hosts = 64;                         // connections on the control socket
   uint32_t max_listeners = 64;                     // of one host
+  uint32_t max_open_listeners = 1024;              // of all hosts, those that are gone included
   uint64_t max_image_bytes = 256 << 20;            // of one host's images together
   uint64_t max_path_bytes = 16 << 20;              // of one host's method paths together
   int64_t handshake_timeout_ns = 10'000'000'000;   // from connecting to Start
@@ -85,6 +86,7 @@ class ControlServer final : public HostEvents {
     UniqueFd process;  // pidfd
     std::shared_ptr<HostAttachment> attachment;
     std::unordered_set<std::string> paths;
+    std::vector<uint32_t> opened;  // listeners that nobody had before this host
     uint64_t image_bytes = 0;
     uint64_t path_bytes = 0;
     uint32_t threads_to_answer = 0;  // that have not attached, drained or let go yet
@@ -118,7 +120,8 @@ class ControlServer final : public HostEvents {
   void remove_host(Host& host, const ControlError& why);
   void detach_from_threads(Host& host);
   void forget(uint64_t id);
-  void close_unused_listeners(const HostAttachment& leaving);
+  void close_unused_listeners(const std::vector<uint32_t>& listeners);
+  void forget_listener(uint32_t listener);
   bool send(Host& host, const ControlMessage& message, std::span<const int> fds = {});
   void on_all_threads(const std::function<void(Dispatcher&)>& work);
 

@@ -185,6 +185,10 @@ bool ControlServer::take_listen(Host& host, const Listen& listen, ControlError* 
   if (known != listeners_.end()) {
     listener = known->second;
   } else {
+    if (listeners_.size() >= options_.max_open_listeners) {
+      return refuse(error, ControlCode::kResourceExhausted,
+                    "the engine listens at " + std::to_string(listeners_.size()) + " addresses already");
+    }
     listener.id = next_listener_++;
     // Calls that come before the host is at work wait for it, instead of finding an unknown method.
     auto paths = std::make_shared<std::vector<std::string>>();
@@ -193,6 +197,7 @@ bool ControlServer::take_listen(Host& host, const Listen& listen, ControlError* 
     on_all_threads([id, paths](Dispatcher& dispatcher) { dispatcher.expect(id, *paths); });
     Listening opened = threads_.listen(listen.address, listener.id);
     if (!opened.error.empty()) {
+      forget_listener(id);
       bool in_use = opened.error.find(std::strerror(EADDRINUSE)) != std::string::npos;
       return refuse(error, in_use ? ControlCode::kAddressInUse : ControlCode::kAddressInvalid,
                     listen.address + ": " + opened.error);
@@ -202,6 +207,7 @@ bool ControlServer::take_listen(Host& host, const Listen& listen, ControlError* 
     std::string name = listen.address;
     if (has_port_zero(name)) name.replace(name.size() - 1, 1, std::to_string(listener.port));
     listeners_[name] = listener;
+    host.opened.push_back(listener.id);
   }
   if (std::find(own.begin(), own.end(), listener.id) == own.end()) own.push_back(listener.id);
   if (!send(host, drover::Listening{listen.address, listener.port})) {

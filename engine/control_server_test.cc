@@ -208,6 +208,35 @@ TEST(ControlServerTest, the_listener_of_a_host_that_died_stays_open_for_the_next
   EXPECT_EQ(engine.threads.open_listeners(), 1u);
 }
 
+TEST(ControlServerTest, a_failed_listen_and_a_host_that_dies_before_start_leave_no_listener_and_no_route) {
+  TestEngine engine;
+  {
+    Talker host(engine);
+    host.greet();
+    host.offer_image();
+    host.say(RegisterMethods{{{"/test.Echo/Say", 0, 0, 0, 0}}});
+    host.say(Listen{"bad address", 0});
+    EXPECT_EQ(host.hear<Error>().code, ControlCode::kAddressInvalid);
+    EXPECT_TRUE(engine.pump_until([&] { return engine.dispatcher.routes() == 0; }));
+    host.say(Listen{"0.0.0.0:1", 0});
+    host.hear<drover::Listening>();
+    EXPECT_TRUE(engine.pump_until([&] { return engine.dispatcher.routes() == 1; }));
+  }
+  EXPECT_TRUE(engine.pump_until([&] { return engine.threads.open_listeners() == 0; }));
+  EXPECT_TRUE(engine.pump_until([&] { return engine.dispatcher.routes() == 0; }));
+}
+
+TEST(ControlServerTest, listeners_of_all_hosts_together_are_limited) {
+  ControlOptions options = TestEngine::small_control();
+  options.max_open_listeners = 1;
+  TestEngine engine({}, options);
+  FakeHost first(engine);
+  Talker host(engine);
+  host.greet();
+  host.say(Listen{"0.0.0.0:1", 0});
+  EXPECT_EQ(host.hear<Error>().code, ControlCode::kResourceExhausted);
+}
+
 TEST(ControlServerTest, calls_that_come_between_listen_and_start_wait) {
   TestEngine engine;
   Talker host(engine);

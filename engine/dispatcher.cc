@@ -101,10 +101,9 @@ void Dispatcher::wait(CallState& state, std::string_view wire) {
     return fail(state, GrpcCode::kResourceExhausted, "too many calls wait for the service");
   }
   if (state.message == nullptr) {
-    if (heap_bytes_ + wire.size() > options_.max_waiting_bytes) {
+    if (!heap_buffer(state, wire.size())) {
       return fail(state, GrpcCode::kResourceExhausted, "too many bytes of requests wait for the service");
     }
-    heap_buffer(state, wire.size());
     std::memcpy(state.message, wire.data(), wire.size());
   }
   state.phase = CallState::Phase::kWaiting;

@@ -58,8 +58,8 @@ class HostEvents {
   ~HostEvents() = default;
 };
 
-// One (listener, path): the hosts that serve it, and the calls that wait for one. Lives as long as the Dispatcher,
-// so that a method whose host has died is not mistaken for an unknown one.
+// One (listener, path): the hosts that serve it, and the calls that wait for one. Lives as long as its listener, so
+// that a method whose host has died is not mistaken for an unknown one.
 struct Route {
   struct Target {
     HostLink* link;
@@ -87,6 +87,9 @@ class Dispatcher final : public CallSink, public Pollable {
   // ---- hosts
   // Calls of these methods wait for a host that is about to come, instead of being unknown.
   void expect(uint32_t listener, const std::vector<std::string>& paths);
+  // The listener is closed or was never opened, and its id will not be used again; no attached host names it. What its
+  // connections still ask for is UNAVAILABLE.
+  void forget_listener(uint32_t listener);
   // Calls may go to this host from now on.
   void attach(std::shared_ptr<const HostAttachment> host);
   // Its calls end in UNAVAILABLE at once; calls that wait go on waiting for another host. Unknown ids are ignored.
@@ -117,6 +120,7 @@ class Dispatcher final : public CallSink, public Pollable {
   uint32_t calls() const { return table_.in_use(); }
   uint32_t waiting_calls() const { return waiting_; }
   size_t hosts() const { return links_.size(); }
+  size_t routes() const { return routes_.size(); }
 
  private:
   enum class Outcome { kDone, kNoHost, kNoRoom };
@@ -145,6 +149,7 @@ class Dispatcher final : public CallSink, public Pollable {
   // dispatcher_request.cc: routing and requests
   Route* find_route(uint32_t listener, std::string_view path);
   Route* make_route(uint32_t listener, const std::string& path);
+  void insert_route(Route* route);
   Start unknown_method(std::string_view path, uint32_t listener) const;
   Choice choose(Route& route, const CallState& state, uint32_t wanted_chunks);
   Choice round_robin(Route& route, std::span<const Route::Target> targets, uint32_t wanted_chunks);
@@ -159,7 +164,7 @@ class Dispatcher final : public CallSink, public Pollable {
   };
   Built build_request(CallState& state, HostLink& link, const HostMethod& method, std::string_view wire, ChunkRun* run,
                       RunList* more, CallSlot* slot);
-  void heap_buffer(CallState& state, size_t size);
+  bool heap_buffer(CallState& state, size_t size);
 
   // dispatcher_response.cc: responses and hosts
   bool take_responses(HostLink& link);
@@ -189,6 +194,8 @@ class Dispatcher final : public CallSink, public Pollable {
   bool draining_ = false;
 
   std::vector<std::unique_ptr<Route>> routes_;
+  std::vector<std::unique_ptr<Route>> retired_routes_;  // of forgotten listeners, while calls refer to them
+  uint32_t last_forgotten_listener_ = 0;                // ids only grow
   Route* last_route_ = nullptr;
   std::vector<Route*> route_table_;  // open addressing over (listener, path); a power of two
   std::vector<Route*> waiting_routes_;

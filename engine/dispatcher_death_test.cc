@@ -145,6 +145,19 @@ TEST(HostDeathTest, a_draining_host_ends_its_calls_and_gets_no_new_ones) {
   EXPECT_TRUE(engine.transport.answered(other));
 }
 
+TEST(HostDeathTest, a_host_that_came_while_the_engine_drains_hears_when_its_own_drain_is_over) {
+  TestEngine engine;
+  engine.dispatcher.drain_all();
+  FakeHost host(engine);
+  for (int i = 0; i < 10; ++i) engine.pump();
+  host.send(Drain{10'000});
+  auto answer = host.receive();
+  ASSERT_TRUE(answer && std::holds_alternative<Draining>(*answer));
+  auto status = host.receive();
+  ASSERT_TRUE(status && std::holds_alternative<HostStatus>(*status));
+  EXPECT_EQ(std::get<HostStatus>(*status).state, HostStatus::State::kDrained);
+}
+
 TEST(HostDeathTest, calls_that_outlast_a_drains_grace_end_in_unavailable) {
   TestEngine engine;
   FakeHost host(engine);

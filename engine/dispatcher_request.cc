@@ -55,11 +55,6 @@ Route* Dispatcher::find_route(uint32_t listener, std::string_view path) {
 Route* Dispatcher::make_route(uint32_t listener, const std::string& path) {
   if (Route* known = find_route(listener, path)) return known;
   if (routes_.size() >= kMaxRoutes) return nullptr;
-  auto insert = [this](Route* route) {
-    size_t mask = route_table_.size() - 1, i = route->hash & mask;
-    while (route_table_[i] != nullptr) i = (i + 1) & mask;
-    route_table_[i] = route;
-  };
   routes_.push_back(std::make_unique<Route>());
   Route* route = routes_.back().get();
   route->path = path;
@@ -68,11 +63,17 @@ Route* Dispatcher::make_route(uint32_t listener, const std::string& path) {
   route->metrics = metrics_.method(path);
   if (routes_.size() * 2 > route_table_.size()) {
     route_table_.assign(route_table_.size() * 2, nullptr);
-    for (const auto& one : routes_) insert(one.get());
+    for (const auto& one : routes_) insert_route(one.get());
   } else {
-    insert(route);
+    insert_route(route);
   }
   return route;
+}
+
+void Dispatcher::insert_route(Route* route) {
+  size_t mask = route_table_.size() - 1, i = route->hash & mask;
+  while (route_table_[i] != nullptr) i = (i + 1) & mask;
+  route_table_[i] = route;
 }
 
 CallSink::Start Dispatcher::unknown_method(std::string_view path, uint32_t listener) const {
@@ -81,11 +82,17 @@ CallSink::Start Dispatcher::unknown_method(std::string_view path, uint32_t liste
     return {GrpcCode::kUnimplemented, "malformed method name: \"" + std::string(path) + "\""};
   }
   std::string_view prefix = path.substr(0, slash + 1);
+  bool any = false;
   for (const auto& route : routes_) {
+    any |= route->listener == listener;
     if (route->listener == listener && std::string_view(route->path).starts_with(prefix)) {
       return {GrpcCode::kUnimplemented, "unknown method " + std::string(path.substr(slash + 1)) + " for service " +
                                             std::string(path.substr(1, slash - 1))};
     }
+  }
+  // A connection that was taken before its listener closed: whether the method exists is no longer known here.
+  if (!any && listener <= last_forgotten_listener_) {
+    return {GrpcCode::kUnavailable, "the service no longer listens at this address"};
   }
   return {GrpcCode::kUnimplemented, "unknown service " + std::string(path.substr(1, slash - 1))};
 }
@@ -165,13 +172,16 @@ Dispatcher::Choice Dispatcher::least_outstanding(Route& route, std::span<const R
 
 // ---- the request's bytes
 
-void Dispatcher::heap_buffer(CallState& state, size_t size) {
+// False: more requests than allowed lie on the heap, or there is no memory.
+bool Dispatcher::heap_buffer(CallState& state, size_t size) {
+  if (heap_bytes_ + size + 1 > options_.max_waiting_bytes) return false;
   state.heap_message.reset(static_cast<char*>(std::malloc(size + 1)));
-  if (state.heap_message == nullptr) fatal("out of memory for a request");
+  if (state.heap_message == nullptr) return false;
   state.message = state.heap_message.get();
   state.message_size = size;
   state.message_capacity = size + 1;
   heap_bytes_ += size + 1;
+  return true;
 }
 
 char* Dispatcher::message_buffer(Call& call, size_t size) {
@@ -197,15 +207,13 @@ char* Dispatcher::message_buffer(Call& call, size_t size) {
       }
     }
   }
-  heap_buffer(state, size);
-  return state.message;
+  return heap_buffer(state, size) ? state.message : nullptr;
 }
 
 bool Dispatcher::hold_window(const Call& call) const {
   if (call.dispatch == nullptr) return false;
-  const CallState& state = state_of(call);
-  if (state.phase == CallState::Phase::kWaiting) return true;
-  return state.heap_message != nullptr && heap_bytes_ > options_.max_waiting_bytes / 2;
+  // Never of a request that is still being received: what it needs to end, and give its memory back, is window.
+  return state_of(call).phase == CallState::Phase::kWaiting;
 }
 
 // ---- from bytes to an object

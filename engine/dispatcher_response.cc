@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 
 #include "engine/dispatcher.h"
 
@@ -13,6 +14,11 @@ GrpcCode code_of(uint32_t status) {
   return status <= static_cast<uint32_t>(GrpcCode::kUnauthenticated) ? static_cast<GrpcCode>(status)
                                                                      : GrpcCode::kUnknown;
 }
+
+// The widest that wire bytes get: an int32 of 4 bytes takes 10, and its tag one to five.
+constexpr uint64_t kWirePerMemory = 4;
+// Oneofs share memory, so that an object may have more fields than bytes; the thread is not given away for longer.
+constexpr uint64_t kWorkPerMemory = 4, kLeastWork = 1 << 20, kMostWork = 128 << 20;
 
 }  // namespace
 
@@ -101,7 +107,13 @@ void Dispatcher::answer(CallState& state, const CompleteSlot& slot) {
   Bounds bounds{region.base(), region.size()};
   EncodeOptions options;
   options.bounds = &bounds;
-  options.max_bytes = options_.max_response_bytes;
+  // The response lies in its channel's tx and rx, and in the request's memory: one that is much longer than all of it
+  // shows the same objects again and again, and would keep the thread from other hosts' calls.
+  const ChannelOptions& channel = link.host().layout->options();
+  uint64_t memory = channel.tx_bytes + channel.rx_bytes;
+  for (size_t i = 0; i < state.runs.size(); ++i) memory += state.runs[i].chunks * uint64_t{kChunkSize};
+  options.max_bytes = std::min<uint64_t>(options_.max_response_bytes, kWirePerMemory * memory);
+  options.work_allowance = std::clamp(kWorkPerMemory * memory, kLeastWork, kMostWork);
   state.reply = take_encoded();
   EncodeResult result = encode(type, reinterpret_cast<const Message*>(object), options, state.reply);
   if (!result.ok()) {
@@ -137,6 +149,25 @@ void Dispatcher::expect(uint32_t listener, const std::vector<std::string>& paths
   for (const std::string& path : paths) make_route(listener, path);
 }
 
+// Calls may still wait behind a route, or run: those routes stay aside until their calls are over.
+void Dispatcher::forget_listener(uint32_t listener) {
+  last_forgotten_listener_ = std::max(last_forgotten_listener_, listener);
+  last_route_ = nullptr;
+  for (auto& route : routes_) {
+    if (route->listener != listener) continue;
+    route->targets.clear();
+    retired_routes_.push_back(std::move(route));
+  }
+  std::erase(routes_, nullptr);
+  std::fill(route_table_.begin(), route_table_.end(), nullptr);
+  for (const auto& route : routes_) insert_route(route.get());
+  std::unordered_set<const Route*> used;
+  for (uint32_t i = 0; i < table_.size(); ++i) {
+    if (table_.at(i)->phase != CallState::Phase::kFree) used.insert(table_.at(i)->route);
+  }
+  std::erase_if(retired_routes_, [&used](const auto& route) { return !used.contains(route.get()); });
+}
+
 void Dispatcher::attach(std::shared_ptr<const HostAttachment> host) {
   int bell = host->bells[thread_].get();
   auto link = std::make_unique<HostLink>(host, thread_, metrics_);
@@ -155,6 +186,7 @@ void Dispatcher::attach(std::shared_ptr<const HostAttachment> host) {
   }
   if (draining_) {
     link->draining = true;
+    link->drain_reported = true;  // nobody asks before the host's own Drain
     link->push_drain();
   }
   links_.push_back(std::move(link));
@@ -179,9 +211,11 @@ void remove_targets(std::vector<std::unique_ptr<Route>>& routes, const HostLink*
 
 void Dispatcher::drain(uint64_t host) {
   HostLink* link = find_link(host);
-  if (link == nullptr || link->draining) return;
-  link->draining = true;
+  if (link == nullptr) return;
   remove_targets(routes_, link);
+  link->drain_reported = false;  // asked for now, even if the engine's own drain began before
+  if (link->draining) return;
+  link->draining = true;
   link->push_drain();
 }
 

@@ -249,6 +249,43 @@ TEST(DispatcherTest, a_call_that_finds_no_room_in_time_ends_in_resource_exhauste
   EXPECT_EQ(engine.transport.answer(call).code, GrpcCode::kResourceExhausted);
 }
 
+TEST(DispatcherTest, requests_being_received_keep_their_window_and_too_many_bytes_of_them_are_refused) {
+  DispatchOptions options;
+  options.max_waiting_bytes = 100'000;
+  TestEngine engine(options);
+  FakeHost host(engine, {.rx_bytes = 4 * kChunkSize});
+  Call& one = engine.begin();
+  Call& two = engine.begin();
+  Call& three = engine.begin();
+  ASSERT_NE(engine.dispatcher.message_buffer(one, 40'000), nullptr);
+  ASSERT_NE(engine.dispatcher.message_buffer(two, 40'000), nullptr);
+  EXPECT_FALSE(engine.dispatcher.hold_window(one));
+  EXPECT_FALSE(engine.dispatcher.hold_window(two));
+  EXPECT_EQ(engine.dispatcher.message_buffer(three, 40'000), nullptr);
+  engine.dispatcher.abandon(one);
+  EXPECT_NE(engine.dispatcher.message_buffer(three, 40'000), nullptr);
+}
+
+TEST(DispatcherTest, a_forgotten_listener_leaves_no_routes_and_its_connections_hear_unavailable) {
+  DispatchOptions options;
+  options.wait_ns = 20 * kMs;
+  TestEngine engine(options);
+  engine.dispatcher.expect(1, {"/test.Echo/Say"});
+  engine.dispatcher.expect(2, {"/test.Echo/Say"});
+  Call& waiting = engine.call("early");
+  EXPECT_EQ(engine.dispatcher.waiting_calls(), 1u);
+  engine.dispatcher.forget_listener(1);
+  EXPECT_EQ(engine.dispatcher.routes(), 1u);
+  engine.begin();
+  EXPECT_EQ(engine.start.code, GrpcCode::kUnavailable);
+  engine.begin("/test.Echo/Say", 0, 2);
+  EXPECT_EQ(engine.start.code, GrpcCode::kOk);
+  EXPECT_TRUE(engine.pump_until([&] { return engine.transport.answered(waiting); }));
+  EXPECT_EQ(engine.transport.answer(waiting).code, GrpcCode::kUnavailable);
+  engine.dispatcher.forget_listener(2);
+  EXPECT_EQ(engine.dispatcher.routes(), 0u);
+}
+
 TEST(DispatcherTest, a_request_that_can_never_fit_is_refused_at_once) {
   TestEngine engine;
   FakeHost host(engine, {.rx_bytes = 4 * kChunkSize});

@@ -48,6 +48,7 @@ class EchoSink : public CallSink {
   char* message_buffer(Call& call, size_t size) override {
     auto& echo = *static_cast<Echo*>(call.dispatch);
     if (echo.in_buffer) std::abort();
+    if (no_memory) return nullptr;
     echo.bytes.resize(size);
     echo.in_buffer = true;
     ++buffered;
@@ -100,6 +101,7 @@ class EchoSink : public CallSink {
 
   uint32_t max_request_bytes = 4u << 20;
   bool hold = false;
+  bool no_memory = false;  // message_buffer refuses
   std::vector<Call*> held;
   int open = 0, completed = 0, abandoned = 0, sent = 0, buffered = 0;
   Call* last_begun = nullptr;

@@ -167,6 +167,10 @@ WireError RequestAssembler::too_many_bytes() {
   return {GrpcCode::kInternal, "more than one message, or bytes behind the message, in a unary request"};
 }
 
+WireError RequestAssembler::no_memory() {
+  return {GrpcCode::kResourceExhausted, "too many bytes of requests wait for the service"};
+}
+
 WireError RequestAssembler::finish() const {
   if (prefix_bytes_ == 0) return {GrpcCode::kInternal, "no message in a unary request"};
   if (prefix_bytes_ < kGrpcPrefixBytes) {

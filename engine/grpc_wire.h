@@ -75,7 +75,8 @@ struct WireError {
 // Takes the DATA of one unary request, piece by piece, and ends with one message. A message that lies whole inside
 // one piece is not copied: it is kept as a view until `spill` (the buffer is about to be reused) or `finish`.
 //
-// `alloc(size)` gives memory for a message that must be copied; called at most once, with size > 0.
+// `alloc(size)` gives memory for a message that must be copied, or null (RESOURCE_EXHAUSTED; nothing more may be fed);
+// called at most once, with size > 0.
 class RequestAssembler {
  public:
   void reset() { *this = RequestAssembler(); }
@@ -84,7 +85,7 @@ class RequestAssembler {
   WireError feed(const char* data, size_t size, uint32_t max_bytes, Encoding encoding, Alloc alloc);
   // Copies a message that is still only a view.
   template <typename Alloc>
-  void spill(Alloc alloc);
+  WireError spill(Alloc alloc);
   // At the end of the stream.
   WireError finish() const;
 
@@ -97,6 +98,7 @@ class RequestAssembler {
  private:
   WireError check_prefix(uint32_t max_bytes, Encoding encoding);
   static WireError too_many_bytes();
+  static WireError no_memory();
 
   unsigned char prefix_[kGrpcPrefixBytes] = {};
   uint8_t prefix_bytes_ = 0;
@@ -123,6 +125,7 @@ WireError RequestAssembler::feed(const char* data, size_t size, uint32_t max_byt
       return size > size_ ? too_many_bytes() : WireError{};
     }
     buffer_ = alloc(size_);
+    if (buffer_ == nullptr) return no_memory();
   }
   if (size > size_ - filled_) return too_many_bytes();
   if (size > 0) std::memcpy(buffer_ + filled_, data, size);
@@ -131,11 +134,14 @@ WireError RequestAssembler::feed(const char* data, size_t size, uint32_t max_byt
 }
 
 template <typename Alloc>
-void RequestAssembler::spill(Alloc alloc) {
-  if (view_ == nullptr || size_ == 0) return;
-  buffer_ = alloc(size_);
-  std::memcpy(buffer_, view_, size_);
+WireError RequestAssembler::spill(Alloc alloc) {
+  if (view_ == nullptr || size_ == 0) return {};
+  const char* from = view_;
   view_ = nullptr;
+  buffer_ = alloc(size_);
+  if (buffer_ == nullptr) return no_memory();
+  std::memcpy(buffer_, from, size_);
+  return {};
 }
 
 }  // namespace drover::engine

@@ -250,8 +250,14 @@ void Http2Connection::sweep() {
   }
   if (options.stall_timeout_ns <= 0) return;
   for (Stream* stream = streams_; stream; stream = stream->next) {
-    if (!stream->replied || now - stream->progress_ns <= options.stall_timeout_ns) continue;
+    bool receiving = stream->begun && !stream->request_done && !stream->ignore_data;
+    if ((!stream->replied && !receiving) || now - stream->progress_ns <= options.stall_timeout_ns) continue;
     stream->progress_ns = now;
+    if (receiving) {
+      // Unless it may be us who keep the window back: what it has announced takes memory that others need.
+      if (held_bytes_ == 0) fail_request(*stream, {GrpcCode::kCancelled, "the request stopped arriving"});
+      continue;
+    }
     nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream->id, NGHTTP2_CANCEL);
   }
   // Replies that wait for the kernel alone: the peer does not read at all.

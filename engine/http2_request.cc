@@ -146,6 +146,7 @@ int Http2Connection::on_data_chunk(uint8_t, int32_t id, const uint8_t* data, siz
     consumed_ += size;
     return 0;
   }
+  stream->progress_ns = context_.now_ns();
   bool was_view = stream->assembler.is_view();
   WireError error =
       stream->assembler.feed(reinterpret_cast<const char*>(data), size, stream->max_request_bytes, stream->encoding,
@@ -258,6 +259,7 @@ void Http2Connection::begin_request(Stream& stream) {
   stream.metrics->started.add();
   if (start.code != GrpcCode::kOk) return refuse(stream, {start.code, std::move(start.message)});
   stream.begun = true;
+  stream.progress_ns = stream.start_ns;
 }
 
 void Http2Connection::end_request(Stream& stream) {
@@ -270,7 +272,6 @@ void Http2Connection::end_request(Stream& stream) {
   uint32_t size = stream.assembler.message_size();
   stream.metrics->request_bytes.add(size);
   context_.sink->request_complete(stream, stream.assembler.view());
-  stream.authority = {};
   // The region had no room: what this message takes meanwhile counts against the connection's window.
   if (size > 0 && stream.assembler.is_view() && stream.begun && !stream.replied && context_.sink->hold_window(stream) &&
       consumed_ >= size) {
@@ -298,7 +299,9 @@ char* Http2Connection::message_buffer(Stream& stream, size_t size) {
 void Http2Connection::spill_views() {
   for (Stream* stream : views_) {
     stream->view_listed = false;
-    stream->assembler.spill([&](size_t bytes) { return message_buffer(*stream, bytes); });
+    if (stream->ignore_data || !stream->begun) continue;  // answered meanwhile
+    WireError error = stream->assembler.spill([&](size_t bytes) { return message_buffer(*stream, bytes); });
+    if (error) fail_request(*stream, error);
   }
   views_.clear();
 }

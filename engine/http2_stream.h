@@ -132,7 +132,7 @@ struct Stream : Call {
   std::string status_message;    // percent-encoded
   std::vector<Header> trailers;  // as they go out (-bin encoded)
   uint64_t end_offset = 0;       // in the connection's bytes, behind the last one of this reply
-  int64_t progress_ns = 0;       // when the reply last moved
+  int64_t progress_ns = 0;       // when the request, then the reply, last moved
 };
 
 }  // namespace drover::engine

@@ -507,6 +507,51 @@ TEST(Http2, AnUnreadReplyIsResetAfterTheStallTimeout) {
   EXPECT_EQ(client[id].error, uint32_t{NGHTTP2_CANCEL});
 }
 
+TEST(Http2, ARequestThatFindsNoMemoryIsResourceExhaustedAndTheRestOfItIsDropped) {
+  Rig rig;
+  TestClient client(rig);
+  rig.sink.no_memory = true;
+  int32_t split = client.call("/echo.Echo/Call", std::string(60'000, 'x'));
+  int32_t half = client.request("/echo.Echo/Call", TestClient::framed("half").substr(0, 7), {}, true);
+  client.pump(1000);
+  EXPECT_EQ(client[split].trailer("grpc-status"), "8");
+  EXPECT_EQ(client[half].trailer("grpc-status"), "8");
+  // A message that lies whole in the receive buffer has to move too, if its stream has not ended.
+  int32_t spilled = client.request("/echo.Echo/Call", TestClient::framed("whole"), {}, true);
+  client.pump();
+  EXPECT_EQ(client[spilled].trailer("grpc-status"), "8");
+  EXPECT_EQ(rig.sink.open, 0);
+  rig.sink.no_memory = false;
+  int32_t next = client.call("/echo.Echo/Call", std::string(60'000, 'y'));
+  client.pump(1000);
+  EXPECT_EQ(client[next].trailer("grpc-status"), "0");
+}
+
+TEST(Http2, ARequestThatStopsArrivingEndsAfterTheStallTimeout) {
+  Rig rig;
+  TestClient client(rig);
+  int32_t id = client.request("/echo.Echo/Call", TestClient::framed("half").substr(0, 7), {}, true);
+  client.pump();
+  rig.now += rig.context.options.stall_timeout_ns / 2;
+  rig.connection->sweep();
+  client.pump();
+  EXPECT_EQ(rig.sink.open, 1);
+  rig.now += rig.context.options.stall_timeout_ns;
+  rig.connection->sweep();
+  client.pump();
+  EXPECT_EQ(client[id].trailer("grpc-status"), "1");
+  EXPECT_EQ(rig.sink.open, 0);
+}
+
+TEST(Http2, TheAuthorityStaysWhileTheCallLives) {
+  Rig rig;
+  TestClient client(rig);
+  client.call("/hold", "m");
+  client.pump();
+  ASSERT_EQ(rig.sink.held.size(), 1u);
+  EXPECT_EQ(rig.sink.held[0]->authority, "drover.test");
+}
+
 TEST(Http2, AnIdleConnectionIsDrainedIfSoConfigured) {
   TransportOptions options;
   options.idle_timeout_ns = 5'000'000'000;

@@ -1,7 +1,6 @@
 #include "engine/socket_address.h"
 
 #include <arpa/inet.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/un.h>
 
@@ -61,26 +60,6 @@ SocketAddress ipv6(const in6_addr& host, uint16_t port, bool dual_stack) {
   return address;
 }
 
-ParsedAddress resolve(const std::string& host, uint16_t port) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE;
-  addrinfo* found = nullptr;
-  if (int error = ::getaddrinfo(host.c_str(), nullptr, &hints, &found); error != 0) {
-    return {{}, "cannot resolve '" + host + "': " + gai_strerror(error)};
-  }
-  ParsedAddress parsed;
-  for (addrinfo* one = found; one; one = one->ai_next) {
-    if (one->ai_family == AF_INET) {
-      parsed.candidates.push_back(ipv4(reinterpret_cast<sockaddr_in*>(one->ai_addr)->sin_addr, port));
-    } else if (one->ai_family == AF_INET6) {
-      parsed.candidates.push_back(ipv6(reinterpret_cast<sockaddr_in6*>(one->ai_addr)->sin6_addr, port, false));
-    }
-  }
-  ::freeaddrinfo(found);
-  return parsed;
-}
-
 }  // namespace
 
 ParsedAddress parse_listen_address(std::string_view address) {
@@ -109,7 +88,11 @@ ParsedAddress parse_listen_address(std::string_view address) {
   }
   if (inet_pton(AF_INET, host.c_str(), &four) == 1) return {{ipv4(four, *port)}, ""};
   if (inet_pton(AF_INET6, host.c_str(), &six) == 1) return {{ipv6(six, *port, false)}, ""};
-  return resolve(host, *port);
+  // No other names: to resolve one may take long, and the thread that asks serves all hosts.
+  if (host == "localhost") {
+    return {{ipv4(in_addr{htonl(INADDR_LOOPBACK)}, *port), ipv6(in6addr_loopback, *port, false)}, ""};
+  }
+  return {{}, "'" + host + "' is not an IP address; names are not resolved here (but for localhost)"};
 }
 
 std::string describe_peer(const sockaddr_storage& address, socklen_t) {

@@ -20,6 +20,7 @@ struct ParsedAddress {
   std::vector<SocketAddress> candidates;  // to be tried in order; the first that can be bound is used
   std::string error;
 };
+// Never blocks: numeric addresses, "*" and "localhost"; other names are not resolved.
 ParsedAddress parse_listen_address(std::string_view address);
 
 // "ipv4:127.0.0.1:4711", "ipv6:[::1]:4711" (percent-encoded as gRPC does), "unix:".

@@ -16,6 +16,8 @@ constexpr int kAnswerMs = 10'000;       // how long an engine may take for one a
 constexpr int kEngineStartMs = 10'000;  // how long an engine may take until it listens
 constexpr int kConnectMs = 1'000;
 constexpr int kRetryMs = 5;
+constexpr int kHangUpMs = 2'000;    // how long our child may take to hang up when we detach
+constexpr int kChildEndMs = 5'000;  // and then to end, if we were its last host
 
 std::string program_name() { return program_invocation_short_name == nullptr ? "host" : program_invocation_short_name; }
 
@@ -230,12 +232,32 @@ bool Attachment::start(AttachError* error) {
   return ask<Started>(&question, nullptr, error).has_value();
 }
 
+// An engine that works hangs up on Detach at once.
+bool Attachment::detach() {
+  ControlError error;
+  if (!socket_) return false;
+  socket_.send(Detach{}, 0, &error);
+  if (child_.pid() <= 0) return true;
+  auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kHangUpMs);
+  std::vector<UniqueFd> fds;
+  while (std::chrono::steady_clock::now() < end) {
+    if (!socket_.receive(&fds, kHangUpMs, &error)) return error.code == ControlCode::kClosed;
+  }
+  return false;
+}
+
+// Our child ends by itself once its last host has left. Others may have found it by its address links: as long as it
+// works it is not ours to end, and the links stay, since it still listens there.
 Attachment::~Attachment() {
-  ControlError ignored;
-  if (socket_) socket_.send(Detach{}, 0, &ignored);
+  bool works = detach();
   socket_.close();
   if (child_.pid() <= 0) return;
-  child_.end(5000);
+  if (works && !child_.ends_within(kChildEndMs)) {
+    log(LogLevel::kInfo, "engine process %d serves other hosts, and is left to them", static_cast<int>(child_.pid()));
+    child_.leave();
+    return;
+  }
+  child_.end(0);
   for (const std::string& link : links_) withdraw_link(link, control_path_);
 }
 

@@ -36,7 +36,8 @@ class Attachment {
   // Attaches over a connection that is there already.
   static std::unique_ptr<Attachment> over(ControlSocket socket, const Offer& offer, std::vector<uint32_t>* ports,
                                           AttachError* error);
-  // Detaches: the engine forgets us. Workers must have been told (link->gone).
+  // Detaches: the engine forgets us. Workers must have been told (link->gone). A child of ours that other hosts are
+  // attached to is left running; it ends when the last of them has detached.
   ~Attachment();
 
   ControlSocket& socket() { return socket_; }
@@ -49,6 +50,7 @@ class Attachment {
   bool register_methods(const Offer& offer, AttachError* error);
   bool listen(const Offer& offer, std::vector<uint32_t>* ports, AttachError* error);
   bool start(AttachError* error);
+  bool detach();  // false: nobody is there, or the engine does not answer
   template <typename Answer>
   std::optional<Answer> ask(const ControlMessage* question, std::vector<UniqueFd>* fds, AttachError* error);
 

@@ -150,6 +150,7 @@ void Call::start_initial_metadata(grpc::ServerUnaryReactor& reactor) {
     }
   }
   Call* call = reinterpret_cast<Call*>(binding);
+  call->initial_metadata_event.kind = CallEvent::Kind::kInitialMetadataAsked;
   call->worker.post(call->initial_metadata_event);
 }
 
@@ -269,6 +270,8 @@ bool Call::evacuate_reply() {
   return true;
 }
 
+void Call::forget_request() { forget_terminated_copies(rx_begin, rx_size); }
+
 void Call::give_up_reply() {
   no_room = true;
   status = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "");
@@ -284,12 +287,12 @@ void Call::recycle() {
   default_reactor_.binding_.store(0, std::memory_order_relaxed);
   default_reactor_.status_ = grpc::Status();
   default_reactor_used_ = false;
-  forget_terminated_copies(rx_begin, rx_size);
   arena.reset();
   memory.free_extra();
   memory.reset();
   if (evacuated_ != nullptr) [[unlikely]]
     evacuated_.reset();
+  initial_metadata_event.kind = CallEvent::Kind::kInitialMetadataAsked;
   status = grpc::Status();
   reactor = nullptr;
   active = bound = completed = finished = released = cancel_seen = initial_metadata_asked = false;

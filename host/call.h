@@ -131,6 +131,9 @@ class Call {
   void give_up_reply();
   // True if OnDone means something to somebody.
   bool has_user_reactor() const { return reactor != nullptr && reactor != &default_reactor_; }
+  // Frees what was kept beside the request for its readers. To be called before the engine is told that the request is
+  // not used any more: from then on its memory is another call's.
+  void forget_request();
   // Ready for the pool.
   void recycle();
 

@@ -237,5 +237,92 @@ TEST_F(CallbackTest, AnOnCancelThatBlocksHoldsUpNothingElse) {
   EXPECT_TRUE(stuck.done);
 }
 
+// Metadata is asked for on another thread, and the reaction blocks until the lead is lost; in a pooled Call this
+// happens again and again.
+TEST_F(CallbackTest, AReactionToInitialMetadataThatBlocksLeavesNothingBehindForTheNextCall) {
+  struct Slow : grpc::ServerUnaryReactor {
+    void OnSendInitialMetadataDone(bool) override { std::this_thread::sleep_for(milliseconds(30)); }
+    void OnDone() override { done = true; }
+    std::atomic<bool> done{false};
+  };
+  std::vector<std::thread> askers;
+  std::vector<std::unique_ptr<Slow>> reactors;
+  service.echo = [&](grpc::CallbackServerContext*, const Request*, Reply*) {
+    Slow* reactor = reactors.emplace_back(std::make_unique<Slow>()).get();
+    askers.emplace_back([reactor] {
+      std::this_thread::sleep_for(milliseconds(10));
+      reactor->StartSendInitialMetadata();
+      reactor->Finish(grpc::Status::OK);
+    });
+    return reactor;
+  };
+  start();
+  for (int i = 0; i < 4; ++i) {
+    uint32_t number = call();
+    ASSERT_TRUE(engine->answer(number));
+    ASSERT_TRUE(engine->finished(number));
+    EXPECT_TRUE(reactors.back()->done);
+  }
+  for (std::thread& asker : askers) asker.join();
+  EXPECT_GT(host->crew().takeovers(), 0u);
+}
+
+TEST_F(CallbackTest, ADefaultReactorMayAskForInitialMetadata) {
+  std::vector<std::thread> askers;
+  service.echo = [&](grpc::CallbackServerContext* context, const Request*, Reply*) {
+    auto* reactor = context->DefaultReactor();
+    askers.emplace_back([reactor] {
+      std::this_thread::sleep_for(milliseconds(2));
+      reactor->StartSendInitialMetadata();
+      reactor->Finish(grpc::Status::OK);
+    });
+    return reactor;
+  };
+  start();
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(engine->answer(call()));
+  for (std::thread& asker : askers) asker.join();
+}
+
+TEST_F(CallbackTest, AnOnCancelThatBlocksKeepsTheEnginesDeathFromNobody) {
+  struct Stuck : grpc::ServerUnaryReactor {
+    void OnCancel() override {
+      std::this_thread::sleep_for(milliseconds(30));
+      Finish(grpc::Status::CANCELLED);
+    }
+    void OnDone() override { done = true; }
+    std::atomic<bool> done{false};
+  };
+  std::vector<std::unique_ptr<Stuck>> reactors;
+  std::atomic<int> running{0};
+  service.echo = [&](grpc::CallbackServerContext*, const Request*, Reply*) {
+    ++running;
+    return reactors.emplace_back(std::make_unique<Stuck>()).get();
+  };
+  start();
+  for (int i = 0; i < 10; ++i) call();
+  for (int i = 0; i < 2000 && running < 10; ++i) std::this_thread::sleep_for(milliseconds(1));
+  host->stop();  // returns only once every call is done
+  for (auto& reactor : reactors) EXPECT_TRUE(reactor->done);
+}
+
+// A Finish elsewhere may be the end of the worker.
+TEST_F(CallbackTest, FinishMayRaceWithTheWorkersEnd) {
+  for (int i = 0; i < 100; ++i) {
+    std::atomic<grpc::ServerUnaryReactor*> reactor{nullptr};
+    service.echo = [&](grpc::CallbackServerContext* context, const Request*, Reply*) {
+      auto* mine = context->DefaultReactor();
+      reactor = mine;
+      return mine;
+    };
+    start();
+    call();
+    while (reactor == nullptr) std::this_thread::yield();
+    std::thread finisher([&] { reactor.load()->Finish(grpc::Status::OK); });
+    host.reset();
+    engine.reset();
+    finisher.join();
+  }
+}
+
 }  // namespace
 }  // namespace drover::host

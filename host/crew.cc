@@ -30,7 +30,7 @@ Crew::~Crew() {
 
 void Crew::add(std::shared_ptr<Worker> worker) {
   std::lock_guard lock(mutex_);
-  watched_.push_back({worker, 0});
+  watched_.push_back({.worker = worker});
   assign(worker);  // whatever max_threads says: without a leader it would never serve
 }
 
@@ -87,6 +87,10 @@ bool Crew::look_once() {
       continue;
     }
     if (phase % 2 == 0) continue;
+    if (one.rung_phase != phase) {  // once will do: a leader that is stuck pushes nothing
+      one.rung_phase = phase;
+      one.worker->ring_for_stuck_leader();
+    }
     if (spare_ == 0 && threads_.size() >= options_.max_threads) continue;
     if (!one.worker->take_over(phase)) continue;
     assign(one.worker);

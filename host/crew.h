@@ -42,7 +42,8 @@ class Crew {
  private:
   struct Watched {
     std::shared_ptr<Worker> worker;
-    uint64_t phase = 0;  // as the monitor saw it last
+    uint64_t phase = 0;       // as the monitor saw it last
+    uint64_t rung_phase = 0;  // the last one that it rang the engine's bells in
   };
 
   void thread_main();

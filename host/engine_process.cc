@@ -185,6 +185,16 @@ bool EngineProcess::reap(bool block, int timeout_ms) {
   }
 }
 
+bool EngineProcess::ends_within(int patience_ms) { return pid_ <= 0 || reap(false, patience_ms); }
+
+void EngineProcess::leave() {
+  if (pid_ <= 0) return;
+  std::thread([pid = std::exchange(pid_, 0)] {
+    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }).detach();
+}
+
 void EngineProcess::end(int patience_ms) {
   if (pid_ <= 0 || reap(false, patience_ms)) return;
   ::kill(pid_, SIGTERM);

@@ -34,6 +34,10 @@ class EngineProcess {
   pid_t pid() const { return pid_; }
   // Looks without waiting. False: it has ended; `how` says how ("exit status 2", "signal 9").
   bool alive(std::string* how);
+  // Waits for it to end by itself; false: it has not. True also if there is none.
+  bool ends_within(int patience_ms);
+  // Lets it go on without us; it does not become a zombie when it ends while this process lives.
+  void leave();
   // Waits for it to end by itself, which it does once its last host has detached; then insists: SIGTERM, SIGKILL.
   void end(int patience_ms);
 

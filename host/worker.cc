@@ -1,6 +1,7 @@
 #include "host/worker.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "host/cycle_clock.h"
@@ -25,29 +26,41 @@ Worker::Worker(std::shared_ptr<EngineLink> link, uint32_t index)
     const auto* engine_thread =
         reinterpret_cast<const EngineThreadShared*>(link_->region.base() + link_->layout.engine_thread_shared(e));
     channels_[e].bell = EngineBell(engine_thread, link_->bells[e].get());
+    monitor_bells_.emplace_back(engine_thread, link_->bells[e].get());
   }
   cycles_per_us();  // measured now rather than in the first call
 }
 
 Worker::~Worker() {
+  while (posting_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
   calls_.clear();
   for (const ChunkRun& run : first_chunk_runs_) link_->tx.free(run.offset, run.chunks);
 }
 
 // ---- any thread
 
+// As soon as the event is in the inbox the leader may complete the last call and be done. Until posting_ is lowered,
+// which is the poster's last touch, it waits with that.
 void Worker::post(CallEvent& event) {
+  posting_.fetch_add(1, std::memory_order_relaxed);
   CallEvent* first = inbox_.load(std::memory_order_relaxed);
   do {
     event.next = first;
   } while (!inbox_.compare_exchange_weak(first, &event, std::memory_order_release, std::memory_order_relaxed));
   // A non-empty inbox has been rung for already: the leader cannot go to sleep over it.
   if (first == nullptr) wake_worker(*shared_);
+  posting_.fetch_sub(1, std::memory_order_release);
 }
 
 void Worker::request_cancel_scan() {
+  posting_.fetch_add(1, std::memory_order_relaxed);
   scan_.store(true, std::memory_order_release);
   wake_worker(*shared_);
+  posting_.fetch_sub(1, std::memory_order_release);
+}
+
+void Worker::ring_for_stuck_leader() {
+  for (EngineBell& bell : monitor_bells_) bell.ring();
 }
 
 // ---- the leader
@@ -58,7 +71,11 @@ Worker::Lead Worker::lead() {
     if (!round(&worked)) return Lead::kLost;
     if (unannounced_) ring_bells();
     if (worked) continue;
-    if (link_->gone.load(std::memory_order_acquire) && active_ == 0) return Lead::kDone;
+    if (link_->gone.load(std::memory_order_acquire) && active_ == 0) {
+      if (posting_.load(std::memory_order_acquire) == 0) return Lead::kDone;
+      std::this_thread::yield();  // the poster is between two instructions of post
+      continue;
+    }
     waiter_.wait([this] { return anything_to_do(); }, next_deadline());
     sleeps_.store(waiter_.sleeps(), std::memory_order_relaxed);
   }
@@ -71,7 +88,7 @@ bool Worker::round(bool* worked) {
   for (uint32_t e = 0; e < channels_.size(); ++e) {
     if (!serve_channel(channels_[e], e, worked)) return false;
   }
-  if (scan_.load(std::memory_order_relaxed)) [[unlikely]] {
+  if (scan_.load(std::memory_order_relaxed) || scan_underway_) [[unlikely]] {
     *worked = true;
     if (!scan_for_cancelled()) return false;
   }
@@ -216,15 +233,18 @@ bool Worker::after_handler(Call* call) {
       call->finish_event.kind = CallEvent::Kind::kFinished;
       post(call->finish_event);
     }
-    return after_initial_metadata(call);
+    if (!after_initial_metadata(call)) return false;
+    if (finished) return true;
+  } else if (finished) {
+    return complete(call);
   }
-  if (finished) return complete(call);
   // Cancelled while the handler ran on a thread that had lost the lead.
   if (call->cancelled.load(std::memory_order_relaxed) && !call->cancel_seen) return cancel(call);
   return true;
 }
 
 bool Worker::after_initial_metadata(Call* call) {
+  if (!call->has_user_reactor()) return true;  // nobody to call
   ++call->reactions_running;
   if (!run_application([call] { call->reactor->OnSendInitialMetadataDone(true); }, call->initial_metadata_event,
                        CallEvent::Kind::kReactionReturned)) {
@@ -254,17 +274,16 @@ bool Worker::cancel(Call* call) {
 
 bool Worker::scan_for_cancelled() {
   scan_.store(false, std::memory_order_relaxed);
+  scan_underway_ = true;  // whoever takes the lead over meanwhile begins with another pass
   std::atomic_thread_fence(std::memory_order_seq_cst);
   bool all = link_->gone.load(std::memory_order_acquire) || link_->cancel_all.load(std::memory_order_acquire);
   for (size_t i = 0; i < calls_.size(); ++i) {
     Call* call = calls_[i].get();
     if (!call->active || call->cancel_seen || call->completed) continue;
     if (!all && !call->cancel_asked.load(std::memory_order_relaxed)) continue;
-    if (!cancel(call)) {
-      scan_.store(true, std::memory_order_release);  // the next leader goes on
-      return false;
-    }
+    if (!cancel(call)) return false;
   }
+  scan_underway_ = false;
   return true;
 }
 
@@ -297,6 +316,10 @@ bool Worker::serve_event(CallEvent& event) {
       return after_initial_metadata(call);
     case CallEvent::Kind::kReactionReturned:
       --call->reactions_running;
+      // Cancelled before the reactor was bound, by whoever lost the lead in its first reaction.
+      if (!call->completed && !call->cancel_seen && call->cancelled.load(std::memory_order_relaxed)) {
+        return cancel(call);
+      }
       return !call->completed || call->reactions_running != 0 || run_done(call);
     case CallEvent::Kind::kDoneReturned:
       end_call(call);
@@ -331,10 +354,13 @@ bool Worker::complete(Call* call) {
     slot.status = static_cast<uint32_t>(call->status.error_code());
     slot.response = response;
     slot.trailer = trailer;
+    if ((slot.flags & kCompleteFinished) != 0) call->forget_request();
     push(channels_[call->engine_thread], to_slot(slot));
   }
   call->completed = true;
   if (!call->has_user_reactor()) [[likely]] {
+    if (link_->gone.load(std::memory_order_relaxed)) [[unlikely]]
+      call->forget_request();
     call->finished = true;
     call->active = false;
     in_flight_.store(--active_, std::memory_order_release);
@@ -354,6 +380,7 @@ bool Worker::run_done(Call* call) {
 }
 
 void Worker::end_call(Call* call) {
+  call->forget_request();
   if (!link_->gone.load(std::memory_order_relaxed)) {
     FinishedSlot slot{};
     slot.type = static_cast<uint8_t>(ResponseSlotType::kFinished);

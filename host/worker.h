@@ -14,7 +14,7 @@
 // Finish from any other thread goes through the same inbox: a stack that is pushed with one exchange and taken whole.
 //
 // Doorbells: engine threads are rung once a round of slots, and within a round as soon as the first unannounced answer
-// is older than kBellDelayUs because a handler took long.
+// is older than kBellDelayUs because a handler took long. For a leader whose handler blocks, the monitor rings.
 //
 // The engine's death (`EngineLink::gone`): every call is cancelled, answers go nowhere, and the Worker is done once its
 // last call is.
@@ -82,6 +82,9 @@ class Worker {
   void post(CallEvent& event);
   // The leader looks at all calls for ones that have become cancelled; also after a change of EngineLink's flags.
   void request_cancel_scan();
+  // Tells the engine's threads of answers that a leader has pushed whose handler now blocks, before it could. One
+  // thread at a time: the Crew's monitor.
+  void ring_for_stuck_leader();
   uint32_t calls_in_flight() const { return in_flight_.load(std::memory_order_acquire); }
   uint64_t sleeps() const { return sleeps_.load(std::memory_order_relaxed); }
 
@@ -152,6 +155,7 @@ class Worker {
   uint64_t unannounced_since_ = 0;  // cycles, of the first answer that no bell has been rung for
   bool backlogged_ = false;
   bool unannounced_ = false;
+  bool scan_underway_ = false;  // a pass of scan_for_cancelled was begun and not finished
   uint32_t active_ = 0;
 
   alignas(64) std::atomic<uint64_t> phase_{0};
@@ -159,6 +163,8 @@ class Worker {
   std::atomic<uint64_t> sleeps_{0};
   alignas(64) std::atomic<CallEvent*> inbox_{nullptr};
   std::atomic<bool> scan_{false};
+  std::atomic<uint32_t> posting_{0};  // threads inside post or request_cancel_scan
+  std::vector<EngineBell> monitor_bells_;
 };
 
 }  // namespace drover::host

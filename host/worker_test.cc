@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <atomic>
 #include <functional>
@@ -312,6 +313,48 @@ TEST_F(WorkerTest, TheEnginesDeathCancelsCallsAndDropsTheirAnswers) {
   host->stop();  // returns once every handler has
   EXPECT_EQ(cancelled, 4);
   EXPECT_EQ(engine->answered(), 0u);
+}
+
+TEST_F(WorkerTest, AnAnswerIsAnnouncedWhileTheNextHandlerBlocksTheOnlyThread) {
+  std::atomic<bool> go{false};
+  service.other = [&](grpc::ServerContext*, const Request*, Reply*) {
+    while (!go) std::this_thread::sleep_for(milliseconds(1));
+    return grpc::Status::OK;
+  };
+  engine = std::make_unique<FakeEngine>(FakeEngine::Options{});
+  uint32_t quick = engine->call<Request>(kEcho, text("quick"));  // both in one round
+  uint32_t slow = engine->call<Request>(kOther, text("slow"));
+  Crew::Options crew;
+  crew.max_threads = 1;
+  host = std::make_unique<FakeHost>(*engine, service, crew);
+  EngineLink& link = host->link();
+  EngineSleeper sleeper(
+      reinterpret_cast<EngineThreadShared*>(engine->region().base() + link.layout.engine_thread_shared(0)));
+  sleeper.announce();
+  pollfd bell{link.bells[0].get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&bell, 1, 2000), 1);
+  EXPECT_TRUE(engine->answer(quick, 0));
+  EXPECT_FALSE(engine->answer(slow, 0));
+  go = true;
+  EXPECT_TRUE(engine->answer(slow));
+}
+
+TEST_F(WorkerTest, ATerminatedCopyIsGoneBeforeTheEngineMayUseTheRequestsMemoryAgain) {
+  std::vector<std::string> seen;
+  service.echo = [&](grpc::ServerContext*, const Request* request, Reply*) {
+    seen.push_back(request->text().c_str());
+    return grpc::Status::OK;
+  };
+  start({.auto_release = false});
+  // The fake engine gives out the same run again, so that both requests lie at one address.
+  for (size_t size : {12u, 3u}) {
+    auto fill = [size](Request* request) {
+      request->set_payload("12345-secret.");
+      request->mutable_text()->borrow(std::string_view(request->payload()).data(), size, /*terminated=*/false);
+    };
+    ASSERT_TRUE(engine->answer(engine->call<Request>(kEcho, fill)));
+  }
+  EXPECT_THAT(seen, testing::ElementsAre("12345-secret", "123"));
 }
 
 TEST_F(WorkerTest, ACallThatLeadsOutOfTheRegionIsRefusedAndReported) {

@@ -24,10 +24,9 @@ bool RepeatedBase::grow(Arena* arena, uint32_t wanted, size_t element_size, Elem
     auto* pointers = reinterpret_cast<OffsetPtr<char>*>(new_data);
     for (uint32_t i = 0; i < kept; ++i) pointers[i].rebase(delta);
   }
-  if (kept != 0) {
-    forget_terminated_copies(old_data, kept * element_size);
-    arena->recycle(old_data - prefix, prefix + kept * element_size);
-  }
+  if (kept != 0) forget_terminated_copies(old_data, kept * element_size);
+  // An old array of Strings is not used again: a reference to one of its elements may still be read.
+  if (kept != 0 && elements != Elements::kStrings) arena->recycle(old_data, kept * element_size);
   data_ = new_data - reinterpret_cast<char*>(this);
   meta_ = (meta_ & ~kClassMask) | cls << kClassShift;
   return true;

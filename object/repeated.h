@@ -7,7 +7,9 @@
 //     messages   data -> OffsetPtr<T>[capacity]             (a message never moves while its arena lives)
 //
 // Reading is const and needs nothing; writing goes through the owning message's mutable_x(), which notes in
-// `back` where the owner word is. Cleared messages and strings are kept and used again by Add.
+// `back` where the owner word is. Cleared messages and strings are kept and used again by Add. A message stays where
+// it is while the field grows; a String moves, so a pointer to one lasts until the next Add (a reference to an element
+// that is only read, as in `*x.Add() = x.Get(0)`, goes on showing the old element).
 // Thread-safety: as std::vector.
 #pragma once
 
@@ -263,8 +265,9 @@ class RepeatedPtrField : public RepeatedBase {
   template <typename U>
     requires(kIsString && std::is_convertible_v<const U&, std::string_view>)
   void Add(const U& value) {
+    std::string_view bytes(value);  // before the array may move: the value may be an element of it
     Arena* memory = arena();
-    add_in(memory)->assign_in(memory, std::string_view(value));
+    add_in(memory)->assign_in(memory, bytes);
   }
   void Reserve(int n) {
     if (!reserve_in(arena(), static_cast<uint32_t>(n), sizeof(Stored), kElements)) fatal("out of memory");

@@ -74,6 +74,20 @@ TEST(RepeatedPtrFieldTest, KeepsStringsWholeWhileTheArrayMoves) {
   EXPECT_EQ(field->Get(9), "199");
 }
 
+TEST(RepeatedPtrFieldTest, AddsAnElementOfItselfWhileTheArrayMoves) {
+  Holder<RepeatedPtrField<String>> holder;
+  auto* field = holder.mutable_field();
+  field->Add("value-number-0");
+  for (int i = 0; i < 40; ++i) {
+    if (i % 2 == 0) {
+      field->Add(field->Get(0));
+    } else {
+      *field->Add() = std::as_const(*field).Get(0);
+    }
+  }
+  for (int i = 0; i <= 40; ++i) EXPECT_EQ(field->Get(i), "value-number-0");
+}
+
 TEST(RepeatedPtrFieldTest, ReusesClearedStrings) {
   Holder<RepeatedPtrField<String>> holder;
   auto* field = holder.mutable_field();

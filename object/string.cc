@@ -15,10 +15,15 @@ namespace {
 constexpr uint32_t kSmallestClass = 4;  // 16 bytes
 constexpr uint32_t kLargestBack = 0xffffff;
 
-// NUL-terminated copies of borrowed, unterminated Strings, by the String's address.
+// NUL-terminated copies of borrowed, unterminated Strings, by the String's address. An entry may be left over from an
+// earlier String at that address: it is only good for one of the same size and bytes, and replaced by any other.
+struct TerminatedCopy {
+  std::unique_ptr<char[]> bytes;
+  size_t size = 0;
+};
 struct TerminatedCopies {
   std::mutex mutex;
-  std::map<uintptr_t, std::unique_ptr<char[]>> copies;
+  std::map<uintptr_t, TerminatedCopy> copies;
   std::atomic<size_t> count{0};
 };
 TerminatedCopies& terminated_copies() {
@@ -41,14 +46,15 @@ void forget_terminated_copies(const void* begin, size_t size) {
 const char* String::terminated_copy() const {
   TerminatedCopies& all = terminated_copies();
   std::lock_guard lock(all.mutex);
-  std::unique_ptr<char[]>& copy = all.copies[reinterpret_cast<uintptr_t>(this)];
-  if (copy == nullptr || std::strlen(copy.get()) < size_ || std::memcmp(copy.get(), data(), size_) != 0) {
-    copy = std::make_unique<char[]>(size_ + 1);
-    std::memcpy(copy.get(), data(), size_);
-    copy[size_] = '\0';
+  TerminatedCopy& copy = all.copies[reinterpret_cast<uintptr_t>(this)];
+  if (copy.bytes == nullptr || copy.size != size_ || std::memcmp(copy.bytes.get(), data(), size_) != 0) {
+    copy.bytes = std::make_unique<char[]>(size_t{size_} + 1);
+    std::memcpy(copy.bytes.get(), data(), size_);
+    copy.bytes[size_] = '\0';
+    copy.size = size_;
   }
   all.count.store(all.copies.size(), std::memory_order_relaxed);
-  return copy.get();
+  return copy.bytes.get();
 }
 
 Arena* String::arena() {

@@ -122,6 +122,25 @@ TEST(StringTest, BorrowsWithoutCopyAndTerminatesOnlyWhenAsked) {
   forget_terminated_copies(&holder, sizeof(holder));
 }
 
+TEST(StringTest, NeverShowsATerminatedCopyOfLongerBytesThatWereThereBefore) {
+  Holder holder;
+  holder.s.borrow("12345-secret", 12, /*terminated=*/false);
+  EXPECT_STREQ(holder.get().c_str(), "12345-secret");
+  holder.s.borrow("123X", 3, /*terminated=*/false);  // another object at the same address
+  EXPECT_STREQ(holder.get().c_str(), "123");
+  forget_terminated_copies(&holder, sizeof(holder));
+}
+
+TEST(StringTest, KeepsOneTerminatedCopyOfBytesWithANulInside) {
+  const char wire[] = {'a', '\0', 'b', 'X'};
+  Holder holder;
+  holder.s.borrow(wire, 3, /*terminated=*/false);
+  const char* first = holder.get().c_str();
+  EXPECT_EQ(holder.get().c_str(), first);
+  EXPECT_EQ(std::string_view(first, 4), std::string_view("a\0b\0", 4));
+  forget_terminated_copies(&holder, sizeof(holder));
+}
+
 TEST(StringTest, CopiesBorrowedBytesBeforeItChangesThem) {
   char wire[] = "abc";
   Holder holder;
