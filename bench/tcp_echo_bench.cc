@@ -12,8 +12,8 @@
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+#include <ctime>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

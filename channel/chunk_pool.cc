@@ -11,7 +11,10 @@ namespace {
 constexpr uint32_t kBits = 64;
 
 // Bits [first, first+count) of one word, count in 1..64.
-uint64_t bits(uint32_t first, uint32_t count) { return (~uint64_t{0} >> (kBits - count)) << first; }
+uint64_t bits(uint32_t first, uint32_t count) {
+  uint64_t low = count >= kBits ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+  return low << first;
+}
 
 // Calls f(word index, mask) for each word that bits [first, first+count) touch.
 template <typename F>

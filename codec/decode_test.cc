@@ -161,7 +161,7 @@ INSTANTIATE_TEST_SUITE_P(
                       ErrorCase{"PackedPastTheEnd", "ea3e 05 01", DecodeError::length_past_end, 2},
                       ErrorCase{"PackedVarintCutOff", "ea3e 01 80", DecodeError::truncated, 4},
                       ErrorCase{"PackedFixedOfOddSize", "ca3e 07 01020304050607", DecodeError::truncated, 3}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Decode, TheMessageAndFieldOfAnErrorAreTold) {
   DecodeResult result = TestObject(every().type("t.Maps")).decode(from_hex("1a 08 08 01 12 04 5a 02 28 80"));

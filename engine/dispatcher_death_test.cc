@@ -1,7 +1,7 @@
 // Hosts that die, drain and come back: what the calls see, and that memory stays while it is needed and no longer.
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/wait.h>
+#include <csignal>
 
 #include <chrono>
 #include <fstream>

@@ -259,8 +259,9 @@ Dispatcher::Built Dispatcher::build_request(CallState& state, HostLink& link, co
     pool.free(offset, chunks);
     return built;
   }
-  if (built.decoded.ok() && (metadata = write_metadata(call, arena)) == nullptr) {
-    built.decoded.error = DecodeError::out_of_memory;
+  if (built.decoded.ok()) {
+    metadata = write_metadata(call, arena);
+    if (metadata == nullptr) built.decoded.error = DecodeError::out_of_memory;
   }
   if (!built.decoded.ok()) {
     built.no_memory = built.decoded.error == DecodeError::out_of_memory;

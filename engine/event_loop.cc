@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <time.h>
+#include <ctime>
 
 #include <algorithm>
 #include <cerrno>

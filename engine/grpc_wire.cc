@@ -76,7 +76,7 @@ bool append_base64_decoded(std::string_view text, std::string& out) {
   uint32_t bits = 0;
   int have = 0;
   for (char c : text) {
-    int value = kBase64Values[static_cast<unsigned char>(c)];
+    int value = kBase64Values[static_cast<unsigned char>(c)];  // NOLINT(bugprone-signed-char-misuse): -1 is meant
     if (value < 0) return false;
     bits = (bits << 6) | static_cast<uint32_t>(value);
     have += 6;

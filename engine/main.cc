@@ -5,9 +5,9 @@
 //   engine threads  EventLoop + Transport + Dispatcher each; they share nothing but the listeners' addresses
 //
 // Exit status: 0 in order, 1 something failed or a second signal, 2 the configuration is wrong.
-#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <atomic>
 #include <cerrno>

@@ -118,7 +118,8 @@ MethodMetrics* ThreadMetrics::method(std::string_view path) {
 
 Counter* ThreadMetrics::counter(std::string_view name, std::string_view help, Labels labels) {
   std::lock_guard<std::mutex> lock(mutex_);
-  series_.push_back({std::string(name), std::string(help), std::move(labels), std::make_unique<Counter>(), nullptr});
+  auto made = std::make_unique<Counter>();
+  series_.push_back({std::string(name), std::string(help), std::move(labels), std::move(made), nullptr});
   return series_.back().counter.get();
 }
 

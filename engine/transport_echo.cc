@@ -1,8 +1,8 @@
 // transport_echo PORT [SPIN_US]: one engine thread whose CallSink answers every call with the request's own bytes.
 // No dispatcher, no host: measures what sockets, HTTP/2 and gRPC's framing cost, and takes odd clients for tests.
 // Metadata is echoed: x-... as initial, y-... as trailing; "x-status: N" ends the call with status N.
-#include <signal.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <cstdlib>
 #include <cstring>

@@ -1,14 +1,14 @@
 #include "host/engine_process.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+#include <csignal>
+#include <ctime>
 
 #include <atomic>
 #include <cerrno>
@@ -146,6 +146,7 @@ std::optional<EngineProcess> EngineProcess::start(const HostOptions& options, co
   if (program.empty()) return std::nullopt;
   std::vector<std::string> texts = arguments(options, program, control_path);
   std::vector<char*> argv;
+  argv.reserve(texts.size() + 1);
   for (std::string& text : texts) argv.push_back(text.data());
   argv.push_back(nullptr);
 

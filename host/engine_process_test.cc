@@ -31,7 +31,7 @@ TEST(EngineProcess, AMissingExecutableIsAnErrorThatNamesIt) {
 TEST(EngineProcess, GetsItsArgumentsAndAProcessGroupOfItsOwn) {
   std::string out = testing::TempDir() + "engine-args" + std::to_string(::getpid());
   HostOptions options;
-  options.droverd = script("engine", "echo \"$@\" > " + out + "; sleep 60");
+  options.droverd = script("engine", "echo \"$@\" > " + out + "; exec sleep 60");
   options.config = "/etc/x.toml";
   options.engine_flags = {"--limits.max_request_bytes=5"};
   std::string error;

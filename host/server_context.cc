@@ -1,6 +1,6 @@
 #include <grpcpp/server_context.h>
 
-#include <time.h>
+#include <ctime>
 
 #include <mutex>
 
