@@ -8,34 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "channel/call_records.h"
 #include "engine/call.h"
 #include "object/arena.h"
 #include "object/region.h"
 #include "object/string.h"
 
 namespace drover::engine {
-
-struct MetadataPair {
-  String key;
-  String value;
-};
-
-struct CallMetadata {
-  String authority;
-  String peer;
-  uint32_t count;
-  uint32_t zero;
-  // MetadataPair[count] follows
-};
-static_assert(sizeof(MetadataPair) == 32 && sizeof(CallMetadata) == 40);
-
-struct CallTrailer {
-  String message;
-  uint32_t initial_count;
-  uint32_t trailing_count;
-  // MetadataPair[initial_count + trailing_count] follows
-};
-static_assert(sizeof(CallTrailer) == 24);
 
 // Bytes that write_metadata will ask of the arena for this call.
 size_t metadata_size(const Call& call);

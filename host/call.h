@@ -21,8 +21,8 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
+#include "channel/call_records.h"
 #include "channel/chunk_pool.h"
-#include "host/call_records.h"
 #include "object/arena.h"
 
 namespace drover::host {

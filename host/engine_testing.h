@@ -15,10 +15,10 @@
 #include <thread>
 #include <vector>
 
+#include "channel/call_records.h"
 #include "channel/chunk_pool.h"
 #include "channel/doorbell.h"
 #include "channel/ring.h"
-#include "host/call_records.h"
 #include "host/crew.h"
 #include "host/worker.h"
 

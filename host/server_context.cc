@@ -46,7 +46,7 @@ const ServerContextBase::Metadata& ServerContextBase::metadata() const {
   if (metadata->filled.load(std::memory_order_acquire)) return *metadata;
   std::lock_guard lock(metadata->mutex);
   if (metadata->filled.load(std::memory_order_relaxed)) return *metadata;
-  const drover::host::CallMetadata* record = call_ == nullptr ? nullptr : call_->metadata;
+  const drover::CallMetadata* record = call_ == nullptr ? nullptr : call_->metadata;
   uint32_t count = record == nullptr ? 0 : record->count;
   for (uint32_t i = 0; i < count; ++i) {
     metadata->client.emplace(ref(record->pairs()[i].key), ref(record->pairs()[i].value));

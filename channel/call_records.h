@@ -13,7 +13,7 @@
 
 #include "object/string.h"
 
-namespace drover::host {
+namespace drover {
 
 struct MetadataPair {
   String key;
@@ -40,4 +40,4 @@ struct CallTrailer {
 };
 static_assert(sizeof(CallTrailer) == 24 && offsetof(CallTrailer, initial_count) == 16);
 
-}  // namespace drover::host
+}  // namespace drover
