@@ -164,6 +164,7 @@ enum class LoadError : uint8_t {
   kBadOneof,
   kBadSub,  // index out of range, or present where the kind needs none, or missing
   kBadMapEntry,
+  kBadExtension,
   kBadLookup,  // slots or steps disagree with the fields
   kBadEnum,
   kNotZero,  // a reserved word is not zero
