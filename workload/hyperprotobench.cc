@@ -77,11 +77,11 @@ std::string add_bench(const std::filesystem::path& directory, Workload* out) {
 
 }  // namespace
 
-WorkloadResult load_hyperprotobench(const std::string& directory, HyperProtoBenchPart part) {
+WorkloadResult load_hyperprotobench(const std::string& directory, WorkloadPart part) {
   WorkloadResult result;
   result.workload.name = "hyperprotobench";
   std::vector<std::string> names(std::begin(kPublished), std::end(kPublished));
-  if (part == HyperProtoBenchPart::kAll) names.assign(std::begin(kAll), std::end(kAll));
+  if (part == WorkloadPart::kAll) names.assign(std::begin(kAll), std::end(kAll));
   for (const std::string& name : names) {
     std::filesystem::path path = std::filesystem::path(directory) / name;
     std::string error = add_bench(path, &result.workload);

@@ -27,7 +27,7 @@ struct Group {
   std::string name;                           // "bench3", "like3"
   google::protobuf::FileDescriptorSet files;  // complete: every imported file is in it
   schema::OwnedImage image;                   // of those files
-  bool published = true;  // false: HyperProtoBench's bench2 and bench5, whose values are not the published ones
+  bool published = true;  // false: bench2, bench5, like2, like5: the population behind them is not the published one
 };
 
 struct WorkloadMessage {
@@ -55,20 +55,20 @@ struct WorkloadResult {
   bool ok() const { return error.empty(); }
 };
 
-enum class HyperProtoBenchPart {
-  kPublished,  // bench0, 1, 3 and 4: schemas and values as published, 40 messages
-  kAll,        // and bench2 and bench5: published schemas, values by a seeded random fill; report them apart
+enum class WorkloadPart {
+  kPublished,  // what imitates or is bench0, 1, 3 and 4, whose population is published: 40 messages
+  kAll,        // and what belongs to bench2 and bench5 (schemas to 14 levels, 1.6 MB): 60; report these apart
 };
 
 // Reads DIR/benchN/{schema.fds, messages.bin}. schema.fds is a serialized FileDescriptorSet; messages.bin holds records
 // `u32 name length, name, u32 length, wire bytes`, little-endian. Every message is checked to decode by its schema.
-WorkloadResult load_hyperprotobench(const std::string& directory,
-                                    HyperProtoBenchPart part = HyperProtoBenchPart::kPublished);
+WorkloadResult load_hyperprotobench(const std::string& directory, WorkloadPart part = WorkloadPart::kPublished);
 
-// The built-in workload, "like0.*" to "like4.*" in four groups, 40 messages with the statistics of the published ones.
-// Its schemas are proto2, each group in a package of its own ("hyperproto_like.like3"). The same seed gives the same
-// schemas and bytes on every machine.
+// The built-in workload, made from a seed with the statistics of HyperProtoBench (workload/hyperproto_shape.h):
+// "like0.*", "like1.*", "like3.*" and "like4.*" after the benches of these numbers, forty messages; with kAll also
+// "like2.*" and "like5.*". Its schemas are proto2, each group in a package of its own ("hyperproto_like.like3") and a
+// file of its own ("hyperproto_like/like3.proto"). The same seed gives the same schemas and bytes on every machine.
 inline constexpr uint64_t kDefaultSeed = 1;
-WorkloadResult hyperproto_like(uint64_t seed = kDefaultSeed);
+WorkloadResult hyperproto_like(uint64_t seed = kDefaultSeed, WorkloadPart part = WorkloadPart::kAll);
 
 }  // namespace drover::workload

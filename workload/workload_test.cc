@@ -85,7 +85,7 @@ TEST(LoadHyperProtoBench, ReadsThePublishedOneWhereItIs) {
   EXPECT_EQ(result.workload.messages.size(), 40u);
   ASSERT_NE(result.workload.find("bench3.M3"), nullptr);
   EXPECT_EQ(result.workload.find("bench3.M3")->wire.size(), 845u);
-  EXPECT_EQ(load_hyperprotobench(directory, HyperProtoBenchPart::kAll).workload.messages.size(), 60u);
+  EXPECT_EQ(load_hyperprotobench(directory, WorkloadPart::kAll).workload.messages.size(), 60u);
 }
 
 }  // namespace
