@@ -103,7 +103,7 @@ class Generator {
     if (schema::is_message_kind(entry.kind)) {
       uint32_t limit = required ? kDeepestRequired : options_.max_levels;
       if (entry.label == schema::kLabelMap) limit -= std::min(limit, 1u);  // its entries are a level of their own
-      if (level >= limit || left_ == 0) return;
+      if (level >= limit || (left_ == 0 && !is_map_entry(node->type))) return;
     }
     size_t count = 1;
     if (entry.label != schema::kLabelSingular) {
