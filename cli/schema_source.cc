@@ -196,6 +196,17 @@ std::string SchemaSource::find_method(const std::string& name,
     }
   }
   if (names.empty()) return "the schema has no services";
+  std::vector<std::string> matches;
+  for (const std::string& full : names) {
+    std::string full_dotted = full;
+    std::replace(full_dotted.begin(), full_dotted.end(), '/', '.');
+    if (ends_with_name(full_dotted, dotted)) matches.push_back(full_dotted);
+  }
+  if (matches.size() > 1) return name + " could be " + nearest_names(name, matches, 8);
+  if (matches.size() == 1) {
+    *method = pool_->FindMethodByName(matches[0]);
+    return "";
+  }
   return "no method " + name + "; there is " + nearest_names(name, names, 8);
 }
 

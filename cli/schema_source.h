@@ -37,7 +37,8 @@ class SchemaSource {
   // The message of that full name, or the only one whose name ends so ("HelloRequest"). Returns an empty string, or
   // that there is none and what there is instead.
   std::string find_message(const std::string& name, schema::MessageType* type) const;
-  // "helloworld.Greeter/SayHello", also with "." before the method or "/" in front.
+  // "helloworld.Greeter/SayHello", also with "." before the method or "/" in front, or the last parts if only one
+  // method ends so.
   std::string find_method(const std::string& name, const google::protobuf::MethodDescriptor** method) const;
 
  private:

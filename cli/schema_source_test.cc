@@ -98,7 +98,7 @@ TEST_F(SchemaSourceTest, AMessageIsFoundByItsLastPartsIfThatIsUnique) {
 TEST_F(SchemaSourceTest, AMethodIsFoundInAllItsSpellings) {
   ASSERT_EQ(load({"--proto", path("main.proto")}), "");
   const google::protobuf::MethodDescriptor* method = nullptr;
-  for (const char* name : {"pkg.Shop/Buy", "/pkg.Shop/Buy", "pkg.Shop.Buy"}) {
+  for (const char* name : {"pkg.Shop/Buy", "/pkg.Shop/Buy", "pkg.Shop.Buy", "Shop/Buy", "Buy"}) {
     EXPECT_EQ(source_.find_method(name, &method), "") << name;
     ASSERT_NE(method, nullptr);
   }
