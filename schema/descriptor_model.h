@@ -1,4 +1,4 @@
-// From protobuf descriptors to the schema model: what proto2, proto3 and their options mean to Drover.
+// From protobuf descriptors to the schema model: what proto2, proto3, editions and their options mean to Drover.
 //
 // Taken in: every message and enum of the given files, nested ones and map entries too, and all that their fields
 // refer to in other files. Extensions get no field (their bytes stay among the unknown fields); the extended

@@ -12,6 +12,8 @@
 #include <set>
 #include <utility>
 
+#include "schema/descriptor_files.h"
+
 namespace drover::schema {
 namespace {
 
@@ -215,37 +217,6 @@ BuildResult ImageWriter::finish() {
   return {std::move(out), {}};
 }
 
-// Keeps what the pool says about a bad FileDescriptorSet.
-class ErrorText : public google::protobuf::DescriptorPool::ErrorCollector {
- public:
-  void AddError(const std::string& file, const std::string& element, const google::protobuf::Message*, ErrorLocation,
-                const std::string& message) override {
-    if (!text.empty()) text += "; ";
-    text += file + ": " + element + ": " + message;
-  }
-  std::string text;
-};
-
-// Adds a file behind those it imports. `state`: absent not seen, false being added, true done.
-std::string add_file(const std::map<std::string, const google::protobuf::FileDescriptorProto*>& protos,
-                     const std::string& name, google::protobuf::DescriptorPool* pool,
-                     std::map<std::string, bool>* state, std::vector<const google::protobuf::FileDescriptor*>* files) {
-  auto [at, is_new] = state->emplace(name, false);
-  if (!is_new) return at->second ? "" : name + ": imports itself";
-  auto proto = protos.find(name);
-  if (proto == protos.end()) return name + ": imported, but not in the FileDescriptorSet";
-  for (const std::string& import : proto->second->dependency()) {
-    std::string error = add_file(protos, import, pool, state, files);
-    if (!error.empty()) return error;
-  }
-  ErrorText errors;
-  const google::protobuf::FileDescriptor* file = pool->BuildFileCollectingErrors(*proto->second, &errors);
-  if (file == nullptr) return errors.text.empty() ? name + ": not a valid file descriptor" : errors.text;
-  files->push_back(file);
-  (*state)[name] = true;
-  return {};
-}
-
 }  // namespace
 
 BuildResult build_image(const Schema& schema) { return ImageWriter(schema).write(); }
@@ -258,16 +229,10 @@ BuildResult build_image(FileSpan files) {
 }
 
 BuildResult build_image(const google::protobuf::FileDescriptorSet& set) {
-  google::protobuf::DescriptorPool pool;
-  std::map<std::string, const google::protobuf::FileDescriptorProto*> protos;
-  for (const auto& file : set.file()) protos[file.name()] = &file;
-  std::map<std::string, bool> state;
-  std::vector<const google::protobuf::FileDescriptor*> files;
-  for (const auto& file : set.file()) {
-    std::string error = add_file(protos, file.name(), &pool, &state, &files);
-    if (!error.empty()) return {{}, error};
-  }
-  return build_image(files);
+  DescriptorFiles files;
+  std::string error = files.link(set.file());
+  if (!error.empty()) return {{}, error};
+  return build_image(files.files());
 }
 
 }  // namespace drover::schema

