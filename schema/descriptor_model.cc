@@ -131,12 +131,51 @@ FieldModel field_model(const FieldDescriptor* field, const Schema& schema) {
   return out;
 }
 
-// What libprotobuf accepts although it makes no sense; empty if nothing.
-std::string contradiction(const MessageModel& message, const FieldModel& field) {
-  bool implicit = field.label == kLabelSingular && !field.explicit_presence && !message.map_entry;
+// What libprotobuf accepts of hostile descriptors although it makes no sense; empty if nothing.
+std::string contradiction(const FieldDescriptor* descriptor, const FieldModel& field) {
+  bool in_map_entry = descriptor->containing_type()->options().map_entry();
+  bool of_map_entry = field.is_message() && descriptor->message_type()->options().map_entry();
+  if (of_map_entry != (field.label == kLabelMap) || (of_map_entry && field.kind != Kind::kMessage)) {
+    return "only a map field can be of a map entry";
+  }
+  if (in_map_entry && field.label != kLabelSingular) return "a map's key and value cannot be repeated";
+  if (in_map_entry && (field.required || field.oneof >= 0))
+    return "a map's key and value are no required or oneof fields";
+  bool implicit = field.label == kLabelSingular && !field.explicit_presence && !in_map_entry;
   if (implicit && field.closed_enum) return "a field with implicit presence needs an open enum";
+  if (field.required && implicit) return "a field with implicit presence cannot be required";
   if (field.required && field.oneof >= 0) return "a member of a oneof cannot be required";
   return {};
+}
+
+std::string map_entry_contradiction(const MessageModel& entry) {
+  const std::vector<FieldModel>& fields = entry.fields;
+  bool two_fields = fields.size() == 2 && fields[0].number + fields[1].number == 3;
+  if (!two_fields || entry.oneof_count != 0) return "a map entry has the fields 1 and 2, and no oneof";
+  const FieldModel& key = fields[fields[0].number == 1 ? 0 : 1];
+  const FieldModel& value = fields[fields[0].number == 1 ? 1 : 0];
+  bool good_key = !key.is_message() && key.kind != Kind::kDouble && key.kind != Kind::kFloat &&
+                  key.kind != Kind::kBytes && key.kind != Kind::kEnum;
+  if (!good_key) return "a map's key is an integer, a bool or a string";
+  return value.kind == Kind::kGroup ? "a map's value is no group" : "";
+}
+
+// Fills a message whose name and place in the schema are known.
+std::string fill_message(const Descriptor* message, const Schema& schema, MessageModel* model) {
+  model->map_entry = message->options().map_entry();
+  model->message_set = message->options().message_set_wire_format();
+  model->extension_ranges = message->extension_range_count() > 0;
+  model->oneof_count = static_cast<uint32_t>(message->real_oneof_decl_count());
+  for (int i = 0; i < message->field_count(); ++i) {
+    model->fields.push_back(field_model(message->field(i), schema));
+    std::string error = contradiction(message->field(i), model->fields.back());
+    if (!error.empty()) return message->field(i)->full_name() + ": " + error;
+  }
+  if (model->map_entry) {
+    std::string error = map_entry_contradiction(*model);
+    if (!error.empty()) return model->full_name + ": " + error;
+  }
+  return lay_out(model);
 }
 
 EnumModel enum_model(const EnumDescriptor* e) {
@@ -193,17 +232,7 @@ std::string schema_from_files(FileSpan files, Schema* out) {
   for (const auto& [name, message] : collected.messages) schema.messages.emplace_back().full_name = name;
   size_t index = 0;
   for (const auto& [name, message] : collected.messages) {
-    MessageModel& model = schema.messages[index++];
-    model.map_entry = message->options().map_entry();
-    model.message_set = message->options().message_set_wire_format();
-    model.extension_ranges = message->extension_range_count() > 0;
-    model.oneof_count = static_cast<uint32_t>(message->real_oneof_decl_count());
-    for (int i = 0; i < message->field_count(); ++i) {
-      model.fields.push_back(field_model(message->field(i), schema));
-      std::string error = contradiction(model, model.fields.back());
-      if (!error.empty()) return message->field(i)->full_name() + ": " + error;
-    }
-    std::string error = lay_out(&model);
+    std::string error = fill_message(message, schema, &schema.messages[index++]);
     if (!error.empty()) return error;
   }
   set_required_below(&schema);
