@@ -1,4 +1,5 @@
 // The text format (protobuf.dev/reference/protobuf/textformat-spec), printed as protobuf C++'s DebugString does.
+#include <algorithm>
 #include <cfloat>
 #include <cinttypes>
 #include <cmath>
@@ -23,6 +24,16 @@ std::string real_text(double value, int digits, int more_digits, bool is_float) 
   bool exact = is_float ? std::strtof(text, nullptr) == static_cast<float>(value) : std::strtod(text, nullptr) == value;
   if (!exact) std::snprintf(text, sizeof(text), "%.*g", more_digits, value);
   return text;
+}
+
+// Whether a field could have been written as proto2's `group Name = 1 {...}`: its type is declared beside it, and it is
+// named after its type. Any other delimited field is an edition's.
+bool is_group(const MessageType& type, const FieldEntry& field) {
+  if (static_cast<Kind>(field.kind) != Kind::kGroup) return false;
+  std::string_view scope = type.full_name(), sub = type.sub(field).full_name(), name = type.image->name(field.name);
+  if (sub.size() != scope.size() + 1 + name.size() || !sub.starts_with(scope) || sub[scope.size()] != '.') return false;
+  return std::equal(name.begin(), name.end(), sub.end() - static_cast<ptrdiff_t>(name.size()),
+                    [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b); });
 }
 
 class Printer {
@@ -81,7 +92,7 @@ class Printer {
     std::string_view name = type.image->name(field.name);
     if (schema::is_message_kind(field.kind)) {
       const MessageType sub = type.sub(field);
-      if (static_cast<Kind>(field.kind) == Kind::kGroup) {  // a group goes by its type's name
+      if (is_group(type, field)) {  // goes by its type's name
         name = sub.full_name();
         name.remove_prefix(name.rfind('.') + 1);
       }
