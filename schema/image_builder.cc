@@ -67,14 +67,15 @@ uint32_t slot_count(const std::vector<const FieldModel*>& fields) {
   return best + 1;
 }
 
-// The values of an enum by number, the first declared of each number only.
-std::vector<const EnumValueModel*> distinct_values(const EnumModel& e) {
+// The values of an enum by number: the first declared of each number, or the others, its aliases, as declared.
+std::vector<const EnumValueModel*> sorted_values(const EnumModel& e, bool aliases) {
   std::vector<const EnumValueModel*> values;
   std::set<int32_t> seen;
   for (const EnumValueModel& value : e.values) {
-    if (seen.insert(value.number).second) values.push_back(&value);
+    if (seen.insert(value.number).second != aliases) values.push_back(&value);
   }
-  std::sort(values.begin(), values.end(), [](auto* a, auto* b) { return a->number < b->number; });
+  std::sort(values.begin(), values.end(),
+            [](auto* a, auto* b) { return a->number != b->number ? a->number < b->number : a < b; });
   return values;
 }
 
@@ -93,7 +94,7 @@ void ImageWriter::place_tables() {
     steps += slot_count(fields) + static_cast<uint32_t>(fields.size());
   }
   for (const EnumModel& e : schema_.enums) {
-    header_.enum_value_count += static_cast<uint32_t>(distinct_values(e).size());
+    header_.enum_value_count += static_cast<uint32_t>(e.values.size());
   }
   header_.magic = kImageMagic;
   header_.version = kImageVersion;
@@ -191,8 +192,11 @@ void ImageWriter::write_enum(const EnumModel& e) {
   entry.flags = e.closed ? kEnumFlagClosed : 0;
   entry.first_value = static_cast<uint32_t>(enum_values_.size());
   entry.default_value = e.values[0].number;
-  for (const EnumValueModel* value : distinct_values(e)) enum_values_.push_back({value->number, name(value->name)});
-  entry.value_count = static_cast<uint32_t>(enum_values_.size()) - entry.first_value;
+  for (bool aliases : {false, true}) {
+    std::vector<const EnumValueModel*> values = sorted_values(e, aliases);
+    for (const EnumValueModel* value : values) enum_values_.push_back({value->number, name(value->name)});
+    (aliases ? entry.alias_count : entry.value_count) = static_cast<uint32_t>(values.size());
+  }
   enums_.push_back(entry);
 }
 
