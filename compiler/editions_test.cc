@@ -6,6 +6,7 @@
 
 #include "compiler/generator.h"
 #include "compiler/plugin.h"
+#include "edition2024.pb.h"
 #include "editions.pb.h"
 #include "editions_user.pb.h"
 #include "schema/image_load.h"
@@ -132,6 +133,13 @@ TEST(GeneratedEditions, AProto3FileMayUseThem) {
   EXPECT_EQ(m.SerializeAsString(), expected);
   EXPECT_EQ(m.one_case(), User::kText);
   EXPECT_FALSE(m.ParseFromString("\x2a\x01\xff"));
+}
+
+TEST(GeneratedEditions, Edition2024IsGeneratedToo) {
+  drover_test::edition2024::Shown m;
+  m.set_count(0);
+  m.mutable_hidden()->add_words("w");
+  EXPECT_EQ(m.SerializeAsString(), bytes("\x08\x00\x12\x03\x0a\x01w"));
 }
 
 // ---- the plugin's protocol
