@@ -18,26 +18,33 @@ namespace drover {
 class Input {
  public:
   static constexpr ptrdiff_t kSlop = 16;
+  static constexpr size_t kWholeInPatch = 32;  // an input up to this size is copied into the patch buffer at once
 
   // Begins to read `total` bytes, the sum of all pieces. `extra`: one writable byte lies behind the last piece.
   const char* start(const std::string_view* pieces, size_t count, size_t total, bool extra) {
     next_piece_ = pieces;
     pieces_end_ = pieces + count;
     extra_ = extra ? 1 : 0;
+    if (count == 1 && total > kWholeInPatch) [[likely]] {
+      end_ = patch_;
+      limit_ = static_cast<int64_t>(total) + kSlop;
+      end_offset_ = -kSlop;
+      enter_piece(*next_piece_++, 0);
+      return pieces[0].data();
+    }
+    if (count == 1) return start_in_patch(pieces[0]);
     end_ = patch_;
     std::memset(patch_, 0, sizeof(patch_));
     limit_ = static_cast<int64_t>(total) + kSlop;
     end_offset_ = -kSlop;
     set_limit_ptr();
-    if (count == 1 && pieces[0].size() > kSlop) [[likely]] {
-      enter_piece(*next_piece_++, 0);
-      return pieces[0].data();
-    }
     return patch_ + kSlop;  // as if 16 bytes had been read before the first piece
   }
 
   // p is well inside the innermost message; false near the end of a piece too.
   bool inside(const char* p) const { return p < limit_ptr_; }
+  // For a p that is not inside(): it is exactly at the end of the innermost message, which lies in this buffer.
+  bool at_end(const char* p) const { return p == limit_ptr_ && limit_ <= 0; }
   // True at the end of the innermost message; *p becomes null if it lies behind that end.
   bool done(const char** p) {
     if (*p < limit_ptr_) [[likely]]
@@ -47,11 +54,15 @@ class Input {
     *p = copy;
     return at_end;
   }
+  // The same for a p that is not inside().
+  bool done_slow(const char** p);
   // From p to the end of the innermost message.
   int64_t left(const char* p) const { return limit_ - (p - end_); }
   // Bytes that can be read at p; may go beyond the innermost message.
   int64_t contiguous(const char* p) const { return end_ + kSlop - p; }
   bool in_piece() const { return !in_patch_; }
+  // In a piece: one past what belongs to it, a writable extra byte included.
+  const char* piece_end() const { return piece_end_; }
 
   // Enters a message of `size` bytes, size <= left(p); the result goes to pop_limit.
   int64_t push_limit(const char* p, int64_t size) {
@@ -91,26 +102,44 @@ class Input {
     end_offset_ += by;
     set_limit_ptr();
   }
-  void enter_piece(std::string_view piece, ptrdiff_t already);
-  bool done_slow(const char** p);
+  // Reads on in `piece`; end_ stood at its byte 0 (already == 0: 16 bytes in front of it).
+  void enter_piece(std::string_view piece, ptrdiff_t already) {
+    in_patch_ = false;
+    piece_end_ = piece.data() + piece.size() + (next_piece_ == pieces_end_ ? extra_ : 0);
+    advance_end(piece.data() + piece.size() - kSlop, static_cast<ptrdiff_t>(piece.size()) - already);
+  }
+  // The whole input lies in the patch buffer's second half.
+  const char* start_in_patch(std::string_view piece) {
+    next_piece_ = pieces_end_;
+    second_half_ = piece;
+    second_half_end_ = piece.data() + piece.size() + extra_;
+    std::memset(patch_ + kSlop, 0, sizeof(patch_) - kSlop);
+    if (!piece.empty()) std::memcpy(patch_ + kSlop, piece.data(), piece.size());
+    end_ = patch_ + kSlop + piece.size();
+    limit_ = 0;
+    end_offset_ = static_cast<int64_t>(piece.size());
+    set_limit_ptr();
+    return patch_ + kSlop;
+  }
   const char* flip(const char* p);
   const char* copy_slow(const char* p, char* to, size_t size);
 
-  const char* limit_ptr_ = nullptr;
-  const char* end_ = nullptr;
-  int64_t limit_ = 0;
-  int64_t end_offset_ = 0;
+  // Set by start(); what only a piece or the patch buffer needs is not set before there is one.
+  const char* limit_ptr_;
+  const char* end_;
+  int64_t limit_;
+  int64_t end_offset_;
   bool in_patch_ = true;
-  const std::string_view* next_piece_ = nullptr;
-  const std::string_view* pieces_end_ = nullptr;
-  size_t extra_ = 0;
-  const char* piece_end_ = nullptr;  // of the piece being read: one past what belongs to it, the extra byte included
+  const std::string_view* next_piece_;
+  const std::string_view* pieces_end_;
+  size_t extra_;
+  const char* piece_end_;  // of the piece being read: one past what belongs to it, the extra byte included
   // What the patch buffer's two halves are copies of; null: of no single piece.
   const char* first_half_ = nullptr;
-  const char* first_half_end_ = nullptr;
+  const char* first_half_end_;
   std::string_view second_half_;
-  const char* second_half_end_ = nullptr;
-  char patch_[64];
+  const char* second_half_end_;
+  char patch_[2 * kSlop + kWholeInPatch];
 };
 
 }  // namespace drover
