@@ -10,8 +10,8 @@ namespace drover::bench {
 namespace {
 
 using google::protobuf::DescriptorProto;
-using google::protobuf::FileDescriptorSet;
 
+constexpr int kPublishedBenches[] = {0, 1, 3, 4};
 constexpr std::string_view kOldPackage = ".hyperprotobench.";
 
 std::string read_file(const std::filesystem::path& path) {
@@ -28,6 +28,18 @@ void rename_types(DescriptorProto* message, const std::string& package) {
   for (auto& nested : *message->mutable_nested_type()) rename_types(&nested, package);
 }
 
+// Null if the file does not exist or holds something else.
+std::shared_ptr<Schema> renamed_schema(const std::filesystem::path& path, const std::string& name) {
+  auto schema = std::make_shared<Schema>();
+  if (!schema->ParseFromString(read_file(path)) || schema->file_size() != 1) return nullptr;
+  auto* file = schema->mutable_file(0);
+  std::string package = "codec_bench." + name;
+  file->set_name("codec_bench/" + name + ".proto");
+  file->set_package(package);
+  for (auto& message : *file->mutable_message_type()) rename_types(&message, package);
+  return schema;
+}
+
 // One length-prefixed part of messages.bin; false at its end.
 bool take_part(std::string_view* data, std::string_view* part) {
   uint32_t size = 0;
@@ -42,41 +54,28 @@ bool take_part(std::string_view* data, std::string_view* part) {
 
 }  // namespace
 
-FileDescriptorSet hyperprotobench_schema(const std::filesystem::path& directory, int bench) {
-  std::string name = "bench" + std::to_string(bench);
-  FileDescriptorSet set;
-  if (!set.ParseFromString(read_file(directory / name / "schema.fds")) || set.file_size() != 1) return {};
-  auto* file = set.mutable_file(0);
-  std::string package = "codec_bench." + name;
-  file->set_name("codec_bench/" + name + ".proto");
-  file->set_package(package);
-  for (auto& message : *file->mutable_message_type()) rename_types(&message, package);
-  return set;
-}
-
-std::vector<BenchMessage> hyperprotobench_messages(const std::filesystem::path& directory, std::string* error) {
-  std::vector<BenchMessage> messages;
+BenchMessages hyperprotobench_messages(const std::filesystem::path& directory) {
+  BenchMessages result;
   for (int bench : kPublishedBenches) {
-    std::string set_name = "bench" + std::to_string(bench);
-    auto schema = std::make_shared<FileDescriptorSet>(hyperprotobench_schema(directory, bench));
-    if (schema->file_size() == 0) {
-      *error = (directory / set_name / "schema.fds").string() + ": no FileDescriptorSet of one file";
-      return {};
+    std::string bench_name = "bench" + std::to_string(bench);
+    auto schema = renamed_schema(directory / bench_name / "schema.fds", bench_name);
+    if (schema == nullptr) {
+      return {{}, {}, (directory / bench_name / "schema.fds").string() + ": no FileDescriptorSet of one file"};
     }
-    std::string bytes = read_file(directory / set_name / "messages.bin");
+    result.schemas.push_back({bench_name, schema});
+    std::string bytes = read_file(directory / bench_name / "messages.bin");
     std::string_view rest = bytes;
     std::string_view name;
     std::string_view wire;
     while (take_part(&rest, &name) && take_part(&rest, &wire)) {
-      messages.push_back({set_name + "." + std::string(name), set_name,
-                          "codec_bench." + set_name + "." + std::string(name), schema, std::string(wire)});
+      std::string full_name = bench_name + "." + std::string(name);
+      result.messages.push_back({full_name, "hyperprotobench", "codec_bench." + full_name, schema, std::string(wire)});
     }
-    if (!rest.empty()) {
-      *error = (directory / set_name / "messages.bin").string() + ": cut short";
-      return {};
+    if (!rest.empty() || bytes.empty()) {
+      return {{}, {}, (directory / bench_name / "messages.bin").string() + ": cut short"};
     }
   }
-  return messages;
+  return result;
 }
 
 }  // namespace drover::bench
