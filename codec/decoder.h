@@ -1,9 +1,21 @@
-// The decoder's state and its pieces, private to codec/: decode.cc reads known fields, decode_repeated.cc repeated
-// ones and maps, decode_unknown.cc the rest. Every function that takes a position `p` returns the position behind
-// what it read, or null after fail().
+// Decoder<Memory>: the decoder's state and its pieces, private to codec/. decode_handlers.h has one handler for each op
+// of a FieldStep (docs/formats.md), decode_repeated.h repeated fields and maps, decode_unknown.h the rest.
+//
+// A message is decoded without recursion: a handler reads one field and goes on to the handler of the next tag; what
+// has to be known again behind a sub-message lies in a Frame. Between handlers these travel in registers:
+//
+//   d        the decoder                          slots   steps of the innermost message by field number
+//   p        the position in the wire bytes       has     has-bits found so far, not yet in the object
+//   object   the innermost message's object       data    the step of the field at hand, its tag xor the tag read
+//
+// Every function that takes a position `p` returns the position behind what it read, or null after fail().
 #pragma once
 
-#include "codec/decode.h"
+#include <bit>
+#include <cstring>
+
+#include "codec/compiler.h"
+#include "codec/decode_types.h"
 #include "codec/input.h"
 #include "codec/utf8.h"
 #include "codec/wire.h"
@@ -11,69 +23,106 @@
 
 namespace drover {
 
-#define DROVER_INLINE inline __attribute__((always_inline))
-#define DROVER_NOINLINE __attribute__((noinline))
+static_assert(std::endian::native == std::endian::little, "steps and wire integers are read as the machine's own");
 
+template <typename Memory>
 class Decoder {
  public:
-  Decoder(const schema::Image& image, Arena& arena, const DecodeOptions& options)
-      : image_(image),
-        arena_(arena),
-        options_(options),
-        depth_(options.depth_limit),
-        owner_(options.received ? kReceived : reinterpret_cast<OwnerWord>(&arena)) {}
-
-  DecodeResult run(uint32_t message_index, char* object, std::span<const std::string_view> pieces, size_t total);
-
- private:
   using FieldEntry = schema::FieldEntry;
   using MessageEntry = schema::MessageEntry;
+  using FieldStep = schema::FieldStep;
+  using Kind = schema::Kind;
 
-  // What a field means to the main loop: kind and label in one number.
-  static constexpr uint32_t kOps = 3 * schema::kKindCount;
-  static constexpr uint32_t op(schema::Kind kind, uint32_t label) {
-    return static_cast<uint32_t>(kind) + label * schema::kKindCount;
+  Decoder(const schema::Image& image, Memory& memory, const DecodeOptions& options)
+      : image_(image), memory_(memory), arena_(memory.arena()), options_(options) {}
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+
+  DecodeResult run(uint32_t message_index, char* object, const std::string_view* pieces, size_t count, size_t total);
+
+ private:
+  // What is known of a message while one inside it is read.
+  struct Frame {
+    char* object;
+    const char* slots;
+    uint64_t has;
+    uint64_t data;  // the step of the field that holds the inner message
+    int64_t outer;  // for Input::pop_limit
+    const MessageEntry* entry;
+    uint32_t end_group;
+    bool map;  // the inner message is an entry of a map
+  };
+
+  using Handler = const char*(DROVER_HANDLER_CALL*)(Decoder*, const char*, char*, const char*, uint64_t, uint64_t);
+
+  // ---- decode_handlers.h
+  struct Handlers;
+  void flush(char* object, uint64_t has);
+  const FieldStep* find_step(uint32_t number) const;
+  const FieldEntry& field_at(uint64_t data) const { return fields_[(data >> 48) - 1]; }
+  void set_message(const MessageEntry& entry) {
+    entry_ = &entry;
+    fields_ = image_.fields(entry).first;
   }
-
-  // ---- decode.cc
-  // Fields until the innermost limit, or until the tag `end_group` (0 none).
-  const char* message(const char* p, char* object, const MessageEntry& entry, uint32_t end_group);
-  // The body of a sub-message: behind its length, or behind a start-group tag. `tag` as read.
-  const char* enter(const char* p, char* object, const MessageEntry& entry, uint32_t tag);
-  DROVER_INLINE const char* length(const char* p, uint32_t* size);  // checked against the limit
+  const char* slots_of(const MessageEntry& entry) const { return reinterpret_cast<const char*>(image_.slots(entry)); }
+  bool more_frames(const char* p);
+  // Keeps the message at hand in `frame`, behind the frames in use, and goes on to one of type `inner`.
+  DROVER_INLINE void push(Frame* frame, char* object, const char* slots, uint64_t has, uint64_t data, bool map,
+                          uint32_t end_group, const MessageEntry& inner) {
+    frame->object = object;
+    frame->slots = slots;
+    frame->has = has;
+    frame->data = data;
+    frame->entry = entry_;
+    frame->end_group = end_group_;
+    frame->map = map;
+    top_ = frame + 1;
+    end_group_ = end_group;
+    set_message(inner);
+  }
+  const char* length(const char* p, uint32_t* size);  // checked against the limit
   const char* length_long(const char* p, uint32_t* size);
   const char* bad_tag(uint32_t tag, const char* start, const char* behind);
-  DROVER_INLINE const char* string(const char* p, raw::Words* to, bool check_utf8);
+  char* new_message(const MessageEntry& entry);
+  char* new_message_at_hand(const MessageEntry& entry);
+  const char* string(const char* p, raw::Words* to, bool check_utf8);
   const char* string_copy(const char* p, raw::Words* to, uint32_t size, bool check_utf8);
   bool string_alias(const char* p, raw::Words* to, uint32_t size);
-  bool keeps_enum(char* object, const MessageEntry& entry, const FieldEntry& field, uint64_t value);
-  void note_presence(char* object, const FieldEntry& field);
-  char* sub_object(char* object, const FieldEntry& field, const MessageEntry& entry, uint64_t has);
-  DROVER_INLINE char* new_message(const MessageEntry& entry);
-  void write_pending_nul() {
+  // The NUL behind an aliased string is written once the tag that stands there has been read for certain: when the
+  // next string is at hand, or at the end.
+  void terminate_later(char* at) {
     *pending_nul_ = '\0';
-    pending_nul_ = nullptr;
+    pending_nul_ = at;
   }
+  // A closed enum knows the value.
+  bool enum_knows(const FieldEntry& field, uint64_t value) const {
+    return image_.enum_has_value(field.sub, static_cast<int32_t>(value));
+  }
+  void note_presence(char* object, const FieldEntry& field);
+  const char* singular(const char* p, char* object, const FieldEntry& field);
+  char* sub_object(const char* p, char* object, const FieldEntry& field);
 
-  // ---- decode_repeated.cc
-  // One element, and those that follow it with the same tag.
-  const char* repeated(const char* p, char* object, const MessageEntry& entry, const FieldEntry& field, uint32_t tag);
-  const char* repeated_scalar(const char* p, char* object, const MessageEntry& entry, const FieldEntry& field);
-  template <uint8_t kKind>
-  const char* repeated_varints(const char* p, raw::Words* to, const FieldEntry& field, uint32_t tag);
+  // ---- decode_repeated.h
+  // One element, and those that follow it with the same tag; p is behind the tag.
+  const char* repeated(const char* p, char* object, const FieldEntry& field, uint32_t tag);
+  template <uint32_t kOp>
+  const char* repeated_varints(const char* p, char* object, const FieldEntry& field, uint32_t tag);
+  template <typename Element>
+  const char* repeated_fixed(const char* p, char* object, const FieldEntry& field, uint32_t tag);
   const char* repeated_strings(const char* p, char* object, const FieldEntry& field, uint32_t tag);
-  const char* repeated_messages(const char* p, char* object, const FieldEntry& field, uint32_t tag);
-  const char* packed(const char* p, char* object, const MessageEntry& entry, const FieldEntry& field);
-  const char* packed_fixed(const char* p, raw::Words* to, uint32_t size, uint32_t element_size);
-  const char* packed_varints_exact(const char* p, raw::Words* to, uint8_t kind, uint32_t size, uint32_t count);
-  const char* map_entry(const char* p, char* object, const FieldEntry& field);
+  char* add_message(const char* p, char* repeated, const FieldEntry& field);
+  const char* packed(const char* p, char* object, const FieldEntry& field);
+  const char* packed_fixed(const char* p, raw::Words* to, const FieldEntry& field, uint32_t size);
+  const char* packed_varints(const char* p, raw::Words* to, const FieldEntry& field, uint32_t size);
+  const char* packed_varints_slow(const char* p, char* object, const FieldEntry& field, uint32_t size);
+  bool end_map_entry(const char* p, char* object, const FieldEntry& field, char* added);
   // Room for `wanted` elements; false after fail(out_of_memory). An error's position is `p`.
   bool grow(raw::Words* repeated, uint32_t wanted, const FieldEntry& field, const char* p);
-  DROVER_INLINE bool next_is(const char* p, uint32_t tag, int* tag_size);
+  bool next_is(const char* p, uint32_t tag, int* tag_size);
 
-  // ---- decode_unknown.cc
-  const char* unknown_field(const char* p, char* object, uint32_t tag);  // p is behind the tag
-  const char* unknown_group(const char* p, char* object, uint32_t tag);
+  // ---- decode_unknown.h
+  const char* unknown_field(const char* p, char* object, uint32_t tag, int depth);  // p is behind the tag
+  const char* unknown_group(const char* p, char* object, uint32_t tag, int depth);
   // Makes the object's unknown bytes longer by `size`; where to write them. Null after fail().
   char* extend_unknown(char* object, size_t size, const char* p);
   bool append_unknown_varint(char* object, uint32_t tag, uint64_t value, const char* p);
@@ -82,90 +131,133 @@ class Decoder {
 
   const char* fail(DecodeError error, const char* p);  // null
   const char* fail_past_limit();
+  int depth_left() const { return options_.depth_limit - static_cast<int>(top_ - frames_); }
 
   Input input_;
   const schema::Image& image_;
+  Memory& memory_;
   Arena& arena_;
   const DecodeOptions& options_;
-  int depth_;
-  OwnerWord owner_;
-  char* pending_nul_ = nullptr;
+  const Handler* handlers_ = nullptr;
+  const FieldEntry* fields_ = nullptr;   // of the innermost message
+  const MessageEntry* entry_ = nullptr;  // the innermost message
+  Frame* top_ = nullptr;                 // one past the frames in use
+  Frame* frames_end_ = nullptr;          // at most depth_limit of them
+  Frame* frames_ = nullptr;
+  uint32_t end_group_ = 0;  // the tag that ends the innermost message, if it is a group
+  bool finished_ = false;
+  uint32_t unknown_number_ = 0;  // of the unknown field that is being read
+  char* entering_ = nullptr;     // the object that `enter` is to go on with
   DecodeError error_ = DecodeError::ok;
+  char no_pending_ = 0;
+  char* pending_nul_ = &no_pending_;
   size_t error_offset_ = 0;
   const MessageEntry* error_message_ = nullptr;
   uint32_t error_field_ = 0;
+  // Where the handlers' registers are kept between two of them when they return to a loop.
+  char* loop_object_ = nullptr;
+  const char* loop_slots_ = nullptr;
+  uint64_t loop_has_ = 0, loop_data_ = 0;
+  Frame inline_frames_[Memory::kInlineFrames];
 };
 
-inline const char* Decoder::length(const char* p, uint32_t* size) {
-  *size = static_cast<uint8_t>(*p);
-  if (*size >= 0x80) [[unlikely]] {
-    uint32_t slow = 0;  // so that the caller's size can stay in a register
-    p = length_long(p, &slow);
-    *size = slow;
-    return p;
+template <typename Memory>
+const char* Decoder<Memory>::fail(DecodeError error, const char* p) {
+  if (error_ == DecodeError::ok) {
+    error_ = error;
+    error_offset_ = input_.offset(p);
+  }
+  return nullptr;
+}
+
+template <typename Memory>
+const char* Decoder<Memory>::fail_past_limit() {
+  if (error_ == DecodeError::ok) {
+    error_ = DecodeError::truncated;
+    error_offset_ = input_.limit_offset();
+  }
+  return nullptr;
+}
+
+template <typename Memory>
+DROVER_INLINE const char* Decoder<Memory>::length(const char* p, uint32_t* size) {
+  uint32_t first = static_cast<uint8_t>(p[0]);
+  if (first >= 0x80) {
+    uint32_t second = static_cast<uint8_t>(p[1]);
+    if (second >= 0x80) [[unlikely]] {
+      uint32_t slow = 0;  // so that the caller's size can stay in a register
+      p = length_long(p, &slow);
+      *size = slow;
+      return p;
+    }
+    first = (first & 0x7f) | second << 7;
+    ++p;
   }
   ++p;
-  if (static_cast<int64_t>(*size) > input_.left(p)) [[unlikely]] {
+  *size = first;
+  if (static_cast<int64_t>(first) > input_.left(p)) [[unlikely]] {
     return input_.left(p) < 0 ? fail_past_limit() : fail(DecodeError::length_past_end, p - 1);
   }
   return p;
 }
 
-inline char* Decoder::new_message(const MessageEntry& entry) {
-  char* object = static_cast<char*>(arena_.allocate(entry.object_size));
+template <typename Memory>
+DROVER_NOINLINE const char* Decoder<Memory>::length_long(const char* p, uint32_t* size) {
+  const char* behind = wire::read_varint32(p, size);
+  if (behind == nullptr) return fail(DecodeError::overlong_varint, p);
+  if (input_.left(behind) < 0) return fail_past_limit();
+  if (*size > wire::kMaxMessage) return fail(DecodeError::too_large, p);
+  if (static_cast<int64_t>(*size) > input_.left(behind)) return fail(DecodeError::length_past_end, p);
+  return behind;
+}
+
+// An empty object in the arena's block at hand; null if that has no room.
+template <typename Memory>
+DROVER_INLINE char* Decoder<Memory>::new_message_at_hand(const MessageEntry& entry) {
+  size_t size = entry.object_size;
+  char* object = arena_.try_allocate(size, 32);
   if (object == nullptr) [[unlikely]]
     return nullptr;
-  std::memset(object, 0, entry.object_size);
-  raw::store(object, owner_);
+  char* end = object + size;
+  char* at = object;
+  do {  // up to 24 bytes too many; the arena has room for them
+    std::memset(at, 0, 32);
+    at += 32;
+    asm volatile("" : "+r"(at));  // stays a loop: for so few bytes it is faster than a call of memset
+  } while (at < end);
+  raw::store(object, memory_.owner());
   return object;
 }
 
-// Fresh short strings are copied here, 16 bytes at once; all else out of line.
-inline const char* Decoder::string(const char* p, raw::Words* to, bool check_utf8) {
-  uint32_t size;
-  p = length(p, &size);
-  if (p == nullptr) [[unlikely]]
-    return nullptr;
-  if (options_.alias && size >= options_.min_alias_size && string_alias(p, to, size)) {
-    if (check_utf8 && !is_valid_utf8(to->begin(), size)) [[unlikely]]
-      return fail(DecodeError::bad_utf8, p);
-    return input_.copy(p, nullptr, size);
-  }
-  if (size < 16 && to->data == 0 && size != 0 && input_.contiguous(p) >= 16) {
-    char* bytes = static_cast<char*>(arena_.allocate(16));
-    if (bytes == nullptr) [[unlikely]]
-      return fail(DecodeError::out_of_memory, p);
-    std::memcpy(bytes, p, 16);
-    bytes[size] = '\0';
-    to->set_begin(bytes);
-    to->size = size;
-    if (check_utf8 && !is_valid_utf8(bytes, size)) [[unlikely]]
-      return fail(DecodeError::bad_utf8, p);
-    return p + size;
-  }
-  return string_copy(p, to, size, check_utf8);
+// An empty object, or null.
+template <typename Memory>
+char* Decoder<Memory>::new_message(const MessageEntry& entry) {
+  char* object = new_message_at_hand(entry);
+  if (object != nullptr) [[likely]]
+    return object;
+  object = static_cast<char*>(arena_.allocate_zeroed(entry.object_size));
+  if (object != nullptr) raw::store(object, memory_.owner());
+  return object;
 }
 
-// How a varint of a kind is stored: zigzag undone, cut to the field's width.
-DROVER_INLINE void store_varint(char* at, uint8_t kind, uint64_t value) {
-  switch (static_cast<schema::Kind>(kind)) {
-    case schema::Kind::kBool:
-      *at = value != 0;
-      break;
-    case schema::Kind::kSint32:
-      raw::store(at, wire::unzigzag32(static_cast<uint32_t>(value)));
-      break;
-    case schema::Kind::kSint64:
-      raw::store(at, wire::unzigzag(value));
-      break;
-    case schema::Kind::kInt64:
-    case schema::Kind::kUint64:
-      raw::store<uint64_t>(at, value);
-      break;
-    default:
-      raw::store<uint32_t>(at, static_cast<uint32_t>(value));
-      break;
+// How a varint is stored: zigzag undone, cut to the field's width.
+template <uint32_t kOp>
+DROVER_INLINE void store_varint(char* at, uint64_t value) {
+  if constexpr (kOp == schema::kOpBool) {
+    *at = value != 0;
+  } else if constexpr (kOp == schema::kOpSint32) {
+    raw::store(at, wire::unzigzag32(static_cast<uint32_t>(value)));
+  } else if constexpr (kOp == schema::kOpSint64) {
+    raw::store(at, wire::unzigzag(value));
+  } else if constexpr (kOp == schema::kOpVarint64) {
+    raw::store<uint64_t>(at, value);
+  } else {
+    raw::store<uint32_t>(at, static_cast<uint32_t>(value));
   }
 }
+template <uint32_t kOp>
+inline constexpr uint32_t kVarintStorage = kOp == schema::kOpBool                                   ? 1
+                                           : kOp == schema::kOpSint64 || kOp == schema::kOpVarint64 ? 8
+                                                                                                    : 4;
 
 }  // namespace drover

@@ -5,14 +5,6 @@
 
 namespace drover {
 
-// Reads on in `piece`; end_ stood at its byte 0 (already == 0: 16 bytes in front of it).
-void Input::enter_piece(std::string_view piece, ptrdiff_t already) {
-  in_patch_ = false;
-  piece_end_ = piece.data() + piece.size() + (next_piece_ == pieces_end_ ? extra_ : 0);
-  const char* end = piece.data() + piece.size() - kSlop;
-  advance_end(end, static_cast<ptrdiff_t>(piece.size()) - already);
-}
-
 bool Input::done_slow(const char** p) {
   for (;;) {
     ptrdiff_t overrun = *p - end_;

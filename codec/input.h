@@ -18,21 +18,26 @@ namespace drover {
 class Input {
  public:
   static constexpr ptrdiff_t kSlop = 16;
+  static constexpr size_t kWholeInPatch = 32;  // an input up to this size is copied into the patch buffer at once
 
   // Begins to read `total` bytes, the sum of all pieces. `extra`: one writable byte lies behind the last piece.
   const char* start(const std::string_view* pieces, size_t count, size_t total, bool extra) {
     next_piece_ = pieces;
     pieces_end_ = pieces + count;
     extra_ = extra ? 1 : 0;
+    if (count == 1 && total > kWholeInPatch) [[likely]] {
+      end_ = patch_;
+      limit_ = static_cast<int64_t>(total) + kSlop;
+      end_offset_ = -kSlop;
+      enter_piece(*next_piece_++, 0);
+      return pieces[0].data();
+    }
+    if (count == 1) return start_in_patch(pieces[0]);
     end_ = patch_;
     std::memset(patch_, 0, sizeof(patch_));
     limit_ = static_cast<int64_t>(total) + kSlop;
     end_offset_ = -kSlop;
     set_limit_ptr();
-    if (count == 1 && pieces[0].size() > kSlop) [[likely]] {
-      enter_piece(*next_piece_++, 0);
-      return pieces[0].data();
-    }
     return patch_ + kSlop;  // as if 16 bytes had been read before the first piece
   }
 
@@ -47,11 +52,15 @@ class Input {
     *p = copy;
     return at_end;
   }
+  // The same for a p that is not inside().
+  bool done_slow(const char** p);
   // From p to the end of the innermost message.
   int64_t left(const char* p) const { return limit_ - (p - end_); }
   // Bytes that can be read at p; may go beyond the innermost message.
   int64_t contiguous(const char* p) const { return end_ + kSlop - p; }
   bool in_piece() const { return !in_patch_; }
+  // In a piece: one past what belongs to it, a writable extra byte included.
+  const char* piece_end() const { return piece_end_; }
 
   // Enters a message of `size` bytes, size <= left(p); the result goes to pop_limit.
   int64_t push_limit(const char* p, int64_t size) {
@@ -91,8 +100,25 @@ class Input {
     end_offset_ += by;
     set_limit_ptr();
   }
-  void enter_piece(std::string_view piece, ptrdiff_t already);
-  bool done_slow(const char** p);
+  // Reads on in `piece`; end_ stood at its byte 0 (already == 0: 16 bytes in front of it).
+  void enter_piece(std::string_view piece, ptrdiff_t already) {
+    in_patch_ = false;
+    piece_end_ = piece.data() + piece.size() + (next_piece_ == pieces_end_ ? extra_ : 0);
+    advance_end(piece.data() + piece.size() - kSlop, static_cast<ptrdiff_t>(piece.size()) - already);
+  }
+  // The whole input lies in the patch buffer's second half.
+  const char* start_in_patch(std::string_view piece) {
+    next_piece_ = pieces_end_;
+    second_half_ = piece;
+    second_half_end_ = piece.data() + piece.size() + extra_;
+    std::memset(patch_ + kSlop, 0, sizeof(patch_) - kSlop);
+    if (!piece.empty()) std::memcpy(patch_ + kSlop, piece.data(), piece.size());
+    end_ = patch_ + kSlop + piece.size();
+    limit_ = 0;
+    end_offset_ = static_cast<int64_t>(piece.size());
+    set_limit_ptr();
+    return patch_ + kSlop;
+  }
   const char* flip(const char* p);
   const char* copy_slow(const char* p, char* to, size_t size);
 
@@ -110,7 +136,7 @@ class Input {
   const char* first_half_end_ = nullptr;
   std::string_view second_half_;
   const char* second_half_end_ = nullptr;
-  char patch_[64];
+  char patch_[2 * kSlop + kWholeInPatch];
 };
 
 }  // namespace drover

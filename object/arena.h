@@ -62,6 +62,17 @@ class Arena {
     return allocate_slow(size);
   }
 
+  // The same from the block at hand only, if it has room for `slack` bytes more: those lie behind the result and may be
+  // overwritten until the next allocation. Null if it has not.
+  char* try_allocate(size_t size, size_t slack) {
+    size = (size + 7) & ~size_t{7};
+    if (size + slack > static_cast<size_t>(end_ - ptr_)) [[unlikely]]
+      return nullptr;
+    char* result = ptr_;
+    ptr_ += size;
+    return result;
+  }
+
   void* allocate_zeroed(size_t size) {
     void* result = allocate(size);
     if (result != nullptr) [[likely]]

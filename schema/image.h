@@ -1,6 +1,6 @@
 // The schema image (docs/formats.md, section 1): its structs, and Image, a read-only view of one.
 //
-//   ImageHeader | MessageEntry[] | FieldEntry[] | EnumEntry[] | EnumValueEntry[] | direct lookup | strings
+//   ImageHeader | MessageEntry[] | FieldEntry[] | EnumEntry[] | EnumValueEntry[] | slots and steps | strings
 //
 // The structs come from schema/image.def. An Image refers to bytes that somebody else owns, 8-byte aligned, which
 // must outlive it; it costs nothing to copy. It is either trusted (embedded by protoc-gen-drover) or has passed
@@ -68,6 +68,78 @@ inline uint32_t object_prefix_size(const MessageEntry& message) {
   return case_words_offset(message) + 4u * message.oneof_count;
 }
 
+// ---- steps: what a codec has to know of a field in one 64-bit word (docs/formats.md, FieldStep)
+// The op class of one element of a kind. `closed`: a closed enum whose unknown values are not kept in the field.
+inline uint32_t op_class(uint8_t kind, bool utf8, bool closed) {
+  switch (static_cast<Kind>(kind)) {
+    case Kind::kInt32:
+      return kOpInt32;
+    case Kind::kEnum:
+      return closed ? kOpClosedEnum : kOpInt32;
+    case Kind::kUint32:
+      return kOpUint32;
+    case Kind::kInt64:
+    case Kind::kUint64:
+      return kOpVarint64;
+    case Kind::kBool:
+      return kOpBool;
+    case Kind::kSint32:
+      return kOpSint32;
+    case Kind::kSint64:
+      return kOpSint64;
+    case Kind::kFloat:
+    case Kind::kFixed32:
+    case Kind::kSfixed32:
+      return kOpFixed32;
+    case Kind::kDouble:
+    case Kind::kFixed64:
+    case Kind::kSfixed64:
+      return kOpFixed64;
+    case Kind::kString:
+      return utf8 ? kOpUtf8 : kOpBytes;
+    case Kind::kBytes:
+      return kOpBytes;
+    case Kind::kMessage:
+      return kOpMessage;
+    case Kind::kGroup:
+      return kOpGroup;
+  }
+  return kOpNone;
+}
+
+// The step of a field; `position` is 1 + its index among the fields of `message`. It follows from the entries alone:
+// the builder writes it, and the loader demands it.
+inline FieldStep make_step(const MessageEntry& message, const FieldEntry& field, uint32_t position) {
+  bool map_entry = (message.flags & kMessageFlagMapEntry) != 0;
+  bool closed = (field.flags & kFieldFlagClosedEnum) != 0 && !map_entry;
+  bool packed = field.label == kLabelRepeated && (field.flags & kFieldFlagPacked) != 0;
+  uint32_t op = op_class(field.kind, (field.flags & kFieldFlagUtf8) != 0, closed);
+  bool by_bit = field.has_bit != kNoHasBit;
+  if (field.label == kLabelMap) {
+    op = kOpMap;
+  } else if (packed) {
+    op = kOpPacked;
+  } else if (field.label == kLabelRepeated) {
+    op += kOpRepeated;
+  } else if (field.case_offset != 0 || (by_bit && field.has_bit >= kStepHasBits)) {
+    op = kOpGeneric;
+  }
+  if (field.offset > 0xFFFF) op = kOpGeneric;
+  uint32_t tag = field.number << 3 | (packed ? 2 : field.wire_type);
+  FieldStep step{};
+  step.op = static_cast<uint8_t>(op * 2 + (field.number >= 16 ? 1 : 0));
+  if (field.number < 16) step.tag = static_cast<uint16_t>(tag);
+  if (field.number >= 16 && field.number < kMaxSlots) {
+    step.tag = static_cast<uint16_t>((tag & 0x7f) | 0x80 | (tag >> 7) << 8);
+  }
+  step.has_bit = static_cast<uint8_t>(map_entry                                ? kStepAlways
+                                      : by_bit && field.has_bit < kStepHasBits ? field.has_bit
+                                                                               : kStepByValue);
+  step.offset = static_cast<uint16_t>(field.offset > 0xFFFF ? 0 : field.offset);
+  step.position = static_cast<uint16_t>(position);
+  return step;
+}
+
 // ---- loading
 enum class LoadError : uint8_t {
   kNone = 0,
@@ -81,7 +153,7 @@ enum class LoadError : uint8_t {
   kBadTable,   // a table is misaligned, overlaps the one before it, or leaves the image
   kBadString,  // a name or default lies outside the string area, or lacks its NUL
   kBadOrder,   // messages or enums do not ascend by name, fields or values not by number
-  kBadRange,   // a message's fields, direct table or an enum's values do not follow those of the one before
+  kBadRange,   // a message's fields, slots or an enum's values do not follow those of the one before
   kBadFlags,   // unknown or contradictory flag bits
   kBadKind,    // unknown kind or label, or a wire type that is not the kind's
   kBadLayout,  // a field outside its object, misaligned, or over another field
@@ -89,7 +161,7 @@ enum class LoadError : uint8_t {
   kBadOneof,
   kBadSub,  // index out of range, or present where the kind needs none, or missing
   kBadMapEntry,
-  kBadLookup,  // the direct table disagrees with the fields
+  kBadLookup,  // slots or steps disagree with the fields
   kBadEnum,
   kNotZero,  // a reserved word is not zero
 };
@@ -146,14 +218,16 @@ class Image {
 
   // The field of that number; null if there is none. Any number may be asked for, 0 too.
   const FieldEntry* find_field(const MessageEntry& m, uint32_t number) const {
-    uint32_t slot = number - 1;
     const FieldEntry* first = at<FieldEntry>(fields_) + m.first_field;
-    if (slot < m.direct_count) [[likely]] {
-      uint32_t position = at<uint16_t>(base_ + m.direct)[slot];
+    if (number < m.slot_count) [[likely]] {
+      uint32_t position = slots(m)[number].position;
       return position == 0 ? nullptr : first + (position - 1);
     }
     return find_sparse(first, m.field_count, number);
   }
+  // Slots: slot_count steps, indexed by field number. Steps: field_count of them, in the order of the fields.
+  const FieldStep* slots(const MessageEntry& m) const { return at<FieldStep>(base_ + m.slots); }
+  const FieldStep* steps(const MessageEntry& m) const { return at<FieldStep>(base_ + m.steps); }
   const FieldEntry* find_field_by_name(const MessageEntry& m, const char* name, size_t size) const;
 
   // The message a field's `sub` names; only for kinds message and group.

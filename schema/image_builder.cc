@@ -1,8 +1,8 @@
 // Writes the tables one after the other; offsets into later areas are known once their sizes are.
 //
-// Direct look-up covers numbers up to N, the highest field number with N <= kDirectMax and
-// N <= kDirectSlack + 4 * (fields numbered up to N): dense messages are found in one load, and sparse ones do not
-// fill the image with zeros.
+// A message's slots cover the numbers below N + 1, N being the highest field number with N < kMaxSlots and
+// N <= kSlotSlack + 4 * (fields numbered up to N), and kMinSlots at least: dense messages are found in one load, and
+// sparse ones do not fill the image with zeros.
 #include "schema/image_builder.h"
 
 #include <algorithm>
@@ -15,8 +15,7 @@
 namespace drover::schema {
 namespace {
 
-constexpr uint32_t kDirectMax = 4096;
-constexpr uint32_t kDirectSlack = 16;
+constexpr uint32_t kSlotSlack = 16;
 
 static_assert(std::endian::native == std::endian::little, "the image is written as the machine's own integers");
 
@@ -53,17 +52,17 @@ class ImageWriter {
   std::vector<FieldEntry> fields_;
   std::vector<EnumEntry> enums_;
   std::vector<EnumValueEntry> enum_values_;
-  std::vector<uint16_t> lookup_;
+  std::vector<FieldStep> lookup_;
   std::string strings_;
 };
 
-uint32_t direct_count(const std::vector<const FieldModel*>& fields) {
-  uint32_t best = 0;
+uint32_t slot_count(const std::vector<const FieldModel*>& fields) {
+  uint32_t best = kMinSlots - 1;
   for (size_t i = 0; i < fields.size(); ++i) {
     uint32_t number = fields[i]->number;
-    if (number <= kDirectMax && number <= kDirectSlack + 4 * (i + 1)) best = number;
+    if (number > best && number < kMaxSlots && number <= kSlotSlack + 4 * (i + 1)) best = number;
   }
-  return best;
+  return best + 1;
 }
 
 // The values of an enum by number, the first declared of each number only.
@@ -86,10 +85,10 @@ void ImageWriter::sort_fields() {
 }
 
 void ImageWriter::place_tables() {
-  uint32_t direct = 0;
+  uint32_t steps = 0;
   for (const auto& fields : sorted_) {
     header_.field_count += static_cast<uint32_t>(fields.size());
-    direct += direct_count(fields);
+    steps += slot_count(fields) + static_cast<uint32_t>(fields.size());
   }
   for (const EnumModel& e : schema_.enums) {
     header_.enum_value_count += static_cast<uint32_t>(distinct_values(e).size());
@@ -104,8 +103,8 @@ void ImageWriter::place_tables() {
   header_.enum_count = static_cast<uint32_t>(schema_.enums.size());
   header_.enum_values = header_.enums + header_.enum_count * static_cast<uint32_t>(sizeof(EnumEntry));
   header_.lookup = header_.enum_values + header_.enum_value_count * static_cast<uint32_t>(sizeof(EnumValueEntry));
-  header_.lookup_size = direct * 2;
-  header_.strings = (header_.lookup + header_.lookup_size + 7) / 8 * 8;
+  header_.lookup_size = steps * static_cast<uint32_t>(sizeof(FieldStep));
+  header_.strings = header_.lookup + header_.lookup_size;
 }
 
 // Defaults stand in front of the names, so that scalars are aligned without padding: they come first.
@@ -165,18 +164,21 @@ void ImageWriter::write_message(size_t index) {
   entry.oneof_count = static_cast<uint16_t>(message.oneof_count);
   entry.first_field = static_cast<uint32_t>(fields_.size());
   entry.field_count = static_cast<uint32_t>(fields.size());
-  entry.direct = header_.lookup + static_cast<uint32_t>(lookup_.size() * 2);
-  entry.direct_count = direct_count(fields);
+  entry.slots = header_.lookup + static_cast<uint32_t>(lookup_.size() * sizeof(FieldStep));
+  entry.slot_count = slot_count(fields);
+  entry.steps = entry.slots + entry.slot_count * static_cast<uint32_t>(sizeof(FieldStep));
   entry.name = name(message.full_name);
   entry.flags = (message.map_entry ? kMessageFlagMapEntry : 0) | (message.message_set ? kMessageFlagMessageSet : 0) |
                 (message.required_below ? kMessageFlagRequiredBelow : 0) |
                 (message.extension_ranges ? kMessageFlagExtensionRanges : 0);
-  lookup_.resize(lookup_.size() + entry.direct_count);
-  uint16_t* direct = lookup_.data() + lookup_.size() - entry.direct_count;
+  size_t slots = lookup_.size();
+  lookup_.resize(slots + entry.slot_count);
   for (size_t i = 0; i < fields.size(); ++i) {
     entry.required_count += fields[i]->required ? 1 : 0;
-    if (fields[i]->number <= entry.direct_count) direct[fields[i]->number - 1] = static_cast<uint16_t>(i + 1);
     fields_.push_back(field_entry(*fields[i]));
+    FieldStep step = make_step(entry, fields_.back(), static_cast<uint32_t>(i + 1));
+    if (fields[i]->number < entry.slot_count) lookup_[slots + fields[i]->number] = step;
+    lookup_.push_back(step);
   }
   messages_.push_back(entry);
 }
@@ -248,7 +250,12 @@ std::string add_file(const std::map<std::string, const google::protobuf::FileDes
 
 }  // namespace
 
-BuildResult build_image(const Schema& schema) { return ImageWriter(schema).write(); }
+BuildResult build_image(const Schema& schema) {
+  for (const MessageModel& message : schema.messages) {
+    if (message.fields.size() > kMaxFieldCount) return {{}, message.full_name + ": more than 65534 fields"};
+  }
+  return ImageWriter(schema).write();
+}
 
 BuildResult build_image(FileSpan files) {
   Schema schema;

@@ -1,6 +1,6 @@
 // Image::load: the one place where an image's bytes are doubted.
 //
-// The tables of different messages must follow each other without gaps or sharing (fields, direct look-up, enum
+// The tables of different messages must follow each other without gaps or sharing (fields, slots and steps, enum
 // values), which bounds the work by the image's size whatever the counts claim, and lets each check stay local.
 // Two fields never share object bytes unless they are members of one oneof: a decoder that trusted an overlapping
 // layout could be led to follow a scalar as a pointer.
@@ -41,7 +41,7 @@ class Checker {
   bool check_name(const char* where, size_t index, uint32_t offset);
   bool check_messages();
   bool check_message(const MessageEntry& m);
-  bool check_direct(const MessageEntry& m);
+  bool check_steps(const MessageEntry& m);
   bool check_fields(const MessageEntry& m);
   bool check_field(const MessageEntry& m, const FieldEntry& f);
   bool check_flags(const FieldEntry& f);
@@ -64,7 +64,7 @@ class Checker {
   ImageHeader header_{};
   LoadResult result_;
   size_t message_index_ = 0, field_index_ = 0;
-  uint64_t next_field_ = 0, next_direct_ = 0, next_value_ = 0;
+  uint64_t next_field_ = 0, next_steps_ = 0, next_value_ = 0;
   uint32_t required_seen_ = 0;
 
   struct Span {
@@ -139,7 +139,7 @@ bool Checker::check_name(const char* where, size_t index, uint32_t offset) {
 }
 
 bool Checker::check_messages() {
-  next_direct_ = header_.lookup;
+  next_steps_ = header_.lookup;
   const MessageEntry* messages = table<MessageEntry>(header_.messages);
   for (message_index_ = 0; message_index_ < header_.message_count; ++message_index_) {
     const MessageEntry& m = messages[message_index_];
@@ -151,8 +151,8 @@ bool Checker::check_messages() {
   if (next_field_ != header_.field_count) {
     return fail(LoadError::kBadRange, "header", 0, "field_count", header_.field_count, next_field_);
   }
-  if (next_direct_ != uint64_t{header_.lookup} + header_.lookup_size) {
-    return fail(LoadError::kBadRange, "header", 0, "lookup_size", header_.lookup_size, next_direct_ - header_.lookup);
+  if (next_steps_ != uint64_t{header_.lookup} + header_.lookup_size) {
+    return fail(LoadError::kBadRange, "header", 0, "lookup_size", header_.lookup_size, next_steps_ - header_.lookup);
   }
   return true;
 }
@@ -175,6 +175,9 @@ bool Checker::check_message(const MessageEntry& m) {
   for (uint32_t word : m.reserved) {
     if (word != 0) return fail_message(LoadError::kNotZero, "reserved", word, 0);
   }
+  if (m.field_count > kMaxFieldCount) {
+    return fail_message(LoadError::kBadRange, "field_count", m.field_count, kMaxFieldCount);
+  }
   if (m.first_field != next_field_) {
     return fail_message(LoadError::kBadRange, "first_field", m.first_field, next_field_);
   }
@@ -188,26 +191,46 @@ bool Checker::check_message(const MessageEntry& m) {
     return fail_message(LoadError::kBadLayout, "more has-bits, oneofs or bytes than its fields need", m.object_size,
                         largest);
   }
-  if (!check_fields(m) || !check_direct(m)) return false;
+  if (!check_fields(m) || !check_steps(m)) return false;
   return (m.flags & kMessageFlagMapEntry) == 0 || check_map_entry(m);
 }
 
-bool Checker::check_direct(const MessageEntry& m) {
-  if (m.direct != next_direct_) return fail_message(LoadError::kBadRange, "direct", m.direct, next_direct_);
-  next_direct_ += uint64_t{m.direct_count} * 2;
-  if (next_direct_ > uint64_t{header_.lookup} + header_.lookup_size) {
-    return fail_message(LoadError::kBadRange, "direct_count", m.direct_count);
+// Slots, then steps. Each follows from its field entry; where no field is, a slot is zero.
+bool Checker::check_steps(const MessageEntry& m) {
+  if (m.slots != next_steps_) return fail_message(LoadError::kBadRange, "slots", m.slots, next_steps_);
+  if (m.slot_count < kMinSlots || m.slot_count > kMaxSlots) {
+    return fail_message(LoadError::kBadRange, "slot_count", m.slot_count, kMinSlots);
   }
-  const uint16_t* entries = table<uint16_t>(m.direct);
+  uint64_t steps = next_steps_ + uint64_t{m.slot_count} * sizeof(FieldStep);
+  if (m.steps != steps) return fail_message(LoadError::kBadRange, "steps", m.steps, steps);
+  next_steps_ = steps + uint64_t{m.field_count} * sizeof(FieldStep);
+  if (next_steps_ > uint64_t{header_.lookup} + header_.lookup_size) {
+    return fail_message(LoadError::kBadRange, "slots and steps end outside their area", next_steps_);
+  }
   const FieldEntry* fields = table<FieldEntry>(header_.fields) + m.first_field;
-  uint32_t position = 0;  // of the first field whose number is not yet passed
-  for (uint32_t number = 1; number <= m.direct_count; ++number) {
-    bool present = position < m.field_count && fields[position].number == number;
-    uint32_t expected = present ? position + 1 : 0;
-    if (entries[number - 1] != expected) {
-      return fail_message(LoadError::kBadLookup, "direct table entry", entries[number - 1], expected);
+  const FieldStep* slot = table<FieldStep>(m.slots);
+  const FieldStep* slots_end = slot + m.slot_count;
+  static constexpr FieldStep kNone{};
+  uint32_t number = 0;
+  for (uint32_t i = 0; i < m.field_count; ++i, ++number) {
+    FieldStep expected = make_step(m, fields[i], i + 1);
+    if (std::memcmp(table<FieldStep>(m.steps) + i, &expected, sizeof(FieldStep)) != 0) {
+      return fail_message(LoadError::kBadLookup, "step of field", fields[i].number);
     }
-    position += present ? 1 : 0;
+    for (; number < fields[i].number && slot < slots_end; ++number, ++slot) {
+      if (std::memcmp(slot, &kNone, sizeof(FieldStep)) != 0) {
+        return fail_message(LoadError::kBadLookup, "slot without a field is not zero", number, 0);
+      }
+    }
+    if (slot == slots_end) continue;
+    if (std::memcmp(slot++, &expected, sizeof(FieldStep)) != 0) {
+      return fail_message(LoadError::kBadLookup, "slot of field", fields[i].number);
+    }
+  }
+  for (; slot < slots_end; ++slot) {
+    if (std::memcmp(slot, &kNone, sizeof(FieldStep)) != 0) {
+      return fail_message(LoadError::kBadLookup, "slot without a field is not zero", m.slot_count, 0);
+    }
   }
   return true;
 }

@@ -105,7 +105,7 @@ TEST_F(Damaged, HeaderWordsAreChecked) {
   header().magic ^= 1;
   expect(LoadError::kBadMagic);
   bytes_ = whole;
-  header().version = 2;
+  header().version = 1;
   expect(LoadError::kBadVersion);
   bytes_ = whole;
   header().header_size = 56;
@@ -168,17 +168,21 @@ DAMAGE(AFieldNumberOfZero, kBadOrder, field("p.M", 1).number = 0)
 DAMAGE(AFieldNumberTooLarge, kBadOrder, field("p.M", 100000).number = 0x20000000)
 DAMAGE(FieldsThatDoNotFollow, kBadRange, message("p.N").first_field -= 1)
 DAMAGE(MoreFieldsThanThereAre, kBadRange, message("p.N").field_count = 0xFFFFFFFF)
-DAMAGE(ADirectTableThatDoesNotFollow, kBadRange, message("p.N").direct += 2)
-DAMAGE(ADirectTableTooLong, kBadRange, message("p.N").direct_count = 0x7FFFFFFF)
-DAMAGE(ADirectEntryThatIsWrong, kBadLookup, *table<uint16_t>(message("p.M").direct) = 2)
-DAMAGE(ADirectEntryOutOfRange, kBadLookup, *table<uint16_t>(message("p.M").direct) = 0xFFFF)
+DAMAGE(SlotsThatDoNotFollow, kBadRange, message("p.N").slots += 8)
+DAMAGE(StepsThatDoNotFollow, kBadRange, message("p.N").steps += 8)
+DAMAGE(TooManySlots, kBadRange, message("p.N").slot_count = 0x7FFFFFFF)
+DAMAGE(TooFewSlots, kBadRange, message("p.N").slot_count = 31)
+DAMAGE(ASlotThatIsWrong, kBadLookup, table<FieldStep>(message("p.M").slots)[1].op ^= 1)
+DAMAGE(ASlotWithoutAField, kBadLookup, table<FieldStep>(message("p.M").slots)[0].position = 0xFFFF)
+DAMAGE(ASlotBehindTheLastField, kBadLookup, table<FieldStep>(message("p.M").slots)[31].op = 2)
+DAMAGE(AStepThatIsWrong, kBadLookup, table<FieldStep>(message("p.M").steps)[2].offset += 8)
 DAMAGE(EnumValuesThatDoNotFollow, kBadRange, enum_at(1).first_value = 0)
 DAMAGE(MoreEnumValuesThanThereAre, kBadRange, enum_at(0).value_count = 0xFFFFFFFF)
 DAMAGE(AnEnumWithoutValues, kBadRange, enum_at(0).value_count = 0)
 DAMAGE(AnEnumDefaultThatIsNoValue, kBadEnum, enum_at(0).default_value = 9)
 DAMAGE(UnknownEnumFlags, kBadFlags, enum_at(0).flags = 2)
 DAMAGE(UnknownMessageFlags, kBadFlags, message("p.M").flags |= 16)
-DAMAGE(AReservedMessageWord, kNotZero, message("p.M").reserved[6] = 1)
+DAMAGE(AReservedMessageWord, kNotZero, message("p.M").reserved[5] = 1)
 DAMAGE(AReservedEnumWord, kNotZero, enum_at(0).reserved[0] = 1)
 DAMAGE(AnObjectSizeThatIsNoMultipleOf8, kBadLayout, message("p.M").object_size += 4)
 DAMAGE(AnObjectTooSmallForItsFields, kBadLayout, message("p.M").object_size -= 8)

@@ -36,7 +36,7 @@ inline bool walk_image(const Image& image, size_t size) {
       }
     }
     image.find_field(m, 0);
-    image.find_field(m, m.direct_count + 1);
+    image.find_field(m, m.slot_count);
     image.find_field(m, 0xFFFFFFFF);
   }
   for (uint32_t i = 0; i < image.enum_count(); ++i) {

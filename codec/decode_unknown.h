@@ -1,13 +1,14 @@
 // Unknown fields: appended to the object's `unknown` String as wire bytes, tags and varints in shortest form.
 //
 // The tag is written anew rather than copied: its first byte in the buffer may be the NUL of the string in front.
-#include <algorithm>
+#pragma once
 
 #include "codec/decoder.h"
 
 namespace drover {
 
-char* Decoder::extend_unknown(char* object, size_t size, const char* p) {
+template <typename Memory>
+DROVER_NOINLINE char* Decoder<Memory>::extend_unknown(char* object, size_t size, const char* p) {
   auto* pointer = reinterpret_cast<raw::Pointer*>(object + offsetof(MessageHeader, unknown));
   auto* bytes = reinterpret_cast<raw::Words*>(pointer->get());
   if (bytes == nullptr) {
@@ -19,7 +20,8 @@ char* Decoder::extend_unknown(char* object, size_t size, const char* p) {
   size_t wanted = size_t{bytes->size} + size;
   if (wanted > String::kMaxSize) return const_cast<char*>(fail(DecodeError::too_large, p));
   if (wanted + 1 > have) {
-    uint32_t cls = std::max(5u, static_cast<uint32_t>(std::bit_width(wanted)));
+    uint32_t cls = static_cast<uint32_t>(std::bit_width(wanted));
+    if (cls < 5) cls = 5;
     char* block = static_cast<char*>(arena_.allocate_recycled(size_t{1} << cls));
     if (block == nullptr) return const_cast<char*>(fail(DecodeError::out_of_memory, p));
     if (bytes->size != 0) std::memcpy(block, bytes->begin(), bytes->size);
@@ -33,14 +35,16 @@ char* Decoder::extend_unknown(char* object, size_t size, const char* p) {
   return to;
 }
 
-bool Decoder::append_unknown_varint(char* object, uint32_t tag, uint64_t value, const char* p) {
+template <typename Memory>
+DROVER_NOINLINE bool Decoder<Memory>::append_unknown_varint(char* object, uint32_t tag, uint64_t value, const char* p) {
   char* to = extend_unknown(object, wire::varint_size(tag) + wire::varint_size(value), p);
   if (to == nullptr) return false;
   wire::write_varint(wire::write_varint(to, tag), value);
   return true;
 }
 
-const char* Decoder::unknown_field(const char* p, char* object, uint32_t tag) {
+template <typename Memory>
+DROVER_NOINLINE const char* Decoder<Memory>::unknown_field(const char* p, char* object, uint32_t tag, int depth) {
   size_t tag_size = wire::varint_size(tag);
   switch (tag & 7) {
     case wire::kVarint: {
@@ -66,16 +70,16 @@ const char* Decoder::unknown_field(const char* p, char* object, uint32_t tag) {
       return input_.copy(p, wire::write_varint(wire::write_varint(to, tag), size), size);
     }
     case wire::kStartGroup:
-      return unknown_group(p, object, tag);
+      return unknown_group(p, object, tag, depth);
     default:
       return fail(DecodeError::bad_tag, p);
   }
 }
 
-const char* Decoder::unknown_group(const char* p, char* object, uint32_t tag) {
+template <typename Memory>
+DROVER_NOINLINE const char* Decoder<Memory>::unknown_group(const char* p, char* object, uint32_t tag, int depth) {
   const uint32_t end_tag = tag + 1;  // the end-group tag of the same number
-  if (depth_ <= 0) return fail(DecodeError::depth_limit, p);
-  --depth_;
+  if (depth <= 0) return fail(DecodeError::depth_limit, p);
   char* to = extend_unknown(object, wire::varint_size(tag), p);
   if (to == nullptr) return nullptr;
   wire::write_varint(to, tag);
@@ -88,17 +92,18 @@ const char* Decoder::unknown_group(const char* p, char* object, uint32_t tag) {
     if (p == nullptr || inner >> 3 == 0 || (inner & 7) > wire::kFixed32 || (inner & 7) == wire::kEndGroup) {
       return bad_tag(inner, start, p);
     }
-    p = unknown_field(p, object, inner);
+    p = unknown_field(p, object, inner, depth - 1);
     if (p == nullptr) return nullptr;
   }
   to = extend_unknown(object, wire::varint_size(end_tag), p);
   if (to == nullptr) return nullptr;
   wire::write_varint(to, end_tag);
-  ++depth_;
   return p;
 }
 
-bool Decoder::append_unknown_entry(char* object, const FieldEntry& field, const char* map_entry, const char* p) {
+template <typename Memory>
+DROVER_NOINLINE bool Decoder<Memory>::append_unknown_entry(char* object, const FieldEntry& field, const char* map_entry,
+                                                           const char* p) {
   const schema::FieldRange fields = image_.fields(image_.message(field.sub));
   const FieldEntry &key = fields[0], &value = fields[1];
   char scalar[16];

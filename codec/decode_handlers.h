@@ -1,0 +1,744 @@
+// The handlers: one for each op of a FieldStep and size of tag. A handler finds `p` at the tag it was chosen for,
+// checks that it is the tag of its step, reads the field, and goes on with `next`.
+//
+//   next:  tag at p -> slot -> op -> handler          at_limit:  end of the innermost message, or of a piece of input
+//
+// A slot is found by the tag's first byte alone: numbers 1..15 have slots of their own, those with a tag of two bytes
+// share slots 16..31 by their low four bits. The handler of a number that is not its slot's, of another wire type and
+// of no field at all is `find`, which looks the tag up by its whole number.
+#pragma once
+
+#include "codec/decoder.h"
+#include "message/operations.h"
+
+namespace drover {
+
+#define DROVER_HANDLER(name)                                                                                     \
+  DROVER_HANDLER_CALL const char* name(Decoder* d, const char* p, char* object, const char* slots, uint64_t has, \
+                                       uint64_t data)
+#if DROVER_MUSTTAIL
+#define DROVER_GO(handler) [[clang::musttail]] return handler(d, p, object, slots, has, data)
+#define DROVER_NEXT() DROVER_GO(next)
+#else
+#define DROVER_GO(handler) return handler(d, p, object, slots, has, data)
+#define DROVER_NEXT() return leave_to_loop(d, p, object, slots, has, data)
+#endif
+
+template <typename Memory>
+struct Decoder<Memory>::Handlers {
+  static constexpr uint64_t kRealHasBits = (uint64_t{1} << schema::kStepHasBits) - 1;
+
+  template <int kTagSize>
+  static DROVER_INLINE bool matches(uint64_t data) {
+    return kTagSize == 1 ? static_cast<uint8_t>(data) == 0 : static_cast<uint16_t>(data) == 0;
+  }
+  static DROVER_INLINE uint64_t has_bit(uint64_t data) { return uint64_t{1} << (data >> 24 & 63); }
+  static DROVER_INLINE char* place(char* object, uint64_t data) { return object + static_cast<uint16_t>(data >> 32); }
+  static DROVER_INLINE raw::Words* words(char* object, uint64_t data) {
+    return reinterpret_cast<raw::Words*>(place(object, data));
+  }
+
+  static DROVER_INLINE DROVER_HANDLER(next) {
+    if (!d->input_.inside(p)) [[unlikely]]
+      DROVER_GO(at_limit);
+    uint16_t tag = raw::load<uint16_t>(p);
+    const char* slot = slots + (tag & 0xf8);
+    data = raw::load<uint64_t>(slot) ^ tag;
+    Handler handler = d->handlers_[static_cast<uint8_t>(slot[2])];
+    DROVER_GO(handler);
+  }
+
+  static DROVER_INLINE const char* leave_to_loop(Decoder* d, const char* p, char* object, const char* slots,
+                                                 uint64_t has, uint64_t data) {
+    d->loop_object_ = object;
+    d->loop_slots_ = slots;
+    d->loop_has_ = has;
+    d->loop_data_ = data;
+    return p;
+  }
+
+  static const char* start(Decoder* d, const char* p, char* object, const MessageEntry& entry) {
+    d->set_message(entry);
+    const char* slots = d->slots_of(entry);
+#if DROVER_MUSTTAIL
+    return begin(d, p, object, slots, 0, 0);
+#else
+    leave_to_loop(d, p, object, slots, 0, 0);
+    while (p != nullptr && !d->finished_) {
+      p = next(d, p, d->loop_object_, d->loop_slots_, d->loop_has_, d->loop_data_);
+    }
+    return p;
+#endif
+  }
+  static DROVER_HANDLER(begin) { DROVER_NEXT(); }
+
+  // ---- ends
+  static DROVER_NOINLINE DROVER_HANDLER(at_limit) {
+    const char* position = p;
+    if (!d->input_.done_slow(&position)) {
+      p = position;
+      DROVER_NEXT();
+    }
+    if (position == nullptr) {
+      p = d->fail_past_limit();
+      DROVER_GO(failed);
+    }
+    if (d->end_group_ != 0) {
+      p = d->fail(DecodeError::unmatched_end_group, p);
+      DROVER_GO(failed);
+    }
+    DROVER_GO(leave);
+  }
+
+  // The innermost message is whole.
+  static DROVER_INLINE DROVER_HANDLER(leave) {
+    d->flush(object, has);
+    if (d->top_ == d->frames_) {
+      d->finished_ = true;
+      return p;
+    }
+    Frame* frame = --d->top_;
+    d->input_.pop_limit(frame->outer);
+    d->end_group_ = frame->end_group;
+    d->set_message(*frame->entry);
+    char* inner = object;
+    object = frame->object;
+    slots = frame->slots;
+    has = frame->has;
+    data = frame->data;
+    if (frame->map && !d->end_map_entry(p, object, d->field_at(data), inner)) [[unlikely]] {
+      p = nullptr;
+      DROVER_GO(failed);
+    }
+    DROVER_NEXT();
+  }
+
+  // Says where, and leaves what was read so far in the objects.
+  static DROVER_NOINLINE DROVER_HANDLER(failed) {
+    (void)p, (void)slots;
+    d->error_message_ = d->entry_;
+    d->error_field_ = (data >> 48) == 0 ? 0 : d->field_at(data).number;
+    d->flush(object, has);
+    while (d->top_ != d->frames_) {
+      --d->top_;
+      d->flush(d->top_->object, d->top_->has);
+    }
+    return nullptr;
+  }
+
+  // ---- the tag's whole number decides
+  static DROVER_NOINLINE DROVER_HANDLER(find) {
+    const char* tag_at = p;
+    uint32_t tag = 0;
+    p = wire::read_varint32(p, &tag);
+    if (p == nullptr) {
+      data = 0;
+      p = d->bad_tag(0, tag_at, nullptr);
+      DROVER_GO(failed);
+    }
+    const FieldStep* step = d->find_step(tag >> 3);
+    if (step == nullptr) {
+      data = tag;
+      DROVER_GO(not_a_field);
+    }
+    const FieldEntry& field = d->fields_[step->position - 1];
+    uint32_t op = step->op / 2u;
+    uint32_t wire_type = tag & 7;
+    bool many_scalars = field.label == schema::kLabelRepeated && !schema::is_string_kind(field.kind) &&
+                        !schema::is_message_kind(field.kind);
+    bool packed = many_scalars && wire_type == wire::kLengthDelimited;
+    if (wire_type != field.wire_type && !packed) {
+      data = tag;
+      DROVER_GO(not_a_field);
+    }
+    if (op == schema::kOpGeneric) {
+      data = uint64_t{step->position} << 48 | tag;
+      DROVER_GO(generic);
+    }
+    if (packed) {
+      op = schema::kOpPacked;
+    } else if (op == schema::kOpPacked) {
+      bool closed = (field.flags & schema::kFieldFlagClosedEnum) != 0;
+      op = schema::kOpRepeated + schema::op_class(field.kind, false, closed);
+    }
+    // On to the handler for tags of one byte, as if that byte were the tag's last.
+    data = raw::load<uint64_t>(reinterpret_cast<const char*>(step)) & ~uint64_t{0xffff};
+    p -= 1;
+    Handler handler = d->handlers_[op * 2];
+    DROVER_GO(handler);
+  }
+
+  // `data` is the tag, and p behind it.
+  static DROVER_NOINLINE DROVER_HANDLER(not_a_field) {
+    uint32_t tag = static_cast<uint32_t>(data);
+    data = 0;
+    if (d->end_group_ != 0 && tag == d->end_group_) DROVER_GO(leave);
+    d->unknown_number_ = tag >> 3;
+    if (tag >> 3 == 0 || (tag & 7) > wire::kFixed32 || (tag & 7) == wire::kEndGroup) {
+      p = d->bad_tag(tag, p - 1, p);
+      DROVER_GO(failed);
+    }
+    p = d->unknown_field(p, object, tag, d->depth_left());
+    if (p == nullptr) DROVER_GO(failed);
+    d->unknown_number_ = 0;
+    DROVER_NEXT();
+  }
+
+  // Whatever a step cannot say: members of oneofs, far has-bits, far offsets. `data` is position and tag, p behind it.
+  static DROVER_NOINLINE DROVER_HANDLER(generic) {
+    const FieldEntry& field = d->field_at(data);
+    uint32_t tag = static_cast<uint32_t>(data);
+    data &= ~uint64_t{0xffffffffffff};
+    if (field.label == schema::kLabelRepeated && !schema::is_message_kind(field.kind)) {
+      bool packed = (tag & 7) == wire::kLengthDelimited && !schema::is_string_kind(field.kind);
+      p = packed ? d->packed(p, object, field) : d->repeated(p, object, field, tag);
+    } else if (!schema::is_message_kind(field.kind)) {
+      p = d->singular(p, object, field);
+    } else {
+      char* sub = d->sub_object(p, object, field);
+      if (sub == nullptr) {
+        p = nullptr;
+        DROVER_GO(failed);
+      }
+      d->entering_ = sub;
+      DROVER_GO(enter);
+    }
+    if (p == nullptr) DROVER_GO(failed);
+    DROVER_NEXT();
+  }
+
+  // ---- singular scalars
+  template <uint32_t kOp, int kTagSize>
+  static DROVER_HANDLER(varint) {
+    if (!matches<kTagSize>(data)) [[unlikely]]
+      DROVER_GO(find);
+    uint64_t value = static_cast<uint8_t>(p[kTagSize]);
+    if (value >= 0x80) {
+      uint64_t second = static_cast<uint8_t>(p[kTagSize + 1]);
+      if (second >= 0x80) {
+        const char* behind = wire::read_varint_long(p + kTagSize, &value);
+        if (behind == nullptr) [[unlikely]] {
+          p = d->fail(DecodeError::overlong_varint, p + kTagSize);
+          DROVER_GO(failed);
+        }
+        store_varint<kOp>(place(object, data), value);
+        has |= has_bit(data);
+        p = behind;
+        DROVER_NEXT();
+      }
+      value = (value & 0x7f) | second << 7;
+      ++p;
+    }
+    store_varint<kOp>(place(object, data), value);
+    has |= has_bit(data);
+    p += kTagSize + 1;
+    DROVER_NEXT();
+  }
+
+  template <int kTagSize>
+  static DROVER_HANDLER(closed_enum) {
+    if (!matches<kTagSize>(data)) [[unlikely]]
+      DROVER_GO(find);
+    uint64_t value;
+    const char* behind = wire::read_varint(p + kTagSize, &value);
+    if (behind == nullptr) [[unlikely]] {
+      p = d->fail(DecodeError::overlong_varint, p + kTagSize);
+      DROVER_GO(failed);
+    }
+    const FieldEntry& field = d->field_at(data);
+    p = behind;
+    if (!d->enum_knows(field, value)) [[unlikely]] {
+      if (!d->append_unknown_varint(object, wire::make_tag(field.number, wire::kVarint), value, p)) {
+        p = nullptr;
+        DROVER_GO(failed);
+      }
+      DROVER_NEXT();
+    }
+    raw::store(place(object, data), static_cast<uint32_t>(value));
+    has |= has_bit(data);
+    DROVER_NEXT();
+  }
+
+  template <typename Bits, int kTagSize>
+  static DROVER_HANDLER(fixed) {
+    if (!matches<kTagSize>(data)) [[unlikely]]
+      DROVER_GO(find);
+    raw::store(place(object, data), raw::load<Bits>(p + kTagSize));
+    has |= has_bit(data);
+    p += kTagSize + sizeof(Bits);
+    DROVER_NEXT();
+  }
+
+  // ---- strings
+  // Into memory of its own: here if it is short and the field was empty.
+  template <bool kUtf8, int kTagSize>
+  static DROVER_HANDLER(string_copied) {
+    if (!matches<kTagSize>(data)) [[unlikely]]
+      DROVER_GO(find);
+    p += kTagSize;
+    uint32_t size = static_cast<uint8_t>(*p);
+    raw::Words* to = words(object, data);
+    constexpr uint32_t kShort = 32;
+    // Within the input's slack whatever the size says: at most 1 + 31 bytes are read beyond what is left.
+    if (size - 1 >= kShort - 1 || to->data != 0 || d->input_.contiguous(p) < 1 + int64_t{kShort} ||
+        static_cast<int64_t>(size) >= d->input_.left(p)) [[unlikely]]
+      DROVER_GO(string_slow<kUtf8>);
+    char* bytes = d->arena_.try_allocate(size + 1, kShort);
+    if (bytes == nullptr) [[unlikely]]
+      DROVER_GO(string_slow<kUtf8>);
+    ++p;
+    std::memcpy(bytes, p, kShort);
+    bytes[size] = '\0';
+    to->set_begin(bytes);
+    to->size = size;
+    if (kUtf8 && !is_valid_utf8(bytes, size)) [[unlikely]] {
+      p = d->fail(DecodeError::bad_utf8, p);
+      DROVER_GO(failed);
+    }
+    has |= has_bit(data);
+    p += size;
+    DROVER_NEXT();
+  }
+
+  // As a reference to the wire bytes.
+  template <bool kUtf8, int kTagSize>
+  static DROVER_HANDLER(string_aliased) {
+    if (!matches<kTagSize>(data)) [[unlikely]]
+      DROVER_GO(find);
+    p += kTagSize;
+    const char* begin = p + 1;
+    uint32_t size = static_cast<uint8_t>(p[0]);
+    if (size >= 0x80) {
+      uint32_t second = static_cast<uint8_t>(p[1]);
+      if (second >= 0x80) [[unlikely]]
+        DROVER_GO(string_slow<kUtf8>);
+      size = (size & 0x7f) | second << 7;
+      ++begin;
+    }
+    raw::Words* to = words(object, data);
+    if (!d->input_.in_piece() || static_cast<int64_t>(size) > d->input_.left(begin) ||
+        static_cast<int64_t>(size) > d->input_.contiguous(begin) || size < d->options_.min_alias_size || size == 0)
+        [[unlikely]]
+      DROVER_GO(string_slow<kUtf8>);
+    bool terminate = d->options_.terminate_aliases && begin + size < d->input_.piece_end();
+    to->set_begin(begin);
+    to->size = size;
+    to->meta =
+        (to->meta & ~((1u << String::kBackShift) - 1)) | String::kBorrowed | (terminate ? 0 : String::kUnterminated);
+    if (kUtf8 && !is_valid_utf8(begin, size)) [[unlikely]] {
+      p = d->fail(DecodeError::bad_utf8, begin);
+      DROVER_GO(failed);
+    }
+    p = begin + size;
+    if (terminate) d->terminate_later(const_cast<char*>(p));
+    has |= has_bit(data);
+    DROVER_NEXT();
+  }
+
+  template <bool kUtf8>
+  static DROVER_NOINLINE DROVER_HANDLER(string_slow) {  // p is at the length
+    p = d->string(p, words(object, data), kUtf8);
+    if (p == nullptr) [[unlikely]]
+      DROVER_GO(failed);
+    has |= has_bit(data);
+    DROVER_NEXT();
+  }
+
+  // ---- messages
+  // The usual case: a length of one or two bytes, a field that was unset, memory and a frame at hand. Whatever is not
+  // so is left to sub_message_slow before anything has changed.
+  template <int kTagSize>
+  static DROVER_HANDLER(sub_message) {
+    if (!matches<kTagSize>(data)) [[unlikely]]
+      DROVER_GO(find);
+    p += kTagSize;
+    auto* pointer = reinterpret_cast<raw::Pointer*>(place(object, data));
+    if (pointer->offset != 0 || d->top_ == d->frames_end_) [[unlikely]]
+      DROVER_GO(sub_message_slow);
+    uint32_t size = static_cast<uint8_t>(p[0]);
+    const char* begin = p + 1;
+    if (size >= 0x80) {
+      uint32_t second = static_cast<uint8_t>(p[1]);
+      if (second >= 0x80) [[unlikely]]
+        DROVER_GO(sub_message_slow);
+      size = (size & 0x7f) | second << 7;
+      ++begin;
+    }
+    if (static_cast<int64_t>(size) > d->input_.left(begin)) [[unlikely]]
+      DROVER_GO(sub_message_slow);
+    const MessageEntry& entry = d->image_.message(d->field_at(data).sub);
+    char* sub = d->new_message_at_hand(entry);
+    if (sub == nullptr) [[unlikely]]
+      DROVER_GO(sub_message_slow);
+    pointer->set(sub);
+    Frame* frame = d->top_;
+    frame->outer = d->input_.push_limit(begin, size);
+    d->push(frame, object, slots, has, data, false, 0, entry);
+    p = begin;
+    object = sub;
+    slots = d->slots_of(entry);
+    has = 0;
+    data = 0;
+    DROVER_NEXT();
+  }
+  static DROVER_NOINLINE DROVER_HANDLER(sub_message_slow) {  // p is behind the tag
+    auto* pointer = reinterpret_cast<raw::Pointer*>(place(object, data));
+    char* sub = pointer->get();
+    if (sub == nullptr) {
+      sub = d->new_message(d->image_.message(d->field_at(data).sub));
+      if (sub == nullptr) {
+        p = d->fail(DecodeError::out_of_memory, p);
+        DROVER_GO(failed);
+      }
+      pointer->set(sub);
+    }
+    d->entering_ = sub;
+    DROVER_GO(enter);
+  }
+  // A group is entered the slow way.
+  template <int kTagSize>
+  static DROVER_HANDLER(group) {
+    if (!matches<kTagSize>(data)) [[unlikely]]
+      DROVER_GO(find);
+    p += kTagSize;
+    DROVER_GO(sub_message_slow);
+  }
+
+  template <int kTagSize>
+  static DROVER_HANDLER(repeated_message) {
+    if (!matches<kTagSize>(data)) [[unlikely]]
+      DROVER_GO(find);
+    p += kTagSize;
+    const FieldEntry& field = d->field_at(data);
+    d->entering_ = d->add_message(p, place(object, data), field);
+    if (d->entering_ == nullptr) [[unlikely]] {
+      p = nullptr;
+      DROVER_GO(failed);
+    }
+    DROVER_GO(enter);
+  }
+
+  template <int kTagSize>
+  static DROVER_HANDLER(map) {
+    if (!matches<kTagSize>(data)) [[unlikely]]
+      DROVER_GO(find);
+    p += kTagSize;
+    d->entering_ = d->new_message(d->image_.message(d->field_at(data).sub));
+    if (d->entering_ == nullptr) [[unlikely]] {
+      p = d->fail(DecodeError::out_of_memory, p);
+      DROVER_GO(failed);
+    }
+    DROVER_GO(enter);
+  }
+
+  // Into the object `entering_`, which the field of `data` holds; p is at the length, or behind a start-group tag.
+  static DROVER_NOINLINE DROVER_HANDLER(enter) {
+    const FieldEntry& field = d->field_at(data);
+    const MessageEntry& sub = d->image_.message(field.sub);
+    if (d->top_ == d->frames_end_ && !d->more_frames(p)) [[unlikely]] {
+      p = nullptr;
+      DROVER_GO(failed);
+    }
+    Frame* frame = d->top_;
+    bool group = field.kind == static_cast<uint8_t>(Kind::kGroup);
+    frame->outer = 0;
+    if (!group) [[likely]] {
+      uint32_t size;
+      p = d->length(p, &size);
+      if (p == nullptr) [[unlikely]]
+        DROVER_GO(failed);
+      frame->outer = d->input_.push_limit(p, size);
+    }
+    uint32_t end_group = group ? wire::make_tag(field.number, wire::kEndGroup) : 0;
+    d->push(frame, object, slots, has, data, field.label == schema::kLabelMap, end_group, sub);
+    object = d->entering_;
+    slots = d->slots_of(sub);
+    has = 0;
+    data = 0;
+    DROVER_NEXT();
+  }
+
+  // ---- repeated scalars and strings
+  template <int kTagSize>
+  static DROVER_HANDLER(repeated) {
+    if (!matches<kTagSize>(data)) [[unlikely]]
+      DROVER_GO(find);
+    const FieldEntry& field = d->field_at(data);
+    p = d->repeated(p + kTagSize, object, field, wire::make_tag(field.number, field.wire_type));
+    if (p == nullptr) [[unlikely]]
+      DROVER_GO(failed);
+    DROVER_NEXT();
+  }
+  template <int kTagSize>
+  static DROVER_HANDLER(packed) {
+    if (!matches<kTagSize>(data)) [[unlikely]]
+      DROVER_GO(find);
+    p = d->packed(p + kTagSize, object, d->field_at(data));
+    if (p == nullptr) [[unlikely]]
+      DROVER_GO(failed);
+    DROVER_NEXT();
+  }
+
+  struct Table {
+    Handler handler[schema::kOpCount * 2];
+  };
+  template <bool kAlias, int kTagSize>
+  static constexpr void fill(Table* table) {
+    using namespace schema;  // NOLINT: the ops' names
+    Handler* to = table->handler + (kTagSize - 1);
+    for (uint32_t op = 0; op < kOpCount; ++op) to[op * 2] = find;
+    to[kOpInt32 * 2] = varint<kOpInt32, kTagSize>;
+    to[kOpUint32 * 2] = varint<kOpUint32, kTagSize>;
+    to[kOpVarint64 * 2] = varint<kOpVarint64, kTagSize>;
+    to[kOpBool * 2] = varint<kOpBool, kTagSize>;
+    to[kOpSint32 * 2] = varint<kOpSint32, kTagSize>;
+    to[kOpSint64 * 2] = varint<kOpSint64, kTagSize>;
+    to[kOpFixed32 * 2] = fixed<uint32_t, kTagSize>;
+    to[kOpFixed64 * 2] = fixed<uint64_t, kTagSize>;
+    to[kOpClosedEnum * 2] = closed_enum<kTagSize>;
+    to[kOpUtf8 * 2] = kAlias ? string_aliased<true, kTagSize> : string_copied<true, kTagSize>;
+    to[kOpBytes * 2] = kAlias ? string_aliased<false, kTagSize> : string_copied<false, kTagSize>;
+    to[kOpMessage * 2] = sub_message<kTagSize>;
+    to[kOpGroup * 2] = group<kTagSize>;
+    for (uint32_t op = kOpInt32; op <= kOpBytes; ++op) to[(kOpRepeated + op) * 2] = repeated<kTagSize>;
+    to[(kOpRepeated + kOpMessage) * 2] = repeated_message<kTagSize>;
+    to[(kOpRepeated + kOpGroup) * 2] = repeated_message<kTagSize>;
+    to[kOpPacked * 2] = packed<kTagSize>;
+    to[kOpMap * 2] = map<kTagSize>;
+  }
+  template <bool kAlias>
+  static constexpr Table make_table() {
+    Table table{};
+    fill<kAlias, 1>(&table);
+    fill<kAlias, 2>(&table);
+    return table;
+  }
+  static constexpr Table kCopying = make_table<false>();
+  static constexpr Table kAliasing = make_table<true>();
+};
+
+// The has-bits found, into the object.
+template <typename Memory>
+DROVER_INLINE void Decoder<Memory>::flush(char* object, uint64_t has) {
+  has &= Handlers::kRealHasBits;
+  if (has == 0) return;
+  char* at = object + sizeof(MessageHeader);
+  if (has >> 32 != 0) {
+    raw::store(at, raw::load<uint64_t>(at) | has);
+  } else {
+    raw::store(at, raw::load<uint32_t>(at) | static_cast<uint32_t>(has));
+  }
+}
+
+// More room for frames, up to the depth limit.
+template <typename Memory>
+DROVER_NOINLINE bool Decoder<Memory>::more_frames(const char* p) {
+  auto used = static_cast<size_t>(top_ - frames_);
+  auto limit = static_cast<size_t>(options_.depth_limit < 0 ? 0 : options_.depth_limit);
+  if (used >= limit) return fail(DecodeError::depth_limit, p), false;
+  size_t wanted = used * 2 < limit ? used * 2 : limit;
+  auto* frames = static_cast<Frame*>(arena_.allocate(wanted * sizeof(Frame)));
+  if (frames == nullptr) return fail(DecodeError::out_of_memory, p), false;
+  std::memcpy(frames, frames_, used * sizeof(Frame));
+  frames_ = frames;
+  top_ = frames + used;
+  frames_end_ = frames + wanted;
+  return true;
+}
+
+template <typename Memory>
+const schema::FieldStep* Decoder<Memory>::find_step(uint32_t number) const {
+  if (number < entry_->slot_count) {
+    const FieldStep* step = image_.slots(*entry_) + number;
+    return step->position == 0 ? nullptr : step;
+  }
+  const FieldEntry* field = image_.find_field(*entry_, number);
+  return field == nullptr ? nullptr : image_.steps(*entry_) + (field - fields_);
+}
+
+// Says what is wrong with a tag that was read from `start` up to `behind` (null: it is too long).
+template <typename Memory>
+DROVER_NOINLINE const char* Decoder<Memory>::bad_tag(uint32_t tag, const char* start, const char* behind) {
+  if (behind != nullptr && input_.left(behind) < 0) return fail_past_limit();
+  if (behind == nullptr) {
+    bool overlong = true;
+    for (int i = 0; i < 5; ++i) overlong &= static_cast<uint8_t>(start[i]) >= 0x80;
+    return fail(overlong ? DecodeError::overlong_varint : DecodeError::bad_tag, start);
+  }
+  bool end_group = (tag & 7) == wire::kEndGroup && tag >> 3 != 0;
+  return fail(end_group ? DecodeError::unmatched_end_group : DecodeError::bad_tag, start);
+}
+
+// Presence other than by one of a step's has-bits. A oneof's slot is zeroed when another member takes it over.
+template <typename Memory>
+void Decoder<Memory>::note_presence(char* object, const FieldEntry& field) {
+  if (field.case_offset != 0) {
+    char* word = object + field.case_offset;
+    if (raw::load<uint32_t>(word) != field.number) {
+      std::memset(object + field.offset, 0, schema::is_string_kind(field.kind) ? 16 : 8);
+      raw::store(word, field.number);
+    }
+  } else if (field.has_bit != schema::kNoHasBit) {
+    raw::set_has_bit(object, field.has_bit);
+  }
+}
+
+// A singular scalar or string, by its entry; p is behind the tag.
+template <typename Memory>
+const char* Decoder<Memory>::singular(const char* p, char* object, const FieldEntry& field) {
+  char* at = object + field.offset;
+  if (schema::is_string_kind(field.kind)) {
+    note_presence(object, field);
+    return string(p, raw::words(object, field.offset), (field.flags & schema::kFieldFlagUtf8) != 0);
+  }
+  uint32_t size = schema::kStorageOfKind[field.kind];
+  if (field.wire_type != wire::kVarint) {
+    note_presence(object, field);
+    std::memcpy(at, p, size);
+    return p + size;
+  }
+  uint64_t value;
+  const char* behind = wire::read_varint(p, &value);
+  if (behind == nullptr) return fail(DecodeError::overlong_varint, p);
+  if ((field.flags & schema::kFieldFlagClosedEnum) != 0 && (entry_->flags & schema::kMessageFlagMapEntry) == 0 &&
+      !enum_knows(field, value)) {
+    uint32_t tag = wire::make_tag(field.number, wire::kVarint);
+    return append_unknown_varint(object, tag, value, behind) ? behind : nullptr;
+  }
+  note_presence(object, field);
+  switch (static_cast<Kind>(field.kind)) {
+    case Kind::kBool:
+      store_varint<schema::kOpBool>(at, value);
+      break;
+    case Kind::kSint32:
+      store_varint<schema::kOpSint32>(at, value);
+      break;
+    case Kind::kSint64:
+      store_varint<schema::kOpSint64>(at, value);
+      break;
+    case Kind::kInt64:
+    case Kind::kUint64:
+      store_varint<schema::kOpVarint64>(at, value);
+      break;
+    default:
+      store_varint<schema::kOpUint32>(at, value);
+      break;
+  }
+  return behind;
+}
+
+// The object behind a field that only its entry describes: of a singular field, made now if there is none; a new
+// element of a repeated one; a new entry of a map.
+template <typename Memory>
+char* Decoder<Memory>::sub_object(const char* p, char* object, const FieldEntry& field) {
+  if (field.label == schema::kLabelRepeated) return add_message(p, object + field.offset, field);
+  const MessageEntry& entry = image_.message(field.sub);
+  raw::Pointer* pointer = raw::pointer(object, field.offset);
+  if (field.label == schema::kLabelSingular) {
+    note_presence(object, field);
+    if (pointer->offset != 0) return pointer->get();
+  }
+  char* sub = new_message(entry);
+  if (sub == nullptr) fail(DecodeError::out_of_memory, p);
+  if (sub != nullptr && field.label == schema::kLabelSingular) pointer->set(sub);
+  return sub;
+}
+
+// ---- strings by the general way; p is at the length
+template <typename Memory>
+const char* Decoder<Memory>::string(const char* p, raw::Words* to, bool check_utf8) {
+  uint32_t size;
+  p = length(p, &size);
+  if (p == nullptr) [[unlikely]]
+    return nullptr;
+  if (options_.alias && size >= options_.min_alias_size && string_alias(p, to, size)) {
+    if (check_utf8 && !is_valid_utf8(to->begin(), size)) [[unlikely]]
+      return fail(DecodeError::bad_utf8, p);
+    return input_.copy(p, nullptr, size);
+  }
+  return string_copy(p, to, size, check_utf8);
+}
+
+template <typename Memory>
+bool Decoder<Memory>::string_alias(const char* p, raw::Words* to, uint32_t size) {
+  bool writable_behind = false;
+  const char* origin = size == 0 ? nullptr : input_.origin(p, size, &writable_behind);
+  if (origin == nullptr) return false;
+  bool terminate = options_.terminate_aliases && writable_behind;
+  to->set_begin(origin);
+  to->size = size;
+  to->meta =
+      (to->meta & ~((1u << String::kBackShift) - 1)) | String::kBorrowed | (terminate ? 0 : String::kUnterminated);
+  if (terminate) terminate_later(const_cast<char*>(origin) + size);
+  return true;
+}
+
+template <typename Memory>
+const char* Decoder<Memory>::string_copy(const char* p, raw::Words* to, uint32_t size, bool check_utf8) {
+  constexpr uint32_t kMetaBelowBack = (1u << String::kBackShift) - 1;
+  if (size == 0) {
+    *to = {0, 0, to->meta & ~kMetaBelowBack};
+    return p;
+  }
+  if constexpr (Memory::kPlacesBytes) {
+    if (memory_.places(size) && static_cast<int64_t>(size) <= input_.contiguous(p)) {
+      if (check_utf8 && !is_valid_utf8(p, size)) return fail(DecodeError::bad_utf8, p);
+      if (!memory_.place_bytes(to, p, size)) return fail(DecodeError::out_of_memory, p);
+      return p + size;
+    }
+  }
+  bool own = to->data != 0 && !to->borrowed();
+  char* bytes = to->begin();
+  if (own && to->string_storage() > size) {
+    // Exact storage knows its extent by size alone: note the largest class inside it before size shrinks.
+    if (to->storage_class() == 0) {
+      uint32_t cls = static_cast<uint32_t>(std::bit_width(size_t{to->size} + 1)) - 1;
+      to->meta |= ((size_t{1} << cls) > size ? cls : 0) << raw::Words::kClassShift;
+    }
+  } else {
+    bytes = static_cast<char*>(arena_.allocate(size_t{size} + 1));
+    if (bytes == nullptr) return fail(DecodeError::out_of_memory, p);
+    to->meta &= ~kMetaBelowBack;
+    to->set_begin(bytes);
+  }
+  to->size = size;
+  bytes[size] = '\0';
+  size_t offset = input_.offset(p);
+  p = input_.copy(p, bytes, size);
+  if (check_utf8 && !is_valid_utf8(bytes, size)) {
+    if (error_ == DecodeError::ok) {
+      error_ = DecodeError::bad_utf8;
+      error_offset_ = offset;
+    }
+    return nullptr;
+  }
+  return p;
+}
+
+template <typename Memory>
+DecodeResult Decoder<Memory>::run(uint32_t message_index, char* object, const std::string_view* pieces, size_t count,
+                                  size_t total) {
+  handlers_ = options_.alias ? Handlers::kAliasing.handler : Handlers::kCopying.handler;
+  frames_ = top_ = inline_frames_;
+  auto limit = static_cast<uint32_t>(options_.depth_limit < 0 ? 0 : options_.depth_limit);
+  frames_end_ = frames_ + (limit < Memory::kInlineFrames ? limit : Memory::kInlineFrames);
+  const char* p = input_.start(pieces, count, total, options_.terminate_aliases);
+  p = Handlers::start(this, p, object, image_.message(message_index));
+  DecodeResult result;
+  if (p != nullptr) [[likely]] {
+    *pending_nul_ = '\0';
+    result.offset = total;
+    return result;
+  }
+  result.error = error_;
+  result.offset = error_offset_;
+  if (error_message_ != nullptr) result.message_name = image_.name(error_message_->name);
+  result.field_number = error_field_ != 0 ? error_field_ : unknown_number_;
+  return result;
+}
+
+#undef DROVER_GO
+#undef DROVER_NEXT
+#undef DROVER_HANDLER
+
+}  // namespace drover

@@ -1,0 +1,259 @@
+// The decoder on repeated fields, packed or not, and on maps.
+#pragma once
+
+#include "codec/decoder.h"
+#include "codec/packed_varints.h"
+#include "message/operations.h"
+
+namespace drover {
+
+// True if the tag `tag`, in its shortest form, comes next inside the same buffer and message.
+template <typename Memory>
+DROVER_INLINE bool Decoder<Memory>::next_is(const char* p, uint32_t tag, int* tag_size) {
+  if (!input_.inside(p)) return false;
+  if (tag < 0x80) {
+    *tag_size = 1;
+    return static_cast<uint8_t>(*p) == tag;
+  }
+  if (tag >= 0x4000) return false;
+  *tag_size = 2;
+  return raw::load<uint16_t>(p) == ((tag & 0x7f) | 0x80 | (tag >> 7) << 8);
+}
+
+template <typename Memory>
+DROVER_NOINLINE bool Decoder<Memory>::grow(raw::Words* repeated, uint32_t wanted, const FieldEntry& field,
+                                           const char* p) {
+  bool strings = schema::is_string_kind(field.kind), pointers = schema::is_message_kind(field.kind);
+  size_t element_size = schema::kStorageOfKind[field.kind];
+  if (wanted > 1u << 30) return fail(DecodeError::too_large, p), false;
+  uint32_t cls = static_cast<uint32_t>(std::bit_width(wanted - 1)) + 1;
+  if (cls < 3) cls = 3;
+  uint32_t capacity = 1u << (cls - 1), kept = repeated->data == 0 ? 0 : repeated->capacity();
+  size_t prefix = strings ? sizeof(OwnerWord) : 0;
+  auto* block = static_cast<char*>(arena_.allocate_recycled(prefix + capacity * element_size));
+  if (block == nullptr) return fail(DecodeError::out_of_memory, p), false;
+  if (strings) raw::store(block, memory_.owner());
+  char* to = block + prefix;
+  char* from = repeated->begin();
+  if (kept != 0) std::memcpy(to, from, kept * element_size);
+  if (strings || pointers) {
+    std::memset(to + kept * element_size, 0, (capacity - kept) * element_size);
+    int64_t delta = to - from;
+    for (uint32_t i = 0; i < kept; ++i) {  // what is self-relative has moved by delta
+      auto* relative = reinterpret_cast<raw::Pointer*>(to + i * element_size);
+      if (relative->offset != 0) relative->offset -= delta;
+    }
+  }
+  if (kept != 0) arena_.recycle(from - prefix, prefix + kept * element_size);
+  repeated->set_begin(to);
+  repeated->meta = (repeated->meta & ~raw::Words::kClassMask) | cls << raw::Words::kClassShift;
+  return true;
+}
+
+// Unpacked varints of one field, as many as follow each other; size and place are kept in registers meanwhile.
+template <typename Memory>
+template <uint32_t kOp>
+const char* Decoder<Memory>::repeated_varints(const char* p, char* object, const FieldEntry& field, uint32_t tag) {
+  constexpr uint32_t kElementSize = kVarintStorage<kOp>;
+  raw::Words* to = raw::words(object, field.offset);
+  uint32_t size = to->size, capacity = to->capacity();
+  char* elements = to->begin();
+  int tag_size = 0;
+  do {
+    p += tag_size;
+    uint64_t value;
+    const char* behind = wire::read_varint(p, &value);
+    if (behind == nullptr) [[unlikely]] {
+      to->size = size;
+      return fail(DecodeError::overlong_varint, p);
+    }
+    if constexpr (kOp == schema::kOpClosedEnum) {
+      if (!enum_knows(field, value)) {
+        p = behind;
+        to->size = size;
+        if (!append_unknown_varint(object, tag, value, p)) return nullptr;
+        continue;
+      }
+    }
+    if (size == capacity) [[unlikely]] {
+      to->size = size;
+      if (!grow(to, size + 1, field, p)) return nullptr;
+      capacity = to->capacity();
+      elements = to->begin();
+    }
+    p = behind;
+    store_varint<kOp>(elements + size_t{size++} * kElementSize, value);
+  } while (next_is(p, tag, &tag_size));
+  to->size = size;
+  return p;
+}
+
+template <typename Memory>
+template <typename Element>
+const char* Decoder<Memory>::repeated_fixed(const char* p, char* object, const FieldEntry& field, uint32_t tag) {
+  raw::Words* to = raw::words(object, field.offset);
+  int tag_size = 0;
+  do {
+    p += tag_size;
+    if (to->size == to->capacity() && !grow(to, to->size + 1, field, p)) return nullptr;
+    raw::store(to->begin() + size_t{to->size++} * sizeof(Element), raw::load<Element>(p));
+    p += sizeof(Element);
+  } while (next_is(p, tag, &tag_size));
+  return p;
+}
+
+template <typename Memory>
+DROVER_NOINLINE const char* Decoder<Memory>::repeated(const char* p, char* object, const FieldEntry& field,
+                                                      uint32_t tag) {
+  switch (schema::op_class(field.kind, false, (field.flags & schema::kFieldFlagClosedEnum) != 0)) {
+    case schema::kOpBool:
+      return repeated_varints<schema::kOpBool>(p, object, field, tag);
+    case schema::kOpSint32:
+      return repeated_varints<schema::kOpSint32>(p, object, field, tag);
+    case schema::kOpSint64:
+      return repeated_varints<schema::kOpSint64>(p, object, field, tag);
+    case schema::kOpVarint64:
+      return repeated_varints<schema::kOpVarint64>(p, object, field, tag);
+    case schema::kOpClosedEnum:
+      return repeated_varints<schema::kOpClosedEnum>(p, object, field, tag);
+    case schema::kOpFixed32:
+      return repeated_fixed<uint32_t>(p, object, field, tag);
+    case schema::kOpFixed64:
+      return repeated_fixed<uint64_t>(p, object, field, tag);
+    case schema::kOpBytes:
+      return repeated_strings(p, object, field, tag);
+    default:
+      return repeated_varints<schema::kOpUint32>(p, object, field, tag);
+  }
+}
+
+template <typename Memory>
+const char* Decoder<Memory>::repeated_strings(const char* p, char* object, const FieldEntry& field, uint32_t tag) {
+  raw::Words* to = raw::words(object, field.offset);
+  bool check_utf8 = (field.flags & schema::kFieldFlagUtf8) != 0;
+  int tag_size = 0;
+  do {
+    p += tag_size;
+    if (to->size == to->capacity() && !grow(to, to->size + 1, field, p)) return nullptr;
+    auto* element = reinterpret_cast<raw::Words*>(to->begin()) + to->size;
+    p = string(p, element, check_utf8);
+    if (p == nullptr) return nullptr;
+    ++to->size;
+  } while (next_is(p, tag, &tag_size));
+  return p;
+}
+
+// A new element at the end of the repeated field `at`: empty; one that was cleared is used again.
+template <typename Memory>
+char* Decoder<Memory>::add_message(const char* p, char* at, const FieldEntry& field) {
+  auto* to = reinterpret_cast<raw::Words*>(at);
+  if (to->size == to->capacity() && !grow(to, to->size + 1, field, p)) return nullptr;
+  auto* pointer = reinterpret_cast<raw::Pointer*>(to->begin()) + to->size;
+  char* element = pointer->get();
+  if (element == nullptr) [[likely]] {
+    element = new_message(image_.message(field.sub));
+    if (element == nullptr) {
+      fail(DecodeError::out_of_memory, p);
+      return nullptr;
+    }
+    pointer->set(element);
+  } else {
+    message::clear({&image_, field.sub}, reinterpret_cast<Message*>(element));
+  }
+  ++to->size;
+  return element;
+}
+
+// ---- packed
+
+template <typename Memory>
+DROVER_NOINLINE const char* Decoder<Memory>::packed(const char* p, char* object, const FieldEntry& field) {
+  uint32_t size;
+  p = length(p, &size);
+  if (p == nullptr || size == 0) return p;
+  raw::Words* to = raw::words(object, field.offset);
+  if (field.wire_type != wire::kVarint) return packed_fixed(p, to, field, size);
+  // Read at one go where all of it lies in one piece, 16 readable bytes behind it.
+  bool closed = (field.flags & schema::kFieldFlagClosedEnum) != 0;
+  if (!closed && input_.contiguous(p) >= static_cast<int64_t>(size) + Input::kSlop) {
+    return packed_varints(p, to, field, size);
+  }
+  return packed_varints_slow(p, object, field, size);
+}
+
+template <typename Memory>
+const char* Decoder<Memory>::packed_fixed(const char* p, raw::Words* to, const FieldEntry& field, uint32_t size) {
+  uint32_t element_size = schema::kStorageOfKind[field.kind];
+  uint32_t count = size / element_size;
+  if (size % element_size != 0) return fail(DecodeError::truncated, p);
+  if (to->data == 0) {  // exactly as many as there are
+    char* fresh = static_cast<char*>(arena_.allocate(size));
+    if (fresh == nullptr) return fail(DecodeError::out_of_memory, p);
+    to->set_begin(fresh);
+  } else if (count > to->capacity() - to->size && !grow(to, to->size + count, field, p)) {
+    return nullptr;
+  }
+  char* at = to->begin() + size_t{to->size} * element_size;
+  to->size += count;
+  return input_.copy(p, at, size);
+}
+
+// `size` readable bytes, and 16 more behind them.
+template <typename Memory>
+const char* Decoder<Memory>::packed_varints(const char* p, raw::Words* to, const FieldEntry& field, uint32_t size) {
+  if (static_cast<signed char>(p[size - 1]) < 0) return fail(DecodeError::truncated, p + size);
+  uint32_t element_size = schema::kStorageOfKind[field.kind];
+  uint32_t count = count_varints(p, size);
+  // The readers store whole vectors: some bytes behind the last element are theirs to write.
+  if (count > to->capacity() - to->size || to->data == 0) {
+    if (!grow(to, to->size + count, field, p)) return nullptr;
+  }
+  char* at = to->begin() + size_t{to->size} * element_size;
+  PackedResult result = read_packed_varints(schema::op_class(field.kind, false, false), p, size, at, count);
+  if (result.error_at != nullptr) return fail(DecodeError::overlong_varint, result.error_at);
+  to->size += count;
+  return p + size;
+}
+
+template <typename Memory>
+const char* Decoder<Memory>::packed_varints_slow(const char* p, char* object, const FieldEntry& field, uint32_t size) {
+  raw::Words* to = raw::words(object, field.offset);
+  uint32_t element_size = schema::kStorageOfKind[field.kind];
+  bool closed = (field.flags & schema::kFieldFlagClosedEnum) != 0;
+  int64_t outer = input_.push_limit(p, size);
+  while (!input_.done(&p)) {
+    uint64_t value;
+    const char* behind = wire::read_varint(p, &value);
+    if (behind == nullptr) return fail(DecodeError::overlong_varint, p);
+    p = behind;
+    if (closed && !enum_knows(field, value)) {
+      if (!append_unknown_varint(object, wire::make_tag(field.number, wire::kVarint), value, p)) return nullptr;
+      continue;
+    }
+    if (to->size == to->capacity() && !grow(to, to->size + 1, field, p)) return nullptr;
+    store_varint_of(schema::op_class(field.kind, false, false), to->begin() + size_t{to->size++} * element_size, value);
+  }
+  if (p == nullptr) return fail_past_limit();
+  input_.pop_limit(outer);
+  return p;
+}
+
+// ---- maps
+
+// The entry `added` is whole; it goes into the map, or, with a value that a closed enum does not know, to the unknown
+// fields of `object`. What the entry itself did not know is dropped.
+template <typename Memory>
+DROVER_NOINLINE bool Decoder<Memory>::end_map_entry(const char* p, char* object, const FieldEntry& field, char* added) {
+  const schema::FieldRange fields = image_.fields(image_.message(field.sub));
+  const FieldEntry &key = fields[0], &value = fields[1];
+  reinterpret_cast<MessageHeader*>(added)->unknown = 0;
+  if ((value.flags & schema::kFieldFlagClosedEnum) != 0 &&
+      !image_.enum_has_value(value.sub, raw::load<int32_t>(added + value.offset))) {
+    return append_unknown_entry(object, field, added, p);
+  }
+  auto* map = reinterpret_cast<MapBase*>(object + field.offset);
+  if (map->insert_entry(&arena_, added, key.offset, raw::map_key_kind(key))) return true;
+  return fail(DecodeError::out_of_memory, p), false;
+}
+
+}  // namespace drover
