@@ -8,7 +8,6 @@
 #include <google/protobuf/descriptor.pb.h>
 
 #include <cstddef>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,8 +39,10 @@ struct BenchMessages {
   std::string error;  // what was wrong and where; empty on success
 };
 
-// The 40 messages of DIR/bench{0,1,3,4}, whose published population is to be had: benchN/schema.fds, a
-// FileDescriptorSet of one file, and benchN/messages.bin, records `u32 name length, name, u32 length, wire bytes`.
-BenchMessages hyperprotobench_messages(const std::filesystem::path& directory);
+// The 40 messages of DIR/bench{0,1,3,4}, whose published population is to be had (workload/workload.h).
+BenchMessages hyperprotobench_messages(const std::string& directory);
+
+// The 40 messages of the built-in workload that imitate them, "like3.M3"; always the same.
+BenchMessages builtin_messages();
 
 }  // namespace drover::bench

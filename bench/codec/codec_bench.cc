@@ -12,6 +12,7 @@
 #include "bench/codec/measure.h"
 #include "bench/codec/report.h"
 #include "bench/codec/subject.h"
+#include "bench/codec/utf8_cases.h"
 
 namespace drover::bench {
 namespace {
@@ -22,38 +23,49 @@ struct Options {
   std::string filter;
   std::string json;
   double seconds = 0.5;
+
+  bool wants(const std::string& set) const { return std::find(sets.begin(), sets.end(), set) != sets.end(); }
 };
 
 // The messages to measure: of the sets that were asked for, with names that the filter finds.
 BenchMessages selected_messages(const Options& options) {
-  BenchMessages all = kind_messages();
-  if (!options.hyperprotobench.empty()) {
-    BenchMessages published = hyperprotobench_messages(options.hyperprotobench);
-    if (!published.error.empty()) return published;
-    all.messages.insert(all.messages.begin(), published.messages.begin(), published.messages.end());
-  }
+  BenchMessages selected;
   std::regex filter(options.filter);
-  std::erase_if(all.messages, [&](const BenchMessage& message) {
-    bool asked = std::find(options.sets.begin(), options.sets.end(), message.set) != options.sets.end();
-    return !asked || !std::regex_search(message.name, filter);
-  });
-  return all;
+  auto add = [&](BenchMessages from) {
+    if (selected.error.empty()) selected.error = from.error;
+    for (BenchMessage& message : from.messages) {
+      if (!options.wants(message.set) || !std::regex_search(message.name, filter)) continue;
+      selected.messages.push_back(std::move(message));
+    }
+  };
+  if (!options.hyperprotobench.empty()) add(hyperprotobench_messages(options.hyperprotobench));
+  add(builtin_messages());
+  add(kind_messages());
+  return selected;
+}
+
+void print(const std::vector<Measured>& measured) {
+  std::vector<Measured> kinds;
+  std::vector<Measured> utf8;
+  std::vector<Measured> messages;
+  for (const Measured& m : measured) (m.set == "kinds" ? kinds : m.set == "utf8" ? utf8 : messages).push_back(m);
+  if (!messages.empty()) print_messages(messages);
+  if (!kinds.empty()) print_kinds(kinds);
+  if (!utf8.empty()) print_utf8(utf8);
 }
 
 int run(const Options& options) {
   BenchMessages selected = selected_messages(options);
-  if (!selected.error.empty() || selected.messages.empty()) {
-    std::fprintf(stderr, "codec_bench: %s\n", selected.error.empty() ? "no such message" : selected.error.c_str());
+  if (!selected.error.empty()) {
+    std::fprintf(stderr, "codec_bench: %s\n", selected.error.c_str());
     return 1;
   }
   std::vector<Measured> measured;
-  if (!measure_each(selected.messages, options.seconds, &measured)) return 1;
-  if (!measure_mix(selected.messages, options.seconds, &measured)) return 1;
-  std::vector<Measured> of_kinds;
-  std::vector<Measured> of_messages;
-  for (const Measured& m : measured) (m.set == "kinds" ? of_kinds : of_messages).push_back(m);
-  if (!of_messages.empty()) print_messages(of_messages);
-  if (!of_kinds.empty()) print_kinds(of_kinds);
+  bool ok = measure_each(selected.messages, options.seconds, &measured) &&
+            measure_mix(selected.messages, options.seconds, &measured) &&
+            (!options.wants("utf8") || measure_utf8(options.filter, options.seconds, &measured));
+  if (!ok) return 1;
+  print(measured);
   if (options.hyperprotobench.empty())
     std::printf("HyperProtoBench: absent, since no --hyperprotobench DIR is given\n");
   if (upb_version().empty()) std::printf("upb: absent, since this build has no UPB_SRC\n");
@@ -72,7 +84,9 @@ int main(int argc, char** argv) {
   bool quick = false;
   CLI::App app("Decode and encode of Drover beside protobuf C++ and upb.");
   app.add_option("--hyperprotobench", options.hyperprotobench, "folder with the published HyperProtoBench");
-  app.add_option("--sets", options.sets, "hyperprotobench, builtin, packed, kinds")->delimiter(',');
+  app.add_option("--sets", options.sets, "hyperprotobench, builtin, packed, kinds, utf8")
+      ->delimiter(',')
+      ->capture_default_str();
   app.add_option("--filter", options.filter, "only messages whose name this regular expression finds");
   app.add_option("--seconds", options.seconds, "for each message")->capture_default_str();
   app.add_flag("--quick", quick, "a smoke test: the figures are rough");

@@ -7,20 +7,17 @@
 #include <utility>
 
 #include "bench/codec/check.h"
-#include "bench/codec/subject.h"
 
 namespace drover::bench {
 namespace {
 
 // The operations on one message, with what keeps them alive.
 struct Prepared {
-  BenchMessage message;
   std::vector<std::unique_ptr<Subject>> subjects;
   std::vector<Operation> operations;
 };
 
 bool prepare(const BenchMessage& message, Prepared* prepared) {
-  prepared->message = message;
   prepared->subjects = all_subjects(message);
   std::string error = check(message, prepared->subjects);
   if (!error.empty()) {
@@ -33,21 +30,27 @@ bool prepare(const BenchMessage& message, Prepared* prepared) {
   return true;
 }
 
-// All operations of all these messages interleaved.
-bool time_together(const std::vector<Prepared>& prepared, double seconds, std::vector<Measured>* results) {
+// What is timed for one case, wherever it comes from.
+struct Timed {
+  std::string case_name;
+  std::string set;
+  size_t bytes;
+  const std::vector<Operation>* operations;
+};
+
+// All operations of all these cases interleaved.
+bool time_together(const std::vector<Timed>& cases, double seconds, std::vector<Measured>* results) {
   std::vector<Run> runs;
-  for (const Prepared& one : prepared) {
-    for (const Operation& operation : one.operations) runs.push_back(operation.run);
+  for (const Timed& one : cases) {
+    for (const Operation& operation : *one.operations) runs.push_back(operation.run);
   }
   std::vector<Timing> timings = time_interleaved(runs, seconds);
   auto timing = timings.begin();
-  for (const Prepared& one : prepared) {
-    const BenchMessage& message = one.message;
-    for (const Operation& operation : one.operations) {
-      results->push_back(
-          {message.name, message.set, message.wire.size(), operation.implementation, operation.metric, *timing});
+  for (const Timed& one : cases) {
+    for (const Operation& operation : *one.operations) {
+      results->push_back({one.case_name, one.set, one.bytes, operation.implementation, operation.metric, *timing});
       if ((timing++)->ok) continue;
-      std::fprintf(stderr, "\ncodec_bench: %s: %s %s failed\n", message.name.c_str(), operation.implementation.c_str(),
+      std::fprintf(stderr, "\ncodec_bench: %s: %s %s failed\n", one.case_name.c_str(), operation.implementation.c_str(),
                    operation.metric.c_str());
       return false;
     }
@@ -64,17 +67,25 @@ std::string kind_of(const BenchMessage& message) { return message.name.substr(0,
 
 }  // namespace
 
+bool time_operations(const std::string& case_name, const std::string& set, size_t bytes,
+                     const std::vector<Operation>& operations, double seconds, std::vector<Measured>* results) {
+  return time_together({{case_name, set, bytes, &operations}}, seconds, results);
+}
+
 bool measure_each(const std::vector<BenchMessage>& messages, double seconds, std::vector<Measured>* results) {
   for (size_t i = 0; i < messages.size();) {
     // The two messages of a kind, whose times are subtracted from each other, are timed together.
     bool pair =
         messages[i].set == "kinds" && i + 1 < messages.size() && kind_of(messages[i]) == kind_of(messages[i + 1]);
     std::vector<Prepared> prepared(pair ? 2 : 1);
+    std::vector<Timed> cases;
     for (Prepared& one : prepared) {
-      if (!prepare(messages[i++], &one)) return false;
+      const BenchMessage& message = messages[i++];
+      if (!prepare(message, &one)) return false;
+      cases.push_back({message.name, message.set, message.wire.size(), &one.operations});
     }
-    show_progress(i, messages.size(), prepared.back().message.name);
-    if (!time_together(prepared, seconds * static_cast<double>(prepared.size()), results)) return false;
+    show_progress(i, messages.size(), cases.back().case_name);
+    if (!time_together(cases, seconds * static_cast<double>(cases.size()), results)) return false;
   }
   return true;
 }
@@ -84,18 +95,15 @@ bool measure_mix(const std::vector<BenchMessage>& messages, double seconds, std:
        {std::pair("hyperprotobench", "mix-under-4k"), std::pair("builtin", "mix-builtin-under-4k")}) {
     std::vector<Prepared> parts;
     std::vector<std::vector<Operation>> operations;
-    std::vector<Prepared> mix(1);
-    mix[0].message.name = name;
-    mix[0].message.set = "mix";
+    size_t bytes = 0;
     for (const BenchMessage& message : messages) {
       if (message.set != set || message.wire.size() >= kSmallMessage) continue;
       if (!prepare(message, &parts.emplace_back())) return false;
       operations.push_back(parts.back().operations);
-      mix[0].message.wire += message.wire;
+      bytes += message.wire.size();
     }
     if (parts.size() < 2) continue;
-    mix[0].operations = mixed_operations(operations);
-    if (!time_together(mix, seconds, results)) return false;
+    if (!time_operations(name, "mix", bytes, mixed_operations(operations), seconds, results)) return false;
   }
   return true;
 }

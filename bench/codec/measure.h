@@ -7,6 +7,7 @@
 
 #include "bench/codec/bench_message.h"
 #include "bench/codec/interleave.h"
+#include "bench/codec/subject.h"
 
 namespace drover::bench {
 
@@ -18,6 +19,10 @@ struct Measured {
   std::string metric;
   Timing timing;
 };
+
+// These operations interleaved, for `seconds`. False if one fails; the reason is on stderr.
+bool time_operations(const std::string& case_name, const std::string& set, size_t bytes,
+                     const std::vector<Operation>& operations, double seconds, std::vector<Measured>* results);
 
 // Every operation of every implementation on each message, `seconds` for a message. False if implementations do not
 // agree about a message, or an operation fails; the reason is on stderr.

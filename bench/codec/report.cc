@@ -10,6 +10,7 @@
 
 #include "bench/codec/bench_message.h"
 #include "bench/codec/subject.h"
+#include "bench/codec/utf8_cases.h"
 
 namespace drover::bench {
 namespace {
@@ -157,11 +158,30 @@ void print_kinds(const std::vector<Measured>& measured) {
   }
 }
 
+void print_utf8(const std::vector<Measured>& measured) {
+  Results results(measured);
+  const char* implementations[] = {"drover", "memcpy", "simdutf", "utf8_range"};
+  std::printf("\nUTF-8 validation, bytes a ns\n%-28s", "");
+  for (const char* implementation : implementations) std::printf(" %10s", implementation);
+  std::printf("\n");
+  for (const Case& one : results.cases()) {
+    std::printf("%-28s", one.name.c_str());
+    for (const char* implementation : implementations) {
+      double ns = results.ns(one.name, implementation, "validate");
+      ns == 0 ? std::printf(" %10s", "-") : std::printf(" %10.2f", static_cast<double>(one.bytes) / ns);
+    }
+    std::printf("\n");
+  }
+}
+
 bool write_json(const std::string& path, const std::vector<Measured>& measured) {
   std::FILE* file = std::fopen(path.c_str(), "w");
   if (file == nullptr) return false;
-  std::fprintf(file, "{\"upb\": \"%s\", \"protobuf\": %d, \"measurements\": [", upb_version().c_str(),
-               GOOGLE_PROTOBUF_VERSION);
+  std::fprintf(file,
+               "{\"upb\": \"%s\", \"protobuf\": \"%d.%d.%d\", \"utf8_peers\": \"%s\", \"compiler\": \"%s\", "
+               "\"measurements\": [",
+               upb_version().c_str(), GOOGLE_PROTOBUF_VERSION / 1000000, GOOGLE_PROTOBUF_VERSION / 1000 % 1000,
+               GOOGLE_PROTOBUF_VERSION % 1000, utf8_peers().c_str(), __VERSION__);
   const char* separator = "\n";
   for (const Measured& m : measured) {
     std::fprintf(file,

@@ -13,6 +13,9 @@ void print_messages(const std::vector<Measured>& measured);
 // Nanoseconds for one field of each kind.
 void print_kinds(const std::vector<Measured>& measured);
 
+// Bytes validated as UTF-8 per nanosecond.
+void print_utf8(const std::vector<Measured>& measured);
+
 bool write_json(const std::string& path, const std::vector<Measured>& measured);
 
 }  // namespace drover::bench
