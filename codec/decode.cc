@@ -8,6 +8,17 @@
 
 namespace drover {
 
+namespace {
+
+DROVER_INLINE DecodeResult decode_total(const schema::MessageType& type, Message* object, const std::string_view* pieces,
+                                        size_t count, size_t total, Arena& arena, const DecodeOptions& options) {
+  HostMemory memory(arena, options.received);
+  Decoder<HostMemory> decoder(*type.image, memory, options);
+  return decoder.run(type.index, object->drover_bytes(), pieces, count, total);
+}
+
+}  // namespace
+
 DecodeResult decode(const schema::MessageType& type, Message* object, std::span<const std::string_view> pieces,
                     Arena& arena, const DecodeOptions& options) {
   size_t total = 0;
@@ -17,14 +28,13 @@ DecodeResult decode(const schema::MessageType& type, Message* object, std::span<
     }
     total += piece.size();
   }
-  HostMemory memory(arena, options.received);
-  Decoder<HostMemory> decoder(*type.image, memory, options);
-  return decoder.run(type.index, object->drover_bytes(), pieces.data(), pieces.size(), total);
+  return decode_total(type, object, pieces.data(), pieces.size(), total, arena, options);
 }
 
 DecodeResult decode(const schema::MessageType& type, Message* object, std::string_view wire, Arena& arena,
                     const DecodeOptions& options) {
-  return decode(type, object, std::span(&wire, 1), arena, options);
+  if (wire.size() > wire::kMaxMessage) return {DecodeError::too_large, 0, type.full_name(), 0};
+  return decode_total(type, object, &wire, 1, wire.size(), arena, options);
 }
 
 const char* decode_error_name(DecodeError error) {

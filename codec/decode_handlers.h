@@ -15,12 +15,12 @@ namespace drover {
 
 #define DROVER_HANDLER(name)                                                                                     \
   DROVER_HANDLER_CALL const char* name(Decoder* d, const char* p, char* object, const char* slots, uint64_t has, \
-                                       uint64_t data)
+                                       uint64_t data, const void* table)
 #if DROVER_MUSTTAIL
-#define DROVER_GO(handler) [[clang::musttail]] return handler(d, p, object, slots, has, data)
+#define DROVER_GO(handler) [[clang::musttail]] return handler(d, p, object, slots, has, data, table)
 #define DROVER_NEXT() DROVER_GO(next)
 #else
-#define DROVER_GO(handler) return handler(d, p, object, slots, has, data)
+#define DROVER_GO(handler) return handler(d, p, object, slots, has, data, table)
 #define DROVER_NEXT() return leave_to_loop(d, p, object, slots, has, data)
 #endif
 
@@ -33,7 +33,8 @@ struct Decoder<Memory>::Handlers {
     return kTagSize == 1 ? static_cast<uint8_t>(data) == 0 : static_cast<uint16_t>(data) == 0;
   }
   static DROVER_INLINE uint64_t has_bit(uint64_t data) { return uint64_t{1} << (data >> 24 & 63); }
-  static DROVER_INLINE char* place(char* object, uint64_t data) { return object + static_cast<uint16_t>(data >> 32); }
+  static DROVER_INLINE uint32_t position(uint64_t data) { return static_cast<uint16_t>(data >> 32); }
+  static DROVER_INLINE char* place(char* object, uint64_t data) { return object + (data >> 48); }
   static DROVER_INLINE raw::Words* words(char* object, uint64_t data) {
     return reinterpret_cast<raw::Words*>(place(object, data));
   }
@@ -43,37 +44,47 @@ struct Decoder<Memory>::Handlers {
       DROVER_GO(at_limit);
     uint16_t tag = raw::load<uint16_t>(p);
     const char* slot = slots + (tag & 0xf8);
+    // Loaded apart: cutting it out of `data` takes longer.
+    uint8_t op = *reinterpret_cast<const volatile uint8_t*>(slot + offsetof(FieldStep, op));
     data = raw::load<uint64_t>(slot) ^ tag;
-    Handler handler = d->handlers_[static_cast<uint8_t>(slot[2])];
+    Handler handler = static_cast<const Handler*>(table)[op];
     DROVER_GO(handler);
   }
 
+#if !DROVER_MUSTTAIL
   static DROVER_INLINE const char* leave_to_loop(Decoder* d, const char* p, char* object, const char* slots,
                                                  uint64_t has, uint64_t data) {
-    d->loop_object_ = object;
-    d->loop_slots_ = slots;
-    d->loop_has_ = has;
-    d->loop_data_ = data;
+    d->loop_.object = object;
+    d->loop_.slots = slots;
+    d->loop_.has = has;
+    d->loop_.data = data;
     return p;
   }
+#endif
 
-  static const char* start(Decoder* d, const char* p, char* object, const MessageEntry& entry) {
-    d->set_message(entry);
+  static DROVER_INLINE const char* start(Decoder* d, const char* p, char* object, const MessageEntry& entry) {
+    d->entry_ = &entry;
     const char* slots = d->slots_of(entry);
+    const void* table = d->handlers_;
 #if DROVER_MUSTTAIL
-    return begin(d, p, object, slots, 0, 0);
+    return begin(d, p, object, slots, 0, 0, table);
 #else
     leave_to_loop(d, p, object, slots, 0, 0);
-    while (p != nullptr && !d->finished_) {
-      p = next(d, p, d->loop_object_, d->loop_slots_, d->loop_has_, d->loop_data_);
+    while (p != nullptr && !d->loop_.finished) {
+      p = next(d, p, d->loop_.object, d->loop_.slots, d->loop_.has, d->loop_.data, table);
     }
     return p;
 #endif
   }
-  static DROVER_HANDLER(begin) { DROVER_NEXT(); }
+  static DROVER_NOINLINE DROVER_HANDLER(begin) { DROVER_NEXT(); }
 
   // ---- ends
   static DROVER_NOINLINE DROVER_HANDLER(at_limit) {
+    if (d->input_.at_end(p)) [[likely]]
+      DROVER_GO(leave);
+    DROVER_GO(at_limit_slow);
+  }
+  static DROVER_NOINLINE DROVER_HANDLER(at_limit_slow) {
     const char* position = p;
     if (!d->input_.done_slow(&position)) {
       p = position;
@@ -83,30 +94,42 @@ struct Decoder<Memory>::Handlers {
       p = d->fail_past_limit();
       DROVER_GO(failed);
     }
-    if (d->end_group_ != 0) {
-      p = d->fail(DecodeError::unmatched_end_group, p);
-      DROVER_GO(failed);
-    }
     DROVER_GO(leave);
   }
 
-  // The innermost message is whole.
+  // The innermost message is whole: its limit is reached.
   static DROVER_INLINE DROVER_HANDLER(leave) {
+    if (d->end_group_ != 0) [[unlikely]] {
+      p = d->fail(DecodeError::unmatched_end_group, p);
+      DROVER_GO(failed);
+    }
+    DROVER_GO(leave_message);
+  }
+  static DROVER_INLINE DROVER_HANDLER(leave_message) {
     d->flush(object, has);
     if (d->top_ == d->frames_) {
-      d->finished_ = true;
+#if !DROVER_MUSTTAIL
+      d->loop_.finished = true;
+#endif
       return p;
     }
     Frame* frame = --d->top_;
     d->input_.pop_limit(frame->outer);
     d->end_group_ = frame->end_group;
-    d->set_message(*frame->entry);
-    char* inner = object;
-    object = frame->object;
-    slots = frame->slots;
+    d->entry_ = frame->entry;
     has = frame->has;
     data = frame->data;
-    if (frame->map && !d->end_map_entry(p, object, d->field_at(data), inner)) [[unlikely]] {
+    if (frame->map) [[unlikely]]
+      DROVER_GO(leave_map_entry);
+    object = frame->object;
+    slots = frame->slots;
+    DROVER_NEXT();
+  }
+  static DROVER_NOINLINE DROVER_HANDLER(leave_map_entry) {
+    char* entry = object;
+    object = d->top_->object;
+    slots = d->top_->slots;
+    if (!d->end_map_entry(p, object, d->field_at(data), entry)) [[unlikely]] {
       p = nullptr;
       DROVER_GO(failed);
     }
@@ -115,9 +138,9 @@ struct Decoder<Memory>::Handlers {
 
   // Says where, and leaves what was read so far in the objects.
   static DROVER_NOINLINE DROVER_HANDLER(failed) {
-    (void)p, (void)slots;
+    (void)p, (void)slots, (void)table;
     d->error_message_ = d->entry_;
-    d->error_field_ = (data >> 48) == 0 ? 0 : d->field_at(data).number;
+    d->error_field_ = position(data) == 0 ? 0 : d->field_at(data).number;
     d->flush(object, has);
     while (d->top_ != d->frames_) {
       --d->top_;
@@ -141,7 +164,7 @@ struct Decoder<Memory>::Handlers {
       data = tag;
       DROVER_GO(not_a_field);
     }
-    const FieldEntry& field = d->fields_[step->position - 1];
+    const FieldEntry& field = d->field_at(uint64_t{step->position} << 32);
     uint32_t op = step->op / 2u;
     uint32_t wire_type = tag & 7;
     bool many_scalars = field.label == schema::kLabelRepeated && !schema::is_string_kind(field.kind) &&
@@ -152,7 +175,7 @@ struct Decoder<Memory>::Handlers {
       DROVER_GO(not_a_field);
     }
     if (op == schema::kOpGeneric) {
-      data = uint64_t{step->position} << 48 | tag;
+      data = uint64_t{step->position} << 32 | tag;
       DROVER_GO(generic);
     }
     if (packed) {
@@ -164,7 +187,7 @@ struct Decoder<Memory>::Handlers {
     // On to the handler for tags of one byte, as if that byte were the tag's last.
     data = raw::load<uint64_t>(reinterpret_cast<const char*>(step)) & ~uint64_t{0xffff};
     p -= 1;
-    Handler handler = d->handlers_[op * 2];
+    Handler handler = static_cast<const Handler*>(table)[op * 2];
     DROVER_GO(handler);
   }
 
@@ -172,7 +195,7 @@ struct Decoder<Memory>::Handlers {
   static DROVER_NOINLINE DROVER_HANDLER(not_a_field) {
     uint32_t tag = static_cast<uint32_t>(data);
     data = 0;
-    if (d->end_group_ != 0 && tag == d->end_group_) DROVER_GO(leave);
+    if (d->end_group_ != 0 && tag == d->end_group_) DROVER_GO(leave_message);
     d->unknown_number_ = tag >> 3;
     if (tag >> 3 == 0 || (tag & 7) > wire::kFixed32 || (tag & 7) == wire::kEndGroup) {
       p = d->bad_tag(tag, p - 1, p);
@@ -188,7 +211,7 @@ struct Decoder<Memory>::Handlers {
   static DROVER_NOINLINE DROVER_HANDLER(generic) {
     const FieldEntry& field = d->field_at(data);
     uint32_t tag = static_cast<uint32_t>(data);
-    data &= ~uint64_t{0xffffffffffff};
+    data &= ~uint64_t{0xffffffff};
     if (field.label == schema::kLabelRepeated && !schema::is_message_kind(field.kind)) {
       bool packed = (tag & 7) == wire::kLengthDelimited && !schema::is_string_kind(field.kind);
       p = packed ? d->packed(p, object, field) : d->repeated(p, object, field, tag);
@@ -279,9 +302,11 @@ struct Decoder<Memory>::Handlers {
     uint32_t size = static_cast<uint8_t>(*p);
     raw::Words* to = words(object, data);
     constexpr uint32_t kShort = 32;
-    // Within the input's slack whatever the size says: at most 1 + 31 bytes are read beyond what is left.
-    if (size - 1 >= kShort - 1 || to->data != 0 || d->input_.contiguous(p) < 1 + int64_t{kShort} ||
-        static_cast<int64_t>(size) >= d->input_.left(p)) [[unlikely]]
+    if (size >= kShort || to->data != 0) [[unlikely]]
+      DROVER_GO(string_copied_long<kUtf8>);
+    // 32 bytes are copied whatever the size says; it is 1 + 31 at most that has to lie before the end of the buffer.
+    if (size == 0 || d->input_.contiguous(p) < 1 + int64_t{kShort} || static_cast<int64_t>(size) >= d->input_.left(p))
+        [[unlikely]]
       DROVER_GO(string_slow<kUtf8>);
     char* bytes = d->arena_.try_allocate(size + 1, kShort);
     if (bytes == nullptr) [[unlikely]]
@@ -291,13 +316,70 @@ struct Decoder<Memory>::Handlers {
     bytes[size] = '\0';
     to->set_begin(bytes);
     to->size = size;
+    has |= has_bit(data);
+    if (kUtf8 && !is_ascii_32(bytes, size)) [[unlikely]]
+      DROVER_GO(check_short_utf8);
+    p += size;
+    DROVER_NEXT();
+  }
+  static DROVER_NOINLINE DROVER_HANDLER(check_short_utf8) {  // p is at the string
+    raw::Words* to = words(object, data);
+    if (!is_valid_utf8(to->begin(), to->size)) {
+      p = d->fail(DecodeError::bad_utf8, p);
+      DROVER_GO(failed);
+    }
+    p += to->size;
+    DROVER_NEXT();
+  }
+
+  // 32 bytes and more, into a field that was empty; p is at the length.
+  template <bool kUtf8>
+  static DROVER_NOINLINE DROVER_HANDLER(string_copied_long) {
+    raw::Words* to = words(object, data);
+    uint32_t size = static_cast<uint8_t>(p[0]);
+    const char* begin = p + 1;
+    if (size >= 0x80) {
+      uint32_t second = static_cast<uint8_t>(p[1]);
+      if (second >= 0x80) [[unlikely]]
+        DROVER_GO(string_slow<kUtf8>);
+      size = (size & 0x7f) | second << 7;
+      ++begin;
+    }
+    if (Memory::kPlacesBytes || to->data != 0 || size == 0 ||
+        static_cast<int64_t>(size) > d->input_.contiguous(begin) || static_cast<int64_t>(size) > d->input_.left(begin))
+        [[unlikely]]
+      DROVER_GO(string_slow<kUtf8>);
+    char* bytes = d->arena_.try_allocate(size + 1, 0);
+    if (bytes == nullptr) [[unlikely]]
+      DROVER_GO(string_slow<kUtf8>);
+    has |= has_bit(data);
+    to->set_begin(bytes);
+    to->size = size;
+    copy_string(bytes, begin, size);
+    bytes[size] = '\0';
+    p = begin;
     if (kUtf8 && !is_valid_utf8(bytes, size)) [[unlikely]] {
       p = d->fail(DecodeError::bad_utf8, p);
       DROVER_GO(failed);
     }
-    has |= has_bit(data);
     p += size;
     DROVER_NEXT();
+  }
+  // 32 bytes or more. Up to 256 the call of memcpy costs more than the copy.
+  static DROVER_INLINE void copy_string(char* to, const char* from, size_t size) {
+    if (size < 32 || size > 256) {
+      std::memcpy(to, from, size);
+      return;
+    }
+    char* last = to + size - 32;
+    const char* last_from = from + size - 32;
+    do {
+      std::memcpy(to, from, 32);
+      to += 32;
+      from += 32;
+      asm volatile("" : "+r"(to));  // stays a loop
+    } while (to < last);
+    std::memcpy(last, last_from, 32);
   }
 
   // As a reference to the wire bytes.
@@ -553,7 +635,7 @@ const schema::FieldStep* Decoder<Memory>::find_step(uint32_t number) const {
     return step->position == 0 ? nullptr : step;
   }
   const FieldEntry* field = image_.find_field(*entry_, number);
-  return field == nullptr ? nullptr : image_.steps(*entry_) + (field - fields_);
+  return field == nullptr ? nullptr : image_.steps(*entry_) + (field - image_.fields(*entry_).first);
 }
 
 // Says what is wrong with a tag that was read from `start` up to `behind` (null: it is too long).

@@ -32,7 +32,7 @@ DROVER_NOINLINE bool Decoder<Memory>::grow(raw::Words* repeated, uint32_t wanted
   size_t prefix = strings ? sizeof(OwnerWord) : 0;
   auto* block = static_cast<char*>(arena_.allocate_recycled(prefix + capacity * element_size));
   if (block == nullptr) return fail(DecodeError::out_of_memory, p), false;
-  if (strings) raw::store(block, memory_.owner());
+  if (strings) raw::store(block, owner_);
   char* to = block + prefix;
   char* from = repeated->begin();
   if (kept != 0) std::memcpy(to, from, kept * element_size);

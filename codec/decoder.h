@@ -7,6 +7,7 @@
 //   d        the decoder                          slots   steps of the innermost message by field number
 //   p        the position in the wire bytes       has     has-bits found so far, not yet in the object
 //   object   the innermost message's object       data    the step of the field at hand, its tag xor the tag read
+//                                                 table   the handlers by op
 //
 // Every function that takes a position `p` returns the position behind what it read, or null after fail().
 #pragma once
@@ -34,7 +35,7 @@ class Decoder {
   using Kind = schema::Kind;
 
   Decoder(const schema::Image& image, Memory& memory, const DecodeOptions& options)
-      : image_(image), memory_(memory), arena_(memory.arena()), options_(options) {}
+      : image_(image), memory_(memory), arena_(memory.arena()), owner_(memory.owner()), options_(options) {}
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
@@ -53,16 +54,16 @@ class Decoder {
     bool map;  // the inner message is an entry of a map
   };
 
-  using Handler = const char*(DROVER_HANDLER_CALL*)(Decoder*, const char*, char*, const char*, uint64_t, uint64_t);
+  using Handler = const char*(DROVER_HANDLER_CALL*)(Decoder*, const char*, char*, const char*, uint64_t, uint64_t,
+                                                    const void*);
 
   // ---- decode_handlers.h
   struct Handlers;
   void flush(char* object, uint64_t has);
   const FieldStep* find_step(uint32_t number) const;
-  const FieldEntry& field_at(uint64_t data) const { return fields_[(data >> 48) - 1]; }
-  void set_message(const MessageEntry& entry) {
-    entry_ = &entry;
-    fields_ = image_.fields(entry).first;
+  // The entry of the field whose step is `data`.
+  const FieldEntry& field_at(uint64_t data) const {
+    return image_.fields(*entry_).first[static_cast<uint16_t>(data >> 32) - 1];
   }
   const char* slots_of(const MessageEntry& entry) const { return reinterpret_cast<const char*>(image_.slots(entry)); }
   bool more_frames(const char* p);
@@ -78,7 +79,7 @@ class Decoder {
     frame->map = map;
     top_ = frame + 1;
     end_group_ = end_group;
-    set_message(inner);
+    entry_ = &inner;
   }
   const char* length(const char* p, uint32_t* size);  // checked against the limit
   const char* length_long(const char* p, uint32_t* size);
@@ -134,30 +135,34 @@ class Decoder {
   int depth_left() const { return options_.depth_limit - static_cast<int>(top_ - frames_); }
 
   Input input_;
-  const schema::Image& image_;
+  const schema::Image image_;
   Memory& memory_;
   Arena& arena_;
+  const OwnerWord owner_;
   const DecodeOptions& options_;
-  const Handler* handlers_ = nullptr;
-  const FieldEntry* fields_ = nullptr;   // of the innermost message
-  const MessageEntry* entry_ = nullptr;  // the innermost message
-  Frame* top_ = nullptr;                 // one past the frames in use
-  Frame* frames_end_ = nullptr;          // at most depth_limit of them
-  Frame* frames_ = nullptr;
-  uint32_t end_group_ = 0;  // the tag that ends the innermost message, if it is a group
-  bool finished_ = false;
+  const Handler* handlers_;
+  const MessageEntry* entry_;  // the innermost message
+  Frame* top_;                 // one past the frames in use
+  Frame* frames_end_;          // at most depth_limit of them
+  Frame* frames_;
+  char* entering_;               // the object that `enter` is to go on with
+  uint32_t end_group_ = 0;       // the tag that ends the innermost message, if it is a group
   uint32_t unknown_number_ = 0;  // of the unknown field that is being read
-  char* entering_ = nullptr;     // the object that `enter` is to go on with
-  DecodeError error_ = DecodeError::ok;
-  char no_pending_ = 0;
   char* pending_nul_ = &no_pending_;
+  DecodeError error_ = DecodeError::ok;
+  char no_pending_;
   size_t error_offset_ = 0;
   const MessageEntry* error_message_ = nullptr;
   uint32_t error_field_ = 0;
-  // Where the handlers' registers are kept between two of them when they return to a loop.
-  char* loop_object_ = nullptr;
-  const char* loop_slots_ = nullptr;
-  uint64_t loop_has_ = 0, loop_data_ = 0;
+#if !DROVER_MUSTTAIL
+  // The handlers' registers, while between two of them.
+  struct {
+    char* object;
+    const char* slots;
+    uint64_t has, data;
+    bool finished = false;
+  } loop_;
+#endif
   Frame inline_frames_[Memory::kInlineFrames];
 };
 
@@ -225,7 +230,7 @@ DROVER_INLINE char* Decoder<Memory>::new_message_at_hand(const MessageEntry& ent
     at += 32;
     asm volatile("" : "+r"(at));  // stays a loop: for so few bytes it is faster than a call of memset
   } while (at < end);
-  raw::store(object, memory_.owner());
+  raw::store(object, owner_);
   return object;
 }
 
@@ -236,7 +241,7 @@ char* Decoder<Memory>::new_message(const MessageEntry& entry) {
   if (object != nullptr) [[likely]]
     return object;
   object = static_cast<char*>(arena_.allocate_zeroed(entry.object_size));
-  if (object != nullptr) raw::store(object, memory_.owner());
+  if (object != nullptr) raw::store(object, owner_);
   return object;
 }
 

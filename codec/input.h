@@ -43,6 +43,8 @@ class Input {
 
   // p is well inside the innermost message; false near the end of a piece too.
   bool inside(const char* p) const { return p < limit_ptr_; }
+  // For a p that is not inside(): it is exactly at the end of the innermost message, which lies in this buffer.
+  bool at_end(const char* p) const { return p == limit_ptr_ && limit_ <= 0; }
   // True at the end of the innermost message; *p becomes null if it lies behind that end.
   bool done(const char** p) {
     if (*p < limit_ptr_) [[likely]]
@@ -122,20 +124,21 @@ class Input {
   const char* flip(const char* p);
   const char* copy_slow(const char* p, char* to, size_t size);
 
-  const char* limit_ptr_ = nullptr;
-  const char* end_ = nullptr;
-  int64_t limit_ = 0;
-  int64_t end_offset_ = 0;
+  // Set by start(); what only a piece or the patch buffer needs is not set before there is one.
+  const char* limit_ptr_;
+  const char* end_;
+  int64_t limit_;
+  int64_t end_offset_;
   bool in_patch_ = true;
-  const std::string_view* next_piece_ = nullptr;
-  const std::string_view* pieces_end_ = nullptr;
-  size_t extra_ = 0;
-  const char* piece_end_ = nullptr;  // of the piece being read: one past what belongs to it, the extra byte included
+  const std::string_view* next_piece_;
+  const std::string_view* pieces_end_;
+  size_t extra_;
+  const char* piece_end_;  // of the piece being read: one past what belongs to it, the extra byte included
   // What the patch buffer's two halves are copies of; null: of no single piece.
   const char* first_half_ = nullptr;
-  const char* first_half_end_ = nullptr;
+  const char* first_half_end_;
   std::string_view second_half_;
-  const char* second_half_end_ = nullptr;
+  const char* second_half_end_;
   char patch_[2 * kSlop + kWholeInPatch];
 };
 

@@ -74,12 +74,6 @@ void* Arena::allocate_recycled(size_t size) {
   return allocate(size);
 }
 
-void Arena::reset() {
-  free_blocks();
-  ptr_ = static_cast<char*>(initial_);
-  end_ = ptr_ == nullptr ? nullptr : ptr_ + (initial_size_ & ~size_t{7});
-}
-
 void Arena::free_blocks() {
   if (initial_ != nullptr) forget_terminated_copies(initial_, initial_size_);
   while (blocks_ != nullptr) {

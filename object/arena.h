@@ -18,6 +18,11 @@
 
 namespace drover {
 
+// Releases what String::terminated_copy (string.h) holds for Strings inside [begin, begin+size). Most processes never
+// make such a copy: their number is looked at first, with atomic builtins.
+void forget_terminated_copies(const void* begin, size_t size);
+inline size_t terminated_copy_count = 0;
+
 // Where an Arena gets its blocks. Implementations are not owned by the Arena and must outlive it.
 class BlockSource {
  public:
@@ -103,7 +108,13 @@ class Arena {
   bool has_recycled() const { return free_lists_ != nullptr; }
 
   // Frees everything; the initial block is used again.
-  void reset();
+  void reset() {
+    if (blocks_ != nullptr || __atomic_load_n(&terminated_copy_count, __ATOMIC_RELAXED) != 0) [[unlikely]]
+      free_blocks();
+    free_lists_ = nullptr;
+    ptr_ = static_cast<char*>(initial_);
+    end_ = ptr_ + (initial_size_ & ~size_t{7});
+  }
 
   // Bytes of all blocks, the initial one included.
   size_t space_allocated() const { return initial_size_ + block_bytes_; }
@@ -149,8 +160,5 @@ class Arena {
   size_t borrowable_size_ = 0;
   FreeNode** free_lists_ = nullptr;  // allocated at the first recycle, inside the arena
 };
-
-// Releases what `unterminated_copy` (string.h) holds for Strings inside [begin, begin+size).
-void forget_terminated_copies(const void* begin, size_t size);
 
 }  // namespace drover

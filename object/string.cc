@@ -1,7 +1,6 @@
 #include "object/string.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <map>
@@ -24,7 +23,6 @@ struct TerminatedCopy {
 struct TerminatedCopies {
   std::mutex mutex;
   std::map<uintptr_t, TerminatedCopy> copies;
-  std::atomic<size_t> count{0};
 };
 TerminatedCopies& terminated_copies() {
   static auto* copies = new TerminatedCopies();  // outlives every static object
@@ -34,13 +32,13 @@ TerminatedCopies& terminated_copies() {
 }  // namespace
 
 void forget_terminated_copies(const void* begin, size_t size) {
+  if (__atomic_load_n(&terminated_copy_count, __ATOMIC_RELAXED) == 0) return;
   TerminatedCopies& all = terminated_copies();
-  if (all.count.load(std::memory_order_relaxed) == 0) return;
   std::lock_guard lock(all.mutex);
   auto first = all.copies.lower_bound(reinterpret_cast<uintptr_t>(begin));
   auto last = all.copies.lower_bound(reinterpret_cast<uintptr_t>(begin) + size);
   all.copies.erase(first, last);
-  all.count.store(all.copies.size(), std::memory_order_relaxed);
+  __atomic_store_n(&terminated_copy_count, all.copies.size(), __ATOMIC_RELAXED);
 }
 
 const char* String::terminated_copy() const {
@@ -53,7 +51,7 @@ const char* String::terminated_copy() const {
     copy.bytes[size_] = '\0';
     copy.size = size_;
   }
-  all.count.store(all.copies.size(), std::memory_order_relaxed);
+  __atomic_store_n(&terminated_copy_count, all.copies.size(), __ATOMIC_RELAXED);
   return copy.bytes.get();
 }
 
