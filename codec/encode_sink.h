@@ -3,7 +3,6 @@
 // CountingSink nowhere at all (it never runs out, and nothing is written).
 #pragma once
 
-#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -15,14 +14,17 @@ namespace drover {
 class BackwardSink {
  public:
   static constexpr bool kWrites = true;
+  // A scalar and its tag fit wherever p is not below low(); so do whole vectors that reach below what they write.
+  static constexpr size_t kScalarRoom = 32;
 
   BackwardSink(Encoded* out, size_t max_bytes, size_t reference_threshold)
       : out_(out), max_bytes_(max_bytes), threshold_(reference_threshold) {
-    out_->pieces_.clear();
-    out_->size_ = 0;
-    if (!out_->blocks_.empty()) take_block(0);
+    next_piece_ = out_->pieces_end();
+    if (!out_->blocks_.empty()) [[likely]]
+      take_block(0);
   }
-  char* start() { return segment_end_; }
+  // Null: out of memory.
+  char* start() { return segment_end_ != nullptr ? segment_end_ : next_block(nullptr, kScalarRoom); }
 
   // Bytes written so far, with the position at p.
   size_t total(const char* p) const { return closed_ + static_cast<size_t>(segment_end_ - p); }
@@ -32,23 +34,22 @@ class BackwardSink {
       return p;
     return next_block(p, n);
   }
+  bool has_room(const char* p, size_t n) const { return static_cast<size_t>(p - begin_) >= n; }
+  const char* low() const { return low_; }
   bool refers(size_t size) const { return size >= threshold_; }
   char* refer(char* p, const char* data, size_t size) {
-    close_segment(p);
-    closed_ += size;
-    out_->pieces_.push_back({data, size});
+    if (!close_segment(p) || !add_piece(data, size)) return fail(EncodeError::out_of_memory);
     if (closed_ > max_bytes_) return fail(EncodeError::too_large);
     return p;
   }
   EncodeError error() const { return error_; }
-  void abandon() { out_->pieces_.clear(); }
+  void abandon() { out_->set_pieces(out_->pieces_end(), 0); }
 
-  // Puts the pieces in order; false: too large.
+  // The pieces are done; false: too large, or no memory.
   bool finish(char* p) {
-    close_segment(p);
+    if (!close_segment(p)) return false;
     if (closed_ > max_bytes_) return false;
-    std::reverse(out_->pieces_.begin(), out_->pieces_.end());
-    out_->size_ = closed_;
+    out_->set_pieces(next_piece_, closed_);
     return true;
   }
 
@@ -59,27 +60,38 @@ class BackwardSink {
     error_ = error;
     return nullptr;
   }
-  void close_segment(char* p) {
-    if (segment_end_ == p) return;
+  bool close_segment(char* p) {
+    if (segment_end_ == p) return true;
     size_t size = static_cast<size_t>(segment_end_ - p);
-    out_->pieces_.push_back({p, size});
-    closed_ += size;
     segment_end_ = p;
+    return add_piece(p, size);
+  }
+  // In front of those that are there already.
+  bool add_piece(const char* data, size_t size) {
+    if (next_piece_ == out_->pieces_begin() && !out_->more_pieces(&next_piece_)) {
+      error_ = EncodeError::out_of_memory;
+      return false;
+    }
+    *--next_piece_ = {data, size};
+    closed_ += size;
+    return true;
   }
   void take_block(size_t index) {
     begin_ = out_->blocks_[index].bytes.get();
+    low_ = begin_ + kScalarRoom;
     segment_end_ = begin_ + out_->blocks_[index].size;
     used_ = index + 1;
   }
   __attribute__((noinline)) char* next_block(char* p, size_t n) {
-    close_segment(p);
+    if (!close_segment(p)) return fail(EncodeError::out_of_memory);
     if (closed_ > max_bytes_) return fail(EncodeError::too_large);
     auto& blocks = out_->blocks_;
     size_t index = used_;
     while (index < blocks.size() && blocks[index].size < n) ++index;
     if (index == blocks.size()) {
-      size_t size = blocks.empty() ? kFirstBlock : std::min(blocks.back().size * 2, kLargestBlock);
-      size = std::max(size, n);
+      size_t size = blocks.empty() ? kFirstBlock : blocks.back().size * 2;
+      if (size > kLargestBlock) size = kLargestBlock;
+      if (size < n + kScalarRoom) size = n + kScalarRoom;
       std::unique_ptr<char[]> fresh(new (std::nothrow) char[size]);
       if (fresh == nullptr) return fail(EncodeError::out_of_memory);
       blocks.push_back({std::move(fresh), size});
@@ -91,7 +103,9 @@ class BackwardSink {
   Encoded* out_;
   size_t max_bytes_;
   size_t threshold_;
+  Piece* next_piece_;  // the first of those that are done
   char* begin_ = nullptr;
+  char* low_ = nullptr;
   char* segment_end_ = nullptr;
   size_t closed_ = 0;  // bytes of the pieces that are done
   size_t used_ = 0;    // blocks taken so far
@@ -101,11 +115,14 @@ class BackwardSink {
 class CountingSink {
  public:
   static constexpr bool kWrites = false;
+  static constexpr size_t kScalarRoom = 32;
 
   // A position that is never written to, with room for all that a message may hold in front of it.
   char* start() { return reinterpret_cast<char*>(kTop); }
   size_t total(const char* p) const { return kTop - reinterpret_cast<uintptr_t>(p); }
   char* room(char* p, size_t) { return p; }
+  bool has_room(const char*, size_t) const { return true; }
+  const char* low() const { return nullptr; }
   bool refers(size_t) const { return false; }
   char* refer(char* p, const char*, size_t size) { return p - size; }
   EncodeError error() const { return EncodeError::ok; }
@@ -123,12 +140,52 @@ inline char* put_bytes(char* p, const void* data, size_t size) {
   return p;
 }
 
-// Three bytes or more.
+// A copy whose usual sizes are too small for a call of memcpy.
+inline void copy_bytes(char* to, const char* from, size_t size) {
+  if (size > 256) {
+    std::memcpy(to, from, size);
+  } else if (size >= 32) {
+    char* last = to + size - 32;
+    const char* last_from = from + size - 32;
+    while (to < last) {
+      std::memcpy(to, from, 32);
+      to += 32;
+      from += 32;
+      asm volatile("" : "+r"(to));  // stays a loop
+    }
+    std::memcpy(last, last_from, 32);
+  } else if (size >= 16) {
+    std::memcpy(to, from, 16);
+    std::memcpy(to + size - 16, from + size - 16, 16);
+  } else if (size >= 8) {
+    std::memcpy(to, from, 8);
+    std::memcpy(to + size - 8, from + size - 8, 8);
+  } else if (size >= 4) {
+    std::memcpy(to, from, 4);
+    std::memcpy(to + size - 4, from + size - 4, 4);
+  } else if (size != 0) {
+    char first = from[0], middle = from[size / 2], end = from[size - 1];
+    to[0] = first;
+    to[size / 2] = middle;
+    to[size - 1] = end;
+  }
+}
+
+// Three bytes or more. Up to eight are made in one word whose end is the varint's; what lies in front of it is written
+// over, which the room for scalars allows for.
 template <typename Sink>
 inline char* put_varint_long(char* p, uint64_t value) {
-  p -= wire::varint_size(value);
-  if constexpr (Sink::kWrites) wire::write_varint(p, value);
-  return p;
+  size_t size = wire::varint_size(value);
+  if constexpr (Sink::kWrites) {
+    if (size <= 8) [[likely]] {
+      uint64_t word = wire::spread_varint(value) | (uint64_t{0x8080808080808080} >> (72 - 8 * size));
+      word <<= 64 - 8 * size;
+      std::memcpy(p - 8, &word, 8);
+    } else {
+      wire::write_varint(p - size, value);
+    }
+  }
+  return p - size;
 }
 
 template <typename Sink>

@@ -80,6 +80,13 @@ inline const char* read_varint32(const char* p, uint32_t* value) {
 
 inline size_t varint_size(uint64_t value) { return (static_cast<size_t>(std::bit_width(value | 1)) * 9 + 64) / 64; }
 
+// The low 56 bits, seven to a byte: a varint's bytes, but for the bits that say there is more.
+inline uint64_t spread_varint(uint64_t value) {
+  value = (value & 0x000000000fffffff) | (value & 0x00fffffff0000000) << 4;
+  value = (value & 0x00003fff00003fff) | (value & 0x0fffc0000fffc000) << 2;
+  return (value & 0x007f007f007f007f) | (value & 0x3f803f803f803f80) << 1;
+}
+
 inline char* write_varint(char* to, uint64_t value) {
   while (value >= 0x80) {
     *to++ = static_cast<char>(value | 0x80);

@@ -107,6 +107,9 @@ inline uint32_t op_class(uint8_t kind, bool utf8, bool closed) {
   return kOpNone;
 }
 
+// Stands in front of a message's first step: whoever follows the steps from the last to the first ends here.
+inline constexpr FieldStep kNoMoreSteps = {0, kOpNone, kStepByValue, 0, 0};
+
 // The step of a field; `position` is 1 + its index among the fields of `message`. It follows from the entries alone:
 // the builder writes it, and the loader demands it.
 inline FieldStep make_step(const MessageEntry& message, const FieldEntry& field, uint32_t position) {
@@ -225,7 +228,8 @@ class Image {
     }
     return find_sparse(first, m.field_count, number);
   }
-  // Slots: slot_count steps, indexed by field number. Steps: field_count of them, in the order of the fields.
+  // Slots: slot_count steps, indexed by field number. Steps: field_count of them, in the order of the fields; in front
+  // of the first stands kNoMoreSteps.
   const FieldStep* slots(const MessageEntry& m) const { return at<FieldStep>(base_ + m.slots); }
   const FieldStep* steps(const MessageEntry& m) const { return at<FieldStep>(base_ + m.steps); }
   const FieldEntry* find_field_by_name(const MessageEntry& m, const char* name, size_t size) const;

@@ -88,7 +88,7 @@ void ImageWriter::place_tables() {
   uint32_t steps = 0;
   for (const auto& fields : sorted_) {
     header_.field_count += static_cast<uint32_t>(fields.size());
-    steps += slot_count(fields) + static_cast<uint32_t>(fields.size());
+    steps += slot_count(fields) + 1 + static_cast<uint32_t>(fields.size());
   }
   for (const EnumModel& e : schema_.enums) {
     header_.enum_value_count += static_cast<uint32_t>(distinct_values(e).size());
@@ -166,13 +166,14 @@ void ImageWriter::write_message(size_t index) {
   entry.field_count = static_cast<uint32_t>(fields.size());
   entry.slots = header_.lookup + static_cast<uint32_t>(lookup_.size() * sizeof(FieldStep));
   entry.slot_count = slot_count(fields);
-  entry.steps = entry.slots + entry.slot_count * static_cast<uint32_t>(sizeof(FieldStep));
+  entry.steps = entry.slots + (entry.slot_count + 1) * static_cast<uint32_t>(sizeof(FieldStep));
   entry.name = name(message.full_name);
   entry.flags = (message.map_entry ? kMessageFlagMapEntry : 0) | (message.message_set ? kMessageFlagMessageSet : 0) |
                 (message.required_below ? kMessageFlagRequiredBelow : 0) |
                 (message.extension_ranges ? kMessageFlagExtensionRanges : 0);
   size_t slots = lookup_.size();
   lookup_.resize(slots + entry.slot_count);
+  lookup_.push_back(kNoMoreSteps);
   for (size_t i = 0; i < fields.size(); ++i) {
     entry.required_count += fields[i]->required ? 1 : 0;
     fields_.push_back(field_entry(*fields[i]));

@@ -201,7 +201,7 @@ bool Checker::check_steps(const MessageEntry& m) {
   if (m.slot_count < kMinSlots || m.slot_count > kMaxSlots) {
     return fail_message(LoadError::kBadRange, "slot_count", m.slot_count, kMinSlots);
   }
-  uint64_t steps = next_steps_ + uint64_t{m.slot_count} * sizeof(FieldStep);
+  uint64_t steps = next_steps_ + (uint64_t{m.slot_count} + 1) * sizeof(FieldStep);
   if (m.steps != steps) return fail_message(LoadError::kBadRange, "steps", m.steps, steps);
   next_steps_ = steps + uint64_t{m.field_count} * sizeof(FieldStep);
   if (next_steps_ > uint64_t{header_.lookup} + header_.lookup_size) {
@@ -211,6 +211,9 @@ bool Checker::check_steps(const MessageEntry& m) {
   const FieldStep* slot = table<FieldStep>(m.slots);
   const FieldStep* slots_end = slot + m.slot_count;
   static constexpr FieldStep kNone{};
+  if (std::memcmp(slots_end, &kNoMoreSteps, sizeof(FieldStep)) != 0) {
+    return fail_message(LoadError::kBadLookup, "the step in front of the first", slots_end->op, kOpNone);
+  }
   uint32_t number = 0;
   for (uint32_t i = 0; i < m.field_count; ++i, ++number) {
     FieldStep expected = make_step(m, fields[i], i + 1);

@@ -41,31 +41,31 @@ const char* const kGoldenSchema =
     "}";
 
 const char* const kGoldenBytes =
-    "44 52 56 49  02 00 40 00  58 02 00 00  ed 5e 99 82\n"  // magic, version and header size, size, checksum
+    "44 52 56 49  02 00 40 00  60 02 00 00  34 a3 f4 e7\n"  // magic, version and header size, size, checksum
     "01 00 00 00  40 00 00 00  03 00 00 00  80 00 00 00\n"  // 1 message at 64, 3 fields at 128
     "01 00 00 00  e0 00 00 00  02 00 00 00  00 01 00 00\n"  // 1 enum at 224, 2 values at 256
-    "10 01 00 00  18 01 00 00  28 02 00 00  30 00 00 00\n"  // 280 bytes of slots and steps at 272, strings at 552
+    "10 01 00 00  20 01 00 00  30 02 00 00  30 00 00 00\n"  // 288 bytes of slots and steps at 272, strings at 560
     "40 00 00 00  01 00 00 00  00 00 00 00  03 00 00 00\n"  // g.M: 64 bytes, 1 has-word, no oneof, fields 0..2
-    "10 01 00 00  20 00 00 00  38 02 00 00  00 00 00 00\n"  // slots, 32 of them, name, no flags
-    "00 00 00 00  10 02 00 00  00 00 00 00  00 00 00 00\n"  // nothing required; steps
+    "10 01 00 00  20 00 00 00  40 02 00 00  00 00 00 00\n"  // slots, 32 of them, name, no flags
+    "00 00 00 00  18 02 00 00  00 00 00 00  00 00 00 00\n"  // nothing required; steps
     "00 00 00 00  00 00 00 00  00 00 00 00  00 00 00 00\n"
     "01 00 00 00  18 00 00 00  09 00 02 40  01 00 00 00\n"  // s = 1: at 24, string, explicit presence, has-bit 1
-    "ff ff ff ff  3c 02 00 00  3c 02 00 00  30 02 00 00\n"  // no sub, names, its default
+    "ff ff ff ff  44 02 00 00  44 02 00 00  38 02 00 00\n"  // no sub, names, its default
     "02 00 00 00  28 00 00 00  0b 01 02 00  ff ff 00 00\n"  // more = 2: at 40, message, repeated, no has-bit
-    "00 00 00 00  3e 02 00 00  3e 02 00 00  00 00 00 00\n"  // of message 0
+    "00 00 00 00  46 02 00 00  46 02 00 00  00 00 00 00\n"  // of message 0
     "03 00 00 00  38 00 00 00  0e 00 00 48  00 00 00 00\n"  // e = 3: at 56, enum, closed and explicit, has-bit 0
-    "00 00 00 00  43 02 00 00  43 02 00 00  28 02 00 00\n"  // of enum 0; its default is not zero
-    "45 02 00 00  01 00 00 00  00 00 00 00  02 00 00 00\n"  // g.E: closed, values 0..1
+    "00 00 00 00  4b 02 00 00  4b 02 00 00  30 02 00 00\n"  // of enum 0; its default is not zero
+    "4d 02 00 00  01 00 00 00  00 00 00 00  02 00 00 00\n"  // g.E: closed, values 0..1
     "01 00 00 00  00 00 00 00  00 00 00 00  00 00 00 00\n"  // default 1
-    "ff ff ff ff  49 02 00 00  01 00 00 00  4f 02 00 00\n"  // MINUS = -1, ONE = 1
-    "00 00 00 00  00 00 00 00  0a 00 16 01  18 00 01 00\n"  // slots 0 and 1: tag 0a, bytes, has-bit 1, at 24, first
-    "12 00 32 3f  28 00 02 00  18 00 12 00  38 00 03 00\n"  // slots 2 and 3: repeated message, no bit; closed enum
+    "ff ff ff ff  51 02 00 00  01 00 00 00  57 02 00 00\n"  // MINUS = -1, ONE = 1
+    "00 00 00 00  00 00 00 00  0a 00 16 01  01 00 18 00\n"  // slots 0 and 1: tag 0a, bytes, has-bit 1, first, at 24
+    "12 00 32 3f  02 00 28 00  18 00 12 00  03 00 38 00\n"  // slots 2 and 3: repeated message, no bit; closed enum
     "14 lines of zeros\n"                                   // slots 4 to 31
-    "0a 00 16 01  18 00 01 00  12 00 32 3f  28 00 02 00\n"  // the same as steps
-    "18 00 12 00  38 00 03 00  01 00 00 00  00 00 00 00\n"  // and e's default
-    "02 00 00 00  68 69 00 00  67 2e 4d 00  73 00 6d 6f\n"  // s's default "hi"; names: g.M, s, mo
-    "72 65 00 65  00 67 2e 45  00 4d 49 4e  55 53 00 4f\n"  // re, e, g.E, MINUS, O
-    "4e 45 00 00  00 00 00 00  ";                           // NE
+    "00 00 00 3f  00 00 00 00  0a 00 16 01  01 00 18 00\n"  // no more steps; the fields' steps
+    "12 00 32 3f  02 00 28 00  18 00 12 00  03 00 38 00\n"
+    "01 00 00 00  00 00 00 00  02 00 00 00  68 69 00 00\n"   // e's default; s's default "hi"
+    "67 2e 4d 00  73 00 6d 6f  72 65 00 65  00 67 2e 45\n"   // names: g.M, s, more, e, g.E
+    "00 4d 49 4e  55 53 00 4f  4e 45 00 00  00 00 00 00\n";  // MINUS, ONE
 
 TEST(Image, HasTheGoldenBytesOfFormatVersion2) {
   BuildResult built = build_image(parse_protos({{"g.proto", kGoldenSchema}}));
