@@ -8,6 +8,7 @@
 #include <regex>
 
 #include "bench/codec/bench_message.h"
+#include "bench/codec/instruction_counts.h"
 #include "bench/codec/kinds.h"
 #include "bench/codec/measure.h"
 #include "bench/codec/report.h"
@@ -23,6 +24,7 @@ struct Options {
   std::string filter;
   std::string json;
   double seconds = 0.5;
+  bool instructions = false;
 
   bool wants(const std::string& set) const { return std::find(sets.begin(), sets.end(), set) != sets.end(); }
 };
@@ -60,6 +62,7 @@ int run(const Options& options) {
     std::fprintf(stderr, "codec_bench: %s\n", selected.error.c_str());
     return 1;
   }
+  if (options.instructions) return count_instructions(selected.messages) ? 0 : 1;
   std::vector<Measured> measured;
   bool ok = measure_each(selected.messages, options.seconds, &measured) &&
             measure_mix(selected.messages, options.seconds, &measured) &&
@@ -90,6 +93,7 @@ int main(int argc, char** argv) {
   app.add_option("--filter", options.filter, "only messages whose name this regular expression finds");
   app.add_option("--seconds", options.seconds, "for each message")->capture_default_str();
   app.add_flag("--quick", quick, "a smoke test: the figures are rough");
+  app.add_flag("--instructions", options.instructions, "count instructions instead; under valgrind's callgrind");
   app.add_option("--json", options.json, "write all measurements to this file");
   CLI11_PARSE(app, argc, argv);
   if (quick) options.seconds = 0.01;

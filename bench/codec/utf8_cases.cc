@@ -2,7 +2,9 @@
 
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <regex>
+#include <string_view>
 
 #include "bench/codec/subject.h"
 #include "codec/utf8.h"
@@ -35,12 +37,16 @@ constexpr Validator kValidators[] = {
 constexpr size_t kSizes[] = {16, 64, 256, 1024, 4096, 16384, 65536};
 constexpr size_t kLargest = 65536;
 
-// Text of `size` bytes. Mixed: sequences of one to four bytes in turn, as in a text of many scripts.
+// Text of `size` bytes. Mixed: characters of one to four bytes, as in a text of many scripts.
 std::string text_of(size_t size, bool mixed) {
-  const std::string part = mixed ? "Gr\u00fc\u00dfe, \u4e16\u754c \U0001f600 abc " : "plain text, no more; ";
+  constexpr const char* kMixed[] = {"\u4e16", "a", "\u00fc", "\U0001f600", " ", "\u754c", "b", "\u00df", "c"};
+  constexpr const char* kAscii[] = {"p", "l", "a", "i", "n", " "};
   std::string text;
-  while (text.size() + part.size() <= size) text += part;
-  return text.append(size - text.size(), '.');
+  for (size_t i = 0;; ++i) {
+    std::string_view next = mixed ? kMixed[i % std::size(kMixed)] : kAscii[i % std::size(kAscii)];
+    if (text.size() + next.size() > size) return text.append(size - text.size(), '.');
+    text += next;
+  }
 }
 
 bool agree(const std::string& valid) {
