@@ -19,35 +19,52 @@ using google::protobuf::EnumDescriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::FileDescriptor;
 
+const char* const kDescriptorProto = "google/protobuf/descriptor.proto";
+
 // Everything that goes in, sorted by full name, so that the order of files does not show in the image.
 struct Collected {
-  std::map<std::string, const Descriptor*> messages;
+  std::map<std::string, const Descriptor*> messages;  // of an extension's entry: null
+  std::map<std::string, const FieldDescriptor*> extensions;
   std::map<std::string, const EnumDescriptor*> enums;
   std::vector<const Descriptor*> to_visit;
+  bool options_wanted = false;  // descriptor.proto is one of the files itself
 
   void add(const Descriptor* message) {
     if (messages.emplace(message->full_name(), message).second) to_visit.push_back(message);
   }
   void add(const EnumDescriptor* e) { enums.emplace(e->full_name(), e); }
 
+  void add_reference(const FieldDescriptor* field) {
+    if (field->message_type() != nullptr) add(field->message_type());
+    if (field->enum_type() != nullptr) add(field->enum_type());
+  }
+  // Extensions of descriptor.proto's messages are options as a rule, and would bring all of that file along.
+  void add_extension(const FieldDescriptor* field) {
+    if (!options_wanted && field->containing_type()->file()->name() == kDescriptorProto) return;
+    std::string name =
+        extension_entry_name(field->containing_type()->full_name(), static_cast<uint32_t>(field->number()));
+    extensions.emplace(name, field);
+    messages.emplace(name, nullptr);
+    add(field->containing_type());
+    add_reference(field);
+  }
+
   void add_file(const FileDescriptor* file) {
     for (int i = 0; i < file->message_type_count(); ++i) add_nested(file->message_type(i));
     for (int i = 0; i < file->enum_type_count(); ++i) add(file->enum_type(i));
+    for (int i = 0; i < file->extension_count(); ++i) add_extension(file->extension(i));
   }
   void add_nested(const Descriptor* message) {
     add(message);
     for (int i = 0; i < message->nested_type_count(); ++i) add_nested(message->nested_type(i));
     for (int i = 0; i < message->enum_type_count(); ++i) add(message->enum_type(i));
+    for (int i = 0; i < message->extension_count(); ++i) add_extension(message->extension(i));
   }
   void add_references() {
     while (!to_visit.empty()) {
       const Descriptor* message = to_visit.back();
       to_visit.pop_back();
-      for (int i = 0; i < message->field_count(); ++i) {
-        const FieldDescriptor* field = message->field(i);
-        if (field->message_type() != nullptr) add(field->message_type());
-        if (field->enum_type() != nullptr) add(field->enum_type());
-      }
+      for (int i = 0; i < message->field_count(); ++i) add_reference(message->field(i));
     }
   }
 };
@@ -138,6 +155,7 @@ std::string contradiction(const FieldDescriptor* descriptor, const FieldModel& f
   if (of_map_entry != (field.label == kLabelMap) || (of_map_entry && field.kind != Kind::kMessage)) {
     return "only a map field can be of a map entry";
   }
+  if (in_map_entry && descriptor->is_extension()) return "a map entry cannot be extended";
   if (in_map_entry && field.label != kLabelSingular) return "a map's key and value cannot be repeated";
   if (in_map_entry && (field.required || field.oneof >= 0))
     return "a map's key and value are no required or oneof fields";
@@ -151,7 +169,9 @@ std::string contradiction(const FieldDescriptor* descriptor, const FieldModel& f
 std::string map_entry_contradiction(const MessageModel& entry) {
   const std::vector<FieldModel>& fields = entry.fields;
   bool two_fields = fields.size() == 2 && fields[0].number + fields[1].number == 3;
-  if (!two_fields || entry.oneof_count != 0) return "a map entry has the fields 1 and 2, and no oneof";
+  if (!two_fields || entry.oneof_count != 0 || entry.extension_ranges) {
+    return "a map entry has the fields 1 and 2, and neither oneofs nor extensions";
+  }
   const FieldModel& key = fields[fields[0].number == 1 ? 0 : 1];
   const FieldModel& value = fields[fields[0].number == 1 ? 1 : 0];
   bool good_key = !key.is_message() && key.kind != Kind::kDouble && key.kind != Kind::kFloat &&
@@ -186,13 +206,25 @@ EnumModel enum_model(const EnumDescriptor* e) {
   return out;
 }
 
-// Whether a required field can be met from a message: true if its own, and spread from sub-messages to all that hold
-// one.
+// The message that stands for one extension.
+std::string fill_extension(const FieldDescriptor* extension, const Schema& schema, MessageModel* model) {
+  model->extension = true;
+  FieldModel& field = model->fields.emplace_back(field_model(extension, schema));
+  std::string error = contradiction(extension, field);
+  if (!error.empty()) return extension->full_name() + ": " + error;
+  field.name = extension->full_name();
+  field.json_name = "[" + extension->full_name() + "]";
+  return lay_out(model);
+}
+
+// Whether a required field can be met from a message: true if its own, or if it takes extensions, which may have
+// some; and spread from sub-messages to all that hold one.
 void set_required_below(Schema* schema) {
   std::vector<std::vector<size_t>> holders(schema->messages.size());
   std::vector<size_t> to_spread;
   for (size_t i = 0; i < schema->messages.size(); ++i) {
     MessageModel& message = schema->messages[i];
+    message.required_below |= message.extension_ranges;
     for (const FieldModel& field : message.fields) {
       if (field.is_message()) holders[field.sub].push_back(i);
       message.required_below |= field.required;
@@ -219,11 +251,17 @@ int64_t find_by_name(const std::vector<T>& sorted, const std::string& full_name)
 
 }  // namespace
 
+std::string extension_entry_name(const std::string& extendee, uint32_t number) {
+  return "[" + extendee + ":" + std::to_string(number) + "]";
+}
+
 int64_t Schema::find_message(const std::string& full_name) const { return find_by_name(messages, full_name); }
 int64_t Schema::find_enum(const std::string& full_name) const { return find_by_name(enums, full_name); }
 
 std::string schema_from_files(FileSpan files, Schema* out) {
   Collected collected;
+  collected.options_wanted = std::any_of(files.begin(), files.end(),
+                                         [](const FileDescriptor* file) { return file->name() == kDescriptorProto; });
   for (const FileDescriptor* file : files) collected.add_file(file);
   collected.add_references();
 
@@ -232,7 +270,9 @@ std::string schema_from_files(FileSpan files, Schema* out) {
   for (const auto& [name, message] : collected.messages) schema.messages.emplace_back().full_name = name;
   size_t index = 0;
   for (const auto& [name, message] : collected.messages) {
-    std::string error = fill_message(message, schema, &schema.messages[index++]);
+    MessageModel* model = &schema.messages[index++];
+    std::string error = message != nullptr ? fill_message(message, schema, model)
+                                           : fill_extension(collected.extensions.at(name), schema, model);
     if (!error.empty()) return error;
   }
   set_required_below(&schema);
