@@ -174,7 +174,8 @@ class Printer {
   void value(const MessageType& type, const FieldEntry& field, const char* at, std::string_view name, int depth) {
     if (schema::is_message_kind(field.kind)) {
       const MessageType sub = type.sub(field);
-      if (is_group(type, field)) {  // goes by its type's name
+      bool is_extension = (type.entry().flags & schema::kMessageFlagExtension) != 0;
+      if (!is_extension && is_group(type, field)) {  // a group goes by its type's name
         name = sub.full_name();
         name.remove_prefix(name.rfind('.') + 1);
       }

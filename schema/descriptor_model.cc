@@ -206,14 +206,14 @@ EnumModel enum_model(const EnumDescriptor* e) {
   return out;
 }
 
-// The message that stands for one extension.
+// Fills the message that stands for one extension.
 std::string fill_extension(const FieldDescriptor* extension, const Schema& schema, MessageModel* model) {
   model->extension = true;
-  FieldModel& field = model->fields.emplace_back(field_model(extension, schema));
-  std::string error = contradiction(extension, field);
+  model->fields.push_back(field_model(extension, schema));
+  std::string error = contradiction(extension, model->fields[0]);
   if (!error.empty()) return extension->full_name() + ": " + error;
-  field.name = extension->full_name();
-  field.json_name = "[" + extension->full_name() + "]";
+  model->fields[0].name = extension->full_name();
+  model->fields[0].json_name = "[" + extension->full_name() + "]";
   return lay_out(model);
 }
 
