@@ -185,11 +185,15 @@ bool Parser::any_content(const MessageType& type, char* object, int depth) {
     }
     if (seen_value) return fail_at_token(Error::duplicate_field, "\"value\" once");
     seen_value = true;
-    const Scope scope(&path_, "value");
-    if (!lexer_.expect(':', "':'") || !message(type, object, depth - 1)) return false;
+    if (!any_value(type, object, depth - 1)) return false;
   } while (lexer_.take(','));
   if (!seen_value) return fail(Error::bad_value, "\"value\" in the Any");
   return lexer_.expect('}', "',' or '}'");
+}
+
+bool Parser::any_value(const MessageType& type, char* object, int depth) {
+  const Scope scope(&path_, "value");
+  return lexer_.expect(':', "':'") && message(type, object, depth);
 }
 
 }  // namespace drover::json

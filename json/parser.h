@@ -91,6 +91,7 @@ class Parser {
   bool any(const MessageType& type, char* object, int depth);
   bool any_url(int depth, std::string* url, bool* empty);
   bool any_content(const MessageType& type, char* object, int depth);
+  bool any_value(const MessageType& type, char* object, int depth);
   bool type_key(bool* seen_type, int depth);
   bool time(const MessageType& type, char* object, bool is_duration);
   bool field_mask(const MessageType& type, char* object);
