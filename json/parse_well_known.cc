@@ -94,8 +94,7 @@ bool Parser::any(const MessageType& type, char* object, int depth) {
   if (empty) return true;
   const size_t url_at = lexer_.token();
   lexer_.rewind(begin);
-  const std::string_view name = type_of_url(url);
-  const MessageType content = name.empty() ? MessageType{} : resolver_.find_message(name);
+  const MessageType content = find_any_type(options_.resolver, *type.image, url);
   if (content.image == nullptr) {
     return lexer_.fail_at(Error::unknown_type, "a type URL, \"type.googleapis.com/\" and a known message's name",
                           url_at);
