@@ -1,6 +1,7 @@
 // The ways in to the encoder: pieces from a trusted or a hostile object, one array, and the size alone.
 #include "codec/encode.h"
 
+#include "codec/encode_handlers.h"
 #include "codec/encoder.h"
 
 namespace drover {
@@ -10,7 +11,7 @@ template <typename E>
 EncodeResult failure(const schema::MessageType& type, const E& encoder) {
   EncodeResult result;
   result.error = encoder.error();
-  if (encoder.error_message() != nullptr) result.message_name = type.image->name(encoder.error_message()->name);
+  result.message_name = type.image->name(encoder.error_message().name);
   result.field_number = encoder.error_field();
   return result;
 }
@@ -18,10 +19,9 @@ EncodeResult failure(const schema::MessageType& type, const E& encoder) {
 template <typename Memory>
 EncodeResult encode_pieces(const schema::MessageType& type, const Message* object, Memory memory,
                            const EncodeOptions& options, Encoded* out) {
-  BackwardSink sink(out, options.max_bytes, options.reference_threshold);
+  BackwardSink sink(out, options);
   Encoder<Memory, BackwardSink> encoder(*type.image, memory, &sink, options);
-  // An empty Encoded has no block yet, and so no position: it gets one here.
-  char* p = sink.room(sink.start(), 1);
+  char* p = sink.start();
   if (p != nullptr) p = encoder.message(p, object->drover_bytes(), type.entry());
   if (p == nullptr) {
     sink.abandon();
@@ -30,7 +30,7 @@ EncodeResult encode_pieces(const schema::MessageType& type, const Message* objec
   }
   if (!sink.finish(p)) {
     sink.abandon();
-    return {EncodeError::too_large, 0, type.full_name(), 0};
+    return {sink.error(), 0, type.full_name(), 0};
   }
   EncodeResult result;
   result.size = out->size();
@@ -45,7 +45,7 @@ EncodeResult encode(const schema::MessageType& type, const Message* object, cons
   BoundedMemory memory(*options.bounds);
   EncodeError error = EncodeError::ok;
   if (!memory.check(reinterpret_cast<uintptr_t>(object), type.entry().object_size, 8, &error)) {
-    BackwardSink(out, 0, 0).abandon();
+    BackwardSink(out, options).abandon();
     return {error, 0, type.full_name(), 0};
   }
   return encode_pieces(type, object, memory, options, out);
@@ -70,10 +70,23 @@ size_t encoded_size(const schema::MessageType& type, const Message* object) {
 }
 
 void Encoded::copy_to(char* to) const {
-  for (const Piece& piece : pieces_) {
+  for (const Piece& piece : pieces()) {
     std::memcpy(to, piece.data, piece.size);
     to += piece.size;
   }
+}
+
+bool Encoded::more_pieces(Piece** first) {
+  size_t used = static_cast<size_t>(pieces_end() - *first);
+  size_t capacity = piece_capacity_ == 0 ? 16 : piece_capacity_ * 2;
+  std::unique_ptr<Piece[]> more(new (std::nothrow) Piece[capacity]);
+  if (more == nullptr) return false;
+  if (used != 0) std::memcpy(more.get() + capacity - used, *first, used * sizeof(Piece));
+  pieces_ = std::move(more);
+  piece_capacity_ = capacity;
+  first_piece_ = pieces_end();  // nothing is done yet
+  *first = pieces_end() - used;
+  return true;
 }
 
 size_t Encoded::buffer_bytes() const {

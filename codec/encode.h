@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,7 +62,7 @@ struct EncodeOptions {
   // How deep messages may nest below the outermost.
   int depth_limit = 1000;
   // From this size on strings, bytes and packed fixed-size fields are referred to, not copied.
-  size_t reference_threshold = 1024;
+  size_t reference_threshold = 256;
   bool check_required = false;
 };
 
@@ -83,7 +84,7 @@ class Encoded {
   Encoded(const Encoded&) = delete;
   Encoded& operator=(const Encoded&) = delete;
 
-  const std::vector<Piece>& pieces() const { return pieces_; }
+  std::span<const Piece> pieces() const { return {first_piece_, static_cast<size_t>(pieces_end() - first_piece_)}; }
   size_t size() const { return size_; }
   // Copies all pieces, one behind the other, to `to`, which has room for size() bytes.
   void copy_to(char* to) const;
@@ -96,8 +97,19 @@ class Encoded {
     std::unique_ptr<char[]> bytes;
     size_t size;
   };
+  Piece* pieces_begin() const { return pieces_.get(); }
+  Piece* pieces_end() const { return pieces_.get() + piece_capacity_; }
+  void set_pieces(Piece* first, size_t size) {
+    first_piece_ = first;
+    size_ = size;
+  }
+  // Makes room in front of *first, which moves along. False: out of memory.
+  bool more_pieces(Piece** first);
+
   std::vector<Block> blocks_;
-  std::vector<Piece> pieces_;
+  std::unique_ptr<Piece[]> pieces_;  // filled from the end
+  size_t piece_capacity_ = 0;
+  Piece* first_piece_ = nullptr;
   size_t size_ = 0;
 };
 

@@ -3,10 +3,10 @@
 // CountingSink nowhere at all (it never runs out, and nothing is written).
 #pragma once
 
-#include <algorithm>
 #include <cstring>
 #include <new>
 
+#include "codec/compiler.h"
 #include "codec/encode.h"
 #include "codec/wire.h"
 
@@ -15,40 +15,49 @@ namespace drover {
 class BackwardSink {
  public:
   static constexpr bool kWrites = true;
+  // A scalar and its tag fit wherever p is not below low(); so do whole vectors that reach below what they write.
+  static constexpr size_t kScalarRoom = 32;
 
-  BackwardSink(Encoded* out, size_t max_bytes, size_t reference_threshold)
-      : out_(out), max_bytes_(max_bytes), threshold_(reference_threshold) {
-    out_->pieces_.clear();
-    out_->size_ = 0;
-    if (!out_->blocks_.empty()) take_block(0);
+  BackwardSink(Encoded* out, const EncodeOptions& options) : out_(out), options_(options) {
+    next_piece_ = out_->pieces_end();
+    used_ = 0;
+    if (!out_->blocks_.empty()) [[likely]] {
+      take_block(0, 0);
+    } else {
+      low_ = segment_end_ = nullptr;
+      base_ = 0;
+    }
   }
-  char* start() { return segment_end_; }
+  // Null: out of memory.
+  char* start() { return segment_end_ != nullptr ? segment_end_ : next_block(nullptr, kScalarRoom); }
 
   // Bytes written so far, with the position at p.
-  size_t total(const char* p) const { return closed_ + static_cast<size_t>(segment_end_ - p); }
+  size_t total(const char* p) const { return base_ - reinterpret_cast<uintptr_t>(p); }
   // The position from which n bytes can be written downwards; null after an error.
   char* room(char* p, size_t n) {
-    if (static_cast<size_t>(p - begin_) >= n) [[likely]]
+    if (has_room(p, n)) [[likely]]
       return p;
     return next_block(p, n);
   }
-  bool refers(size_t size) const { return size >= threshold_; }
+  // kScalarRoom more bytes than n count as room, so that vectors may reach below what is written.
+  bool has_room(const char* p, size_t n) const { return p - low_ >= static_cast<ptrdiff_t>(n); }
+  const char* low() const { return low_; }
+  bool refers(size_t size) const { return size >= options_.reference_threshold; }
   char* refer(char* p, const char* data, size_t size) {
-    close_segment(p);
-    closed_ += size;
-    out_->pieces_.push_back({data, size});
-    if (closed_ > max_bytes_) return fail(EncodeError::too_large);
+    if (!close_segment(p) || !add_piece(data, size)) return nullptr;
+    base_ += size;
+    if (total(p) > options_.max_bytes) return fail(EncodeError::too_large);
     return p;
   }
   EncodeError error() const { return error_; }
-  void abandon() { out_->pieces_.clear(); }
+  void abandon() { out_->set_pieces(out_->pieces_end(), 0); }
 
-  // Puts the pieces in order; false: too large.
+  // The pieces are done; false: too large, or no memory.
   bool finish(char* p) {
-    close_segment(p);
-    if (closed_ > max_bytes_) return false;
-    std::reverse(out_->pieces_.begin(), out_->pieces_.end());
-    out_->size_ = closed_;
+    if (!close_segment(p)) return false;
+    size_t size = total(p);
+    if (size > options_.max_bytes) return fail(EncodeError::too_large), false;
+    out_->set_pieces(next_piece_, size);
     return true;
   }
 
@@ -59,53 +68,67 @@ class BackwardSink {
     error_ = error;
     return nullptr;
   }
-  void close_segment(char* p) {
-    if (segment_end_ == p) return;
+  DROVER_INLINE bool close_segment(char* p) {
+    if (segment_end_ == p) return true;
     size_t size = static_cast<size_t>(segment_end_ - p);
-    out_->pieces_.push_back({p, size});
-    closed_ += size;
     segment_end_ = p;
+    return add_piece(p, size);
   }
-  void take_block(size_t index) {
-    begin_ = out_->blocks_[index].bytes.get();
-    segment_end_ = begin_ + out_->blocks_[index].size;
+  // In front of those that are there already. False after fail().
+  DROVER_INLINE bool add_piece(const char* data, size_t size) {
+    if (next_piece_ == out_->pieces_begin() && !out_->more_pieces(&next_piece_)) [[unlikely]]
+      return fail(EncodeError::out_of_memory), false;
+    *--next_piece_ = {data, size};
+    return true;
+  }
+  // Goes on in a block, `total` bytes having been written before.
+  DROVER_INLINE void take_block(size_t index, size_t total) {
+    low_ = out_->blocks_[index].bytes.get() + kScalarRoom;
+    segment_end_ = low_ - kScalarRoom + out_->blocks_[index].size;
+    base_ = reinterpret_cast<uintptr_t>(segment_end_) + total;
     used_ = index + 1;
   }
-  __attribute__((noinline)) char* next_block(char* p, size_t n) {
-    close_segment(p);
-    if (closed_ > max_bytes_) return fail(EncodeError::too_large);
+  DROVER_NOINLINE char* next_block(char* p, size_t n) {
+    size_t written = total(p);
+    if (!close_segment(p)) return nullptr;
+    if (written > options_.max_bytes) return fail(EncodeError::too_large);
     auto& blocks = out_->blocks_;
     size_t index = used_;
+    n += kScalarRoom;
     while (index < blocks.size() && blocks[index].size < n) ++index;
     if (index == blocks.size()) {
-      size_t size = blocks.empty() ? kFirstBlock : std::min(blocks.back().size * 2, kLargestBlock);
-      size = std::max(size, n);
+      size_t size = blocks.empty() ? kFirstBlock : blocks.back().size * 2;
+      if (size > kLargestBlock) size = kLargestBlock;
+      if (size < n) size = n;
       std::unique_ptr<char[]> fresh(new (std::nothrow) char[size]);
       if (fresh == nullptr) return fail(EncodeError::out_of_memory);
       blocks.push_back({std::move(fresh), size});
     }
-    take_block(index);
+    take_block(index, written);
     return segment_end_;
   }
 
   Encoded* out_;
-  size_t max_bytes_;
-  size_t threshold_;
-  char* begin_ = nullptr;
-  char* segment_end_ = nullptr;
-  size_t closed_ = 0;  // bytes of the pieces that are done
-  size_t used_ = 0;    // blocks taken so far
-  EncodeError error_ = EncodeError::too_large;
+  const EncodeOptions& options_;
+  Piece* next_piece_;  // the first of those that are done
+  char* low_;          // the block at hand begins kScalarRoom below
+  char* segment_end_;  // what was written last ends here, and is no piece yet
+  uintptr_t base_;     // what total() counts down from: segment_end_, and the bytes of the pieces that are done
+  size_t used_;        // blocks taken so far
+  EncodeError error_;  // set where a function fails
 };
 
 class CountingSink {
  public:
   static constexpr bool kWrites = false;
+  static constexpr size_t kScalarRoom = 32;
 
   // A position that is never written to, with room for all that a message may hold in front of it.
   char* start() { return reinterpret_cast<char*>(kTop); }
   size_t total(const char* p) const { return kTop - reinterpret_cast<uintptr_t>(p); }
   char* room(char* p, size_t) { return p; }
+  bool has_room(const char*, size_t) const { return true; }
+  const char* low() const { return nullptr; }
   bool refers(size_t) const { return false; }
   char* refer(char* p, const char*, size_t size) { return p - size; }
   EncodeError error() const { return EncodeError::ok; }
@@ -123,12 +146,56 @@ inline char* put_bytes(char* p, const void* data, size_t size) {
   return p;
 }
 
-// Three bytes or more.
+// A copy whose usual sizes are too small for a call of memcpy.
+inline void copy_bytes(char* to, const char* from, size_t size) {
+  if (size > 96) {
+    std::memcpy(to, from, size);
+  } else if (size >= 32) {
+    char* last = to + size - 32;
+    const char* last_from = from + size - 32;
+    while (to < last) {
+      std::memcpy(to, from, 32);
+      to += 32;
+      from += 32;
+      asm volatile("" : "+r"(to));  // stays a loop
+    }
+    std::memcpy(last, last_from, 32);
+  } else if (size >= 16) {
+    std::memcpy(to, from, 16);
+    std::memcpy(to + size - 16, from + size - 16, 16);
+  } else if (size >= 8) {
+    std::memcpy(to, from, 8);
+    std::memcpy(to + size - 8, from + size - 8, 8);
+  } else if (size >= 4) {
+    std::memcpy(to, from, 4);
+    std::memcpy(to + size - 4, from + size - 4, 4);
+  } else if (size != 0) {
+    char first = from[0], middle = from[size / 2], end = from[size - 1];
+    to[0] = first;
+    to[size / 2] = middle;
+    to[size - 1] = end;
+  }
+}
+
+// Three bytes or more. Up to eight are made in one word whose end is the varint's; what lies in front of it is written
+// over, which the room for scalars allows for.
 template <typename Sink>
 inline char* put_varint_long(char* p, uint64_t value) {
-  p -= wire::varint_size(value);
-  if constexpr (Sink::kWrites) wire::write_varint(p, value);
-  return p;
+  size_t size = wire::varint_size(value);
+  if constexpr (Sink::kWrites) {
+    if (size <= 8) [[likely]] {
+      uint64_t word = wire::spread_varint(value) | (uint64_t{0x8080808080808080} >> (72 - 8 * size));
+      word <<= 64 - 8 * size;
+      std::memcpy(p - 8, &word, 8);
+    } else {
+      uint64_t word = wire::spread_varint(value) | 0x8080808080808080;
+      char* to = p - size;
+      std::memcpy(to, &word, 8);
+      to[8] = static_cast<char>(value >> 56 | (size == 10 ? 0x80 : 0));
+      if (size == 10) to[9] = 1;
+    }
+  }
+  return p - size;
 }
 
 template <typename Sink>

@@ -107,6 +107,9 @@ inline uint32_t op_class(uint8_t kind, bool utf8, bool closed) {
   return kOpNone;
 }
 
+// Stands in front of a message's first step: whoever follows the steps from the last to the first ends here.
+inline constexpr FieldStep kNoMoreSteps = {0, kOpNone, kStepByValue, 0, 0};
+
 // The step of a field; `position` is 1 + its index among the fields of `message`. It follows from the entries alone:
 // the builder writes it, and the loader demands it.
 inline FieldStep make_step(const MessageEntry& message, const FieldEntry& field, uint32_t position) {
@@ -161,6 +164,7 @@ enum class LoadError : uint8_t {
   kBadOneof,
   kBadSub,  // index out of range, or present where the kind needs none, or missing
   kBadMapEntry,
+  kBadExtension,
   kBadLookup,  // slots or steps disagree with the fields
   kBadEnum,
   kNotZero,  // a reserved word is not zero
@@ -225,7 +229,8 @@ class Image {
     }
     return find_sparse(first, m.field_count, number);
   }
-  // Slots: slot_count steps, indexed by field number. Steps: field_count of them, in the order of the fields.
+  // Slots: slot_count steps, indexed by field number. Steps: field_count of them, in the order of the fields; in front
+  // of the first stands kNoMoreSteps.
   const FieldStep* slots(const MessageEntry& m) const { return at<FieldStep>(base_ + m.slots); }
   const FieldStep* steps(const MessageEntry& m) const { return at<FieldStep>(base_ + m.steps); }
   const FieldEntry* find_field_by_name(const MessageEntry& m, const char* name, size_t size) const;
@@ -241,9 +246,18 @@ class Image {
   const EnumValueEntry* enum_values(const EnumEntry& e) const {
     return at<EnumValueEntry>(enum_values_) + e.first_value;
   }
+  // The first declared of that number; null if there is none.
   const EnumValueEntry* find_enum_value(const EnumEntry& e, int32_t number) const;
+  // How many entries there are at enum_values(e): value_count of different numbers, then alias_count more names.
+  static uint32_t enum_name_count(const EnumEntry& e) { return e.value_count + e.alias_count; }
   bool enum_has_value(uint32_t index, int32_t number) const {
-    return find_enum_value(enum_entry(index), number) != nullptr;
+    const EnumEntry& e = enum_entry(index);
+    const EnumValueEntry* values = enum_values(e);
+    // Most enums count up from their first value: no search then.
+    uint32_t guess = static_cast<uint32_t>(number) - static_cast<uint32_t>(values[0].number);
+    if (guess < e.value_count && values[guess].number == number) [[likely]]
+      return true;
+    return find_enum_value(e, number) != nullptr;
   }
   int64_t find_enum(const char* full_name, size_t size) const;
 

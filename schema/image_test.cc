@@ -41,31 +41,31 @@ const char* const kGoldenSchema =
     "}";
 
 const char* const kGoldenBytes =
-    "44 52 56 49  02 00 40 00  58 02 00 00  ed 5e 99 82\n"  // magic, version and header size, size, checksum
+    "44 52 56 49  02 00 40 00  60 02 00 00  34 a3 f4 e7\n"  // magic, version and header size, size, checksum
     "01 00 00 00  40 00 00 00  03 00 00 00  80 00 00 00\n"  // 1 message at 64, 3 fields at 128
     "01 00 00 00  e0 00 00 00  02 00 00 00  00 01 00 00\n"  // 1 enum at 224, 2 values at 256
-    "10 01 00 00  18 01 00 00  28 02 00 00  30 00 00 00\n"  // 280 bytes of slots and steps at 272, strings at 552
+    "10 01 00 00  20 01 00 00  30 02 00 00  30 00 00 00\n"  // 288 bytes of slots and steps at 272, strings at 560
     "40 00 00 00  01 00 00 00  00 00 00 00  03 00 00 00\n"  // g.M: 64 bytes, 1 has-word, no oneof, fields 0..2
-    "10 01 00 00  20 00 00 00  38 02 00 00  00 00 00 00\n"  // slots, 32 of them, name, no flags
-    "00 00 00 00  10 02 00 00  00 00 00 00  00 00 00 00\n"  // nothing required; steps
+    "10 01 00 00  20 00 00 00  40 02 00 00  00 00 00 00\n"  // slots, 32 of them, name, no flags
+    "00 00 00 00  18 02 00 00  00 00 00 00  00 00 00 00\n"  // nothing required; steps
     "00 00 00 00  00 00 00 00  00 00 00 00  00 00 00 00\n"
     "01 00 00 00  18 00 00 00  09 00 02 40  01 00 00 00\n"  // s = 1: at 24, string, explicit presence, has-bit 1
-    "ff ff ff ff  3c 02 00 00  3c 02 00 00  30 02 00 00\n"  // no sub, names, its default
+    "ff ff ff ff  44 02 00 00  44 02 00 00  38 02 00 00\n"  // no sub, names, its default
     "02 00 00 00  28 00 00 00  0b 01 02 00  ff ff 00 00\n"  // more = 2: at 40, message, repeated, no has-bit
-    "00 00 00 00  3e 02 00 00  3e 02 00 00  00 00 00 00\n"  // of message 0
+    "00 00 00 00  46 02 00 00  46 02 00 00  00 00 00 00\n"  // of message 0
     "03 00 00 00  38 00 00 00  0e 00 00 48  00 00 00 00\n"  // e = 3: at 56, enum, closed and explicit, has-bit 0
-    "00 00 00 00  43 02 00 00  43 02 00 00  28 02 00 00\n"  // of enum 0; its default is not zero
-    "45 02 00 00  01 00 00 00  00 00 00 00  02 00 00 00\n"  // g.E: closed, values 0..1
+    "00 00 00 00  4b 02 00 00  4b 02 00 00  30 02 00 00\n"  // of enum 0; its default is not zero
+    "4d 02 00 00  01 00 00 00  00 00 00 00  02 00 00 00\n"  // g.E: closed, values 0..1
     "01 00 00 00  00 00 00 00  00 00 00 00  00 00 00 00\n"  // default 1
-    "ff ff ff ff  49 02 00 00  01 00 00 00  4f 02 00 00\n"  // MINUS = -1, ONE = 1
-    "00 00 00 00  00 00 00 00  0a 00 16 01  18 00 01 00\n"  // slots 0 and 1: tag 0a, bytes, has-bit 1, at 24, first
-    "12 00 32 3f  28 00 02 00  18 00 12 00  38 00 03 00\n"  // slots 2 and 3: repeated message, no bit; closed enum
+    "ff ff ff ff  51 02 00 00  01 00 00 00  57 02 00 00\n"  // MINUS = -1, ONE = 1
+    "00 00 00 00  00 00 00 00  0a 00 16 01  01 00 18 00\n"  // slots 0 and 1: tag 0a, bytes, has-bit 1, first, at 24
+    "12 00 32 3f  02 00 28 00  18 00 12 00  03 00 38 00\n"  // slots 2 and 3: repeated message, no bit; closed enum
     "14 lines of zeros\n"                                   // slots 4 to 31
-    "0a 00 16 01  18 00 01 00  12 00 32 3f  28 00 02 00\n"  // the same as steps
-    "18 00 12 00  38 00 03 00  01 00 00 00  00 00 00 00\n"  // and e's default
-    "02 00 00 00  68 69 00 00  67 2e 4d 00  73 00 6d 6f\n"  // s's default "hi"; names: g.M, s, mo
-    "72 65 00 65  00 67 2e 45  00 4d 49 4e  55 53 00 4f\n"  // re, e, g.E, MINUS, O
-    "4e 45 00 00  00 00 00 00  ";                           // NE
+    "00 00 00 3f  00 00 00 00  0a 00 16 01  01 00 18 00\n"  // no more steps; the fields' steps
+    "12 00 32 3f  02 00 28 00  18 00 12 00  03 00 38 00\n"
+    "01 00 00 00  00 00 00 00  02 00 00 00  68 69 00 00\n"   // e's default; s's default "hi"
+    "67 2e 4d 00  73 00 6d 6f  72 65 00 65  00 67 2e 45\n"   // names: g.M, s, more, e, g.E
+    "00 4d 49 4e  55 53 00 4f  4e 45 00 00  00 00 00 00\n";  // MINUS, ONE
 
 TEST(Image, HasTheGoldenBytesOfFormatVersion2) {
   BuildResult built = build_image(parse_protos({{"g.proto", kGoldenSchema}}));
@@ -173,7 +173,51 @@ TEST(Image, SpreadsRequiredThroughCyclesAndMaps) {
 TEST(Image, MarksMessageSets) {
   OwnedImage image =
       image_of("syntax = 'proto2'; message S { option message_set_wire_format = true; extensions 4 to max; }");
-  EXPECT_EQ(message_named(image, "S").flags, kMessageFlagMessageSet | kMessageFlagExtensionRanges);
+  EXPECT_EQ(message_named(image, "S").flags,
+            kMessageFlagMessageSet | kMessageFlagExtensionRanges | kMessageFlagRequiredBelow);
+}
+
+TEST(Image, HoldsEachExtensionAsAMessageOfItsOwn) {
+  OwnedImage image = image_of(
+      "syntax = 'proto2'; package p; message M { extensions 100 to 200; extend M { repeated N in_m = 101; } }"
+      "message N { required int32 x = 1; } extend M { optional int32 e = 100 [default = 7]; }");
+  const MessageEntry& e = message_named(image, "[p.M:100]");
+  EXPECT_EQ(e.flags, kMessageFlagExtension);
+  EXPECT_EQ(e.field_count, 1u);
+  const FieldEntry& field = image.image().fields(e)[0];
+  EXPECT_EQ(field.number, 100u);
+  EXPECT_STREQ(image.image().name(field.name), "p.e");
+  EXPECT_STREQ(image.image().name(field.json_name), "[p.e]");
+  EXPECT_EQ(image.image().default_scalar(field), 7u);
+  const MessageEntry& in_m = message_named(image, "[p.M:101]");
+  EXPECT_EQ(in_m.flags, kMessageFlagExtension | kMessageFlagRequiredBelow);
+  EXPECT_EQ(image.image().fields(in_m)[0].label, kLabelRepeated);
+  EXPECT_STREQ(image.image().name(image.image().fields(in_m)[0].name), "p.M.in_m");
+}
+
+TEST(Image, TakesTypeIdsBeyondFieldNumbersInMessageSetsOnly) {
+  OwnedImage image = image_of(
+      "syntax = 'proto2'; message S { option message_set_wire_format = true; extensions 4 to max; } message M {"
+      "extend S { optional M in_set = 2147483646; } }");
+  EXPECT_EQ(image.image().fields(message_named(image, "[S:2147483646]"))[0].number, 2147483646u);
+}
+
+TEST(Image, LeavesCustomOptionsOutUnlessDescriptorProtoIsGiven) {
+  const char* option = "syntax = 'proto2'; package google.protobuf; message FieldOptions { extensions 1000 to max; }";
+  const char* use =
+      "syntax = 'proto3'; import 'google/protobuf/descriptor.proto';"
+      "extend google.protobuf.FieldOptions { string hint = 50001; } message M {}";
+  auto set = parse_protos({{"google/protobuf/descriptor.proto", option}, {"use.proto", use}});
+  google::protobuf::DescriptorPool pool;
+  std::vector<const google::protobuf::FileDescriptor*> files;
+  for (const auto& file : set.file()) files.push_back(pool.BuildFile(file));
+  std::string all = build_image(set).image;
+  std::string one = build_image(FileSpan(&files.back(), 1)).image;
+  OwnedImage all_image, one_image;
+  ASSERT_TRUE(OwnedImage::load(all, &all_image).ok());
+  ASSERT_TRUE(OwnedImage::load(one, &one_image).ok());
+  EXPECT_EQ(all_image.image().message_count(), 3u);
+  EXPECT_EQ(one_image.image().message_count(), 1u);
 }
 
 TEST(Image, KeepsDefaults) {
@@ -206,6 +250,10 @@ TEST(Image, LooksUpEnumValues) {
   EXPECT_EQ(e.default_value, 5);
   EXPECT_EQ(e.flags, kEnumFlagClosed);
   EXPECT_STREQ(i.name(i.find_enum_value(e, 5)->name), "B");
+  ASSERT_EQ(e.alias_count, 1u);
+  EXPECT_EQ(Image::enum_name_count(e), 6u);
+  EXPECT_STREQ(i.name(i.enum_values(e)[5].name), "ALIAS");
+  EXPECT_EQ(i.enum_values(e)[5].number, 5);
   for (int32_t present : {5, -2, 1000000, INT32_MIN, INT32_MAX}) EXPECT_TRUE(i.enum_has_value(0, present)) << present;
   for (int32_t absent : {0, 4, 6, -1, 999999, INT32_MIN + 1}) EXPECT_FALSE(i.enum_has_value(0, absent)) << absent;
 }

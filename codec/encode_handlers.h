@@ -1,0 +1,300 @@
+// The encoder's handlers: one for each op of a FieldStep and size of tag. `step` is the one at hand, `has` the object's
+// has-bits, with those bits set that stand for "always" and "unless zero".
+#pragma once
+
+#include "codec/cpu.h"
+#include "codec/encoder.h"
+
+namespace drover {
+
+#define DROVER_HANDLER(name)                                                                                \
+  DROVER_HANDLER_CALL char* name([[maybe_unused]] Encoder* e, char* p, [[maybe_unused]] const char* object, \
+                                 [[maybe_unused]] const FieldStep* step, [[maybe_unused]] uint64_t has,     \
+                                 [[maybe_unused]] const void* table)
+#if DROVER_MUSTTAIL
+#define DROVER_GO(handler) [[clang::musttail]] return handler(e, p, object, step, has, table)
+#define DROVER_NEXT() DROVER_GO(next)
+#else
+#define DROVER_GO(handler) return handler(e, p, object, step, has, table)
+#define DROVER_NEXT() return p
+#endif
+
+template <typename Memory, typename Sink>
+struct Encoder<Memory, Sink>::Handlers {
+  // All fields of an object, which Memory has checked to lie where object_size bytes may be read.
+  static DROVER_INLINE char* whole(Encoder* e, char* p, const char* object, const MessageEntry& entry) {
+    if constexpr (!Memory::kTrusted) {
+      if (!e->may_go_on(p, entry)) return nullptr;
+    }
+    uint64_t has = e->first_has_bits(object, entry);
+    bool unknown = e->memory_.template load<int64_t>(object + offsetof(MessageHeader, unknown)) != 0;
+    if (unknown || e->options_.check_required) [[unlikely]] {
+      p = e->begin_slow(p, object, entry, has);
+      if (p == nullptr) return nullptr;
+    }
+    e->entry_ = &entry;
+    return run(e, p, object, e->image_.steps(entry) + entry.field_count, has);
+  }
+
+  // The fields of the steps before `step`.
+  static DROVER_INLINE char* run(Encoder* e, char* p, const char* object, const FieldStep* step, uint64_t has) {
+#if DROVER_MUSTTAIL
+    return begin(e, p, object, step, has, e->handlers_);
+#else
+    for (;;) {
+      do {
+        --step;
+      } while ((has >> (step->has_bit & 63) & 1) == 0);
+      if (step->op == schema::kOpNone) return p;
+      p = e->handlers_[step->op](e, p, object, step, has, nullptr);
+      if (p == nullptr) return nullptr;
+    }
+#endif
+  }
+
+#if DROVER_MUSTTAIL
+  static DROVER_INLINE DROVER_HANDLER(next) {
+    do {
+      --step;
+    } while ((has >> (step->has_bit & 63) & 1) == 0);
+    Handler handler = static_cast<const Handler*>(table)[step->op];
+    DROVER_GO(handler);
+  }
+  static DROVER_HANDLER(begin) { DROVER_NEXT(); }
+#endif
+  static DROVER_HANDLER(end) { return p; }
+
+  // ---- a step's parts
+  static DROVER_INLINE bool by_value(const FieldStep* step) { return step->has_bit == schema::kStepByValue; }
+  // The tag as it stands in the step; one that takes more than two bytes is made from the entry.
+  template <int kTagSize>
+  static DROVER_INLINE char* put_tag(Encoder* e, char* p, const FieldStep* step) {
+    if constexpr (kTagSize == 1) {
+      --p;
+      if constexpr (Sink::kWrites) *p = static_cast<char>(step->tag);
+      return p;
+    }
+    uint16_t bytes = step->tag;
+    if (bytes == 0) [[unlikely]]
+      return e->tag(p, e->field_of(step));
+    p -= 2;
+    if constexpr (Sink::kWrites) std::memcpy(p, &bytes, 2);
+    return p;
+  }
+  // A new block; then once more.
+  template <Handler handler>
+  static DROVER_NOINLINE DROVER_HANDLER(more_room) {
+    p = e->room(p, Sink::kScalarRoom, *e->entry_, 0);
+    if (p == nullptr) return nullptr;
+    DROVER_GO(handler);
+  }
+
+  // ---- scalars
+#if DROVER_BMI2
+  // Where one instruction spreads a value's bits over a varint's bytes.
+  template <uint32_t kOp, int kTagSize>
+  __attribute__((target("bmi2,lzcnt"))) static DROVER_HANDLER(varint_bmi2) {
+    uint64_t value = e->template load_varint<kOp>(object + step->offset);
+    if (value == 0) [[unlikely]] {
+      if (by_value(step)) DROVER_NEXT();
+    }
+    if (p < e->sink_.low()) [[unlikely]]
+      DROVER_GO((more_room<varint<kOp, kTagSize>>));
+    if (value < 0x80) {
+      *--p = static_cast<char>(value);
+    } else if (value < 0x4000) {
+      p -= 2;
+      uint16_t both = static_cast<uint16_t>((value & 0x7f) | 0x80 | (value >> 7) << 8);
+      std::memcpy(p, &both, 2);
+    } else if (value >> 56 == 0) [[likely]] {
+      uint64_t bytes = _pdep_u64(value, 0x7f7f7f7f7f7f7f7f);
+      int unused = std::countl_zero(bytes) & 0x38;  // bits in front of the last byte
+      bytes = (bytes << unused) | (uint64_t{0x0080808080808080} << unused & 0x0080808080808080);
+      std::memcpy(p - 8, &bytes, 8);
+      p -= 8 - unused / 8;
+    } else {
+      p = put_varint_long<Sink>(p, value);
+    }
+    p = put_tag<kTagSize>(e, p, step);
+    DROVER_NEXT();
+  }
+#endif
+
+  template <uint32_t kOp, int kTagSize>
+  static DROVER_HANDLER(varint) {
+    uint64_t value = e->template load_varint<kOp>(object + step->offset);
+    if (value == 0) [[unlikely]] {
+      if (by_value(step)) DROVER_NEXT();
+    }
+    if (p < e->sink_.low()) [[unlikely]]
+      DROVER_GO((more_room<varint<kOp, kTagSize>>));
+    p = put_varint<Sink>(p, value);
+    p = put_tag<kTagSize>(e, p, step);
+    DROVER_NEXT();
+  }
+
+  template <typename Bits, int kTagSize>
+  static DROVER_HANDLER(fixed) {
+    Bits bits = e->memory_.template load<Bits>(object + step->offset);
+    if (bits == 0) [[unlikely]] {
+      if (by_value(step)) DROVER_NEXT();
+    }
+    if (p < e->sink_.low()) [[unlikely]]
+      DROVER_GO((more_room<fixed<Bits, kTagSize>>));
+    p -= sizeof(Bits);
+    if constexpr (Sink::kWrites) std::memcpy(p, &bits, sizeof(Bits));
+    p = put_tag<kTagSize>(e, p, step);
+    DROVER_NEXT();
+  }
+
+  // ---- strings
+  template <int kTagSize>
+  static DROVER_HANDLER(string) {
+    EncodeError error = EncodeError::ok;
+    LoadedRange range;
+    if (!e->memory_.load_range(object + step->offset, 1, 1, &range, &error)) [[unlikely]]
+      return e->fail(error, *e->entry_, e->field_of(step).number);
+    if (range.size == 0 && by_value(step)) DROVER_NEXT();
+    bool refers = e->sink_.refers(range.size);
+    if (refers) {
+      p = e->sink_.refer(p, range.data, range.size);
+      if (p == nullptr) [[unlikely]]
+        return e->fail(e->sink_.error(), *e->entry_, e->field_of(step).number);
+    }
+    if (!e->sink_.has_room(p, refers ? 0 : range.size)) [[unlikely]] {
+      p = e->room(p, refers ? 0 : range.size, *e->entry_, 0);
+      if (p == nullptr) return nullptr;
+    }
+    if (!refers) {
+      p -= range.size;
+      if constexpr (Sink::kWrites) copy_bytes(p, range.data, range.size);
+    }
+    p = put_varint<Sink>(p, range.size);
+    p = put_tag<kTagSize>(e, p, step);
+    DROVER_NEXT();
+  }
+
+  // ---- messages
+  template <int kTagSize>
+  static DROVER_HANDLER(message) {
+    const FieldEntry& field = e->field_of(step);
+    const MessageEntry& sub = e->image_.message(field.sub);
+    EncodeError error = EncodeError::ok;
+    const char* inner = e->memory_.load_pointer(object + step->offset, sub.object_size, &error);
+    if (inner == nullptr) DROVER_GO(no_message);
+    if (e->depth_ <= 0) [[unlikely]]
+      return e->fail(EncodeError::depth_limit, *e->entry_, field.number);
+    const MessageEntry* entry = e->entry_;
+    size_t before = e->sink_.total(p);
+    --e->depth_;
+    p = whole(e, p, inner, sub);
+    if (p == nullptr) [[unlikely]]
+      return nullptr;
+    ++e->depth_;
+    e->entry_ = entry;
+    size_t size = e->sink_.total(p) - before;
+    if (p < e->sink_.low()) [[unlikely]] {
+      p = e->room(p, Sink::kScalarRoom, *entry, field.number);
+      if (p == nullptr) return nullptr;
+    }
+    p = put_varint<Sink>(p, size);
+    p = put_tag<kTagSize>(e, p, step);
+    DROVER_NEXT();
+  }
+  // A null pointer, or one that leads astray: absent, or in a map entry the empty message.
+  static DROVER_HANDLER(no_message) {
+    if constexpr (!Memory::kTrusted) {
+      const FieldEntry& field = e->field_of(step);
+      EncodeError error = EncodeError::ok;
+      uint32_t size = e->image_.message(field.sub).object_size;
+      e->memory_.load_pointer(object + step->offset, size, &error);
+      if (error != EncodeError::ok) return e->fail(error, *e->entry_, field.number);
+    }
+    if (by_value(step)) [[likely]]
+      DROVER_NEXT();
+    p = e->room(p, Sink::kScalarRoom, *e->entry_, 0);
+    if (p == nullptr) return nullptr;
+    p = e->tag(put_varint<Sink>(p, 0), e->field_of(step));
+    DROVER_NEXT();
+  }
+
+  // ---- by the field's entry
+  static DROVER_HANDLER(generic) {
+    const MessageEntry* entry = e->entry_;
+    p = e->generic(p, object, *entry, e->field_of(step));
+    if (p == nullptr) return nullptr;
+    e->entry_ = entry;
+    DROVER_NEXT();
+  }
+  static DROVER_HANDLER(repeated) {
+    if (e->memory_.template load<uint32_t>(object + step->offset + 8) == 0) DROVER_NEXT();
+    const MessageEntry* entry = e->entry_;
+    p = e->repeated(p, object, *entry, e->field_of(step));
+    if (p == nullptr) return nullptr;
+    e->entry_ = entry;
+    DROVER_NEXT();
+  }
+
+  struct Table {
+    Handler handler[schema::kOpCount * 2];
+  };
+  template <int kTagSize>
+  static constexpr void fill(Table* table) {
+    using namespace schema;  // NOLINT: the ops' names
+    Handler* to = table->handler + (kTagSize - 1);
+    for (uint32_t op = 0; op < kOpCount; ++op) to[op * 2] = repeated;
+    to[kOpNone * 2] = end;
+    to[kOpInt32 * 2] = varint<kOpInt32, kTagSize>;
+    to[kOpUint32 * 2] = varint<kOpUint32, kTagSize>;
+    to[kOpVarint64 * 2] = varint<kOpVarint64, kTagSize>;
+    to[kOpBool * 2] = varint<kOpBool, kTagSize>;
+    to[kOpSint32 * 2] = varint<kOpSint32, kTagSize>;
+    to[kOpSint64 * 2] = varint<kOpSint64, kTagSize>;
+    to[kOpClosedEnum * 2] = varint<kOpClosedEnum, kTagSize>;
+    to[kOpFixed32 * 2] = fixed<uint32_t, kTagSize>;
+    to[kOpFixed64 * 2] = fixed<uint64_t, kTagSize>;
+    to[kOpUtf8 * 2] = string<kTagSize>;
+    to[kOpBytes * 2] = string<kTagSize>;
+    to[kOpMessage * 2] = message<kTagSize>;
+    to[kOpGroup * 2] = generic;
+    to[kOpGeneric * 2] = generic;
+  }
+  static constexpr Table make_table() {
+    Table table{};
+    fill<1>(&table);
+    fill<2>(&table);
+    return table;
+  }
+  static constexpr Table kTable = make_table();
+#if DROVER_BMI2
+  template <int kTagSize>
+  static constexpr void fill_bmi2(Table* table) {
+    using namespace schema;  // NOLINT: the ops' names
+    Handler* to = table->handler + (kTagSize - 1);
+    to[kOpInt32 * 2] = varint_bmi2<kOpInt32, kTagSize>;
+    to[kOpUint32 * 2] = varint_bmi2<kOpUint32, kTagSize>;
+    to[kOpVarint64 * 2] = varint_bmi2<kOpVarint64, kTagSize>;
+    to[kOpSint32 * 2] = varint_bmi2<kOpSint32, kTagSize>;
+    to[kOpSint64 * 2] = varint_bmi2<kOpSint64, kTagSize>;
+  }
+  static constexpr Table make_bmi2_table() {
+    Table table = make_table();
+    fill_bmi2<1>(&table);
+    fill_bmi2<2>(&table);
+    return table;
+  }
+  static constexpr Table kBmi2Table = make_bmi2_table();
+#endif
+  static const Handler* table() {
+#if DROVER_BMI2
+    if (Sink::kWrites && cpu::has_fast_bmi2()) return kBmi2Table.handler;
+#endif
+    return kTable.handler;
+  }
+};
+
+#undef DROVER_GO
+#undef DROVER_NEXT
+#undef DROVER_HANDLER
+
+}  // namespace drover
