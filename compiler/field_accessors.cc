@@ -105,9 +105,11 @@ void add_string(const FieldDescriptor* field, const Names& n, const Options& opt
                    "with_owner(" + kOwner + ");");
   std::string clear = in_oneof ? n.unset : n.unset + n.stored + ".clear();";
   text->method("void", "clear_" + n.x + "()", clear);
-  std::string released = has_default || in_oneof
-                             ? "auto* copy = new std::string(" + n.x + "().view()); clear_" + n.x + "(); return copy;"
-                             : n.unset + "return " + call("release_string", "&" + n.stored) + ";";
+  // Of a field with presence that is not set: null, as protobuf's.
+  std::string released = n.has.empty() ? "" : "if (!(" + n.has + ")) return nullptr; ";
+  released += has_default || in_oneof
+                  ? "auto* copy = new std::string(" + n.x + "().view()); clear_" + n.x + "(); return copy;"
+                  : n.unset + "return " + call("release_string", "&" + n.stored) + ";";
   text->method("std::string*", "release_" + n.x + "()", released);
   text->method("void", "set_allocated_" + n.x + "(std::string* value)",
                "if (value == nullptr) { clear_" + n.x + "(); } else { set_" + n.x + "(*value); delete value; }");
@@ -141,6 +143,10 @@ void add_message(const FieldDescriptor* field, const Names& n, const Options& op
     take = "if (value == nullptr) { " + call("clear_oneof", n.slot + ", &" + n.case_word) + "; } else { " + take + " }";
   }
   text->method("void", "set_allocated_" + n.x + "(" + n.type + "* value)", take);
+  // Nothing of another owner's can be a part of the message: these copy, as the safe ones do.
+  text->method("void", "unsafe_arena_set_allocated_" + n.x + "(" + n.type + "* value)",
+               "set_allocated_" + n.x + "(value);");
+  text->method(n.type + "*", "unsafe_arena_release_" + n.x + "()", "return release_" + n.x + "();");
 }
 
 // x(), mutable_x(), x_size() and clear_x() of repeated and map fields.

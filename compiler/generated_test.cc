@@ -567,6 +567,23 @@ TEST(Generated, MessagesCopyMoveAndSwap) {
   EXPECT_EQ(a.ByteSizeLong(), 0u);
 }
 
+TEST(Generated, MessagesAreComparedByWhatTheyHold) {
+  Everything a, b;
+  EXPECT_EQ(a, b);
+  a.set_text("same");
+  for (int i = 0; i < 20; ++i) (*a.mutable_counts())[std::to_string(i)] = i;
+  for (int i = 19; i >= 0; --i) (*b.mutable_counts())[std::to_string(i)] = i;
+  EXPECT_NE(a, b);
+  b.set_text("same");
+  EXPECT_EQ(a, b);  // whatever the order of the entries
+  b.set_maybe_i32(0);
+  EXPECT_FALSE(a.MessageEquals(b));
+  a.set_maybe_i32(0);
+  a.set_wide(0.0);
+  b.set_wide(-0.0);
+  EXPECT_NE(a, b);  // by the bits
+}
+
 TEST(Generated, MessagesLiveInArenas) {
   Arena arena;
   auto* m = Arena::CreateMessage<Everything>(&arena);
