@@ -93,6 +93,25 @@ void zero_content(const MessageType& type, char* object) {
   }
 }
 
+// Zeroes a field that has been released, and its presence.
+void zero_field(char* object, const FieldEntry& field) {
+  const uint32_t storage = schema::field_storage(field.kind, field.label);
+  char* at = object + field.offset;
+  if (field.case_offset != 0) {
+    std::memset(at, 0, storage > 8 ? storage : 8);
+    raw::store<uint32_t>(object + field.case_offset, 0);
+    return;
+  }
+  if (field.has_bit != schema::kNoHasBit) raw::clear_has_bit(object, field.has_bit);
+  if (storage < sizeof(raw::Words)) {
+    std::memset(at, 0, storage);
+    return;
+  }
+  auto* words = reinterpret_cast<raw::Words*>(at);
+  *words = {0, 0, words->meta & ~kBelowBack};
+  if (storage > sizeof(raw::Words)) raw::store<int64_t>(at + sizeof(raw::Words), 0);  // a map's index
+}
+
 // ---- move
 
 void rebase_object(const MessageType& type, char* object, int64_t delta) {
@@ -132,6 +151,14 @@ void clear(const MessageType& type, Message* object) {
     }
   }
   zero_content(type, object->drover_bytes());
+}
+
+void clear_field(const MessageType& type, Message* object, const FieldEntry& field) {
+  char* bytes = object->drover_bytes();
+  if (!holds_its_slot(bytes, field)) return;
+  forget_terminated_copies(bytes + field.offset, schema::field_storage(field.kind, field.label));
+  if (*object->drover_owner() != 0) release_field(type, bytes, field, arena_of(object->drover_owner()), kMaxDepth);
+  zero_field(bytes, field);
 }
 
 bool swap_in_place(const MessageType& type, Message* a, Message* b) {
