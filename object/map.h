@@ -156,7 +156,7 @@ class Map : public MapBase {
       return *this;
     }
     operator Iterator<true>() const { return {map_, position_}; }
-    reference operator*() const {
+    reference operator*() const DROVER_LIFETIME_BOUND {
       void* entry = map_->entry(position_);
       return *new (pair_) Pair{key_at(entry), value_at(entry)};
     }
