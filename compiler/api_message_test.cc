@@ -2,6 +2,8 @@
 // What a whole message can do.
 #include <google/protobuf/arena.h>
 #include <google/protobuf/message.h>
+#include <google/protobuf/text_format.h>
+#include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -231,6 +233,16 @@ TEST(ApiMessage, IsPrinted) {
   held.mutable_any()->PackFrom(small.inner());
   EXPECT_EQ(held.ShortDebugString(),
             "any { [type.googleapis.com/drover_test.three.Everything.Inner] { note: \"\\303\\251\" } }");
+}
+
+TEST(ApiMessage, IsPrintedAndComparedByProtobufsHelpers) {
+  std::string text;
+  EXPECT_TRUE(google::protobuf::TextFormat::PrintToString(filled(), &text));
+  EXPECT_EQ(text, filled().DebugString());
+  Everything other = filled();
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(filled(), other));
+  other.set_maybe_i32(1);
+  EXPECT_FALSE(google::protobuf::util::MessageDifferencer::Equals(filled(), other));
 }
 
 TEST(ApiMessage, MapsArePrintedByKey) {
