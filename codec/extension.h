@@ -69,6 +69,9 @@ inline constexpr int kAdd = -2;
 void write_value(const Of& of, Message* message, int index, std::string_view bytes);
 void write_message(const Of& of, Message* message, int index, const schema::MessageType& type, const Message& value);
 void clear(const Of& of, Message* message);
+// For whoever has filled a message of the extension's own type, whose only field the extension is (a parser of text, a
+// dynamic user): the field takes the place of what `message` has of it.
+void write_field(const Of& of, Message* message, const Message& object);
 
 // One decoded extension as a field of an object: a scalar, or a repeated field of any kind.
 class Decoded {
