@@ -178,10 +178,10 @@ bool write_json(const std::string& path, const std::vector<Measured>& measured) 
   std::FILE* file = std::fopen(path.c_str(), "w");
   if (file == nullptr) return false;
   std::fprintf(file,
-               "{\"upb\": \"%s\", \"protobuf\": \"%d.%d.%d\", \"utf8_peers\": \"%s\", \"compiler\": \"%s\", "
+               "{\"upb\": \"%s\", \"protobuf\": \"%d.%d.%d %s\", \"utf8_peers\": \"%s\", \"compiler\": \"%s\", "
                "\"measurements\": [",
                upb_version().c_str(), GOOGLE_PROTOBUF_VERSION / 1000000, GOOGLE_PROTOBUF_VERSION / 1000 % 1000,
-               GOOGLE_PROTOBUF_VERSION % 1000, utf8_peers().c_str(), __VERSION__);
+               GOOGLE_PROTOBUF_VERSION % 1000, DROVER_PROTOBUF_LINKAGE, utf8_peers().c_str(), __VERSION__);
   const char* separator = "\n";
   for (const Measured& m : measured) {
     std::fprintf(file,
