@@ -81,12 +81,6 @@ struct Encoder<Memory, Sink>::Handlers {
     if constexpr (Sink::kWrites) std::memcpy(p, &bytes, 2);
     return p;
   }
-  // Nothing is written for a zero whose absence means the same.
-  template <Handler handler>
-  static DROVER_NOINLINE DROVER_HANDLER(zero) {
-    if (by_value(step)) DROVER_NEXT();
-    DROVER_GO(handler);
-  }
   // A new block; then once more.
   template <Handler handler>
   static DROVER_NOINLINE DROVER_HANDLER(more_room) {
@@ -101,10 +95,11 @@ struct Encoder<Memory, Sink>::Handlers {
   template <uint32_t kOp, int kTagSize>
   __attribute__((target("bmi2,lzcnt"))) static DROVER_HANDLER(varint_bmi2) {
     uint64_t value = e->template load_varint<kOp>(object + step->offset);
-    if (value == 0) [[unlikely]]
-      DROVER_GO((zero<varint<kOp, kTagSize, true>>));
+    if (value == 0) [[unlikely]] {
+      if (by_value(step)) DROVER_NEXT();
+    }
     if (p < e->sink_.low()) [[unlikely]]
-      DROVER_GO((more_room<varint<kOp, kTagSize, true>>));
+      DROVER_GO((more_room<varint<kOp, kTagSize>>));
     if (value < 0x80) {
       *--p = static_cast<char>(value);
     } else if (value < 0x4000) {
@@ -125,25 +120,27 @@ struct Encoder<Memory, Sink>::Handlers {
   }
 #endif
 
-  template <uint32_t kOp, int kTagSize, bool kZeroToo = false>
+  template <uint32_t kOp, int kTagSize>
   static DROVER_HANDLER(varint) {
     uint64_t value = e->template load_varint<kOp>(object + step->offset);
-    if (!kZeroToo && value == 0) [[unlikely]]
-      DROVER_GO((zero<varint<kOp, kTagSize, true>>));
+    if (value == 0) [[unlikely]] {
+      if (by_value(step)) DROVER_NEXT();
+    }
     if (p < e->sink_.low()) [[unlikely]]
-      DROVER_GO((more_room<varint<kOp, kTagSize, true>>));
+      DROVER_GO((more_room<varint<kOp, kTagSize>>));
     p = put_varint<Sink>(p, value);
     p = put_tag<kTagSize>(e, p, step);
     DROVER_NEXT();
   }
 
-  template <typename Bits, int kTagSize, bool kZeroToo = false>
+  template <typename Bits, int kTagSize>
   static DROVER_HANDLER(fixed) {
     Bits bits = e->memory_.template load<Bits>(object + step->offset);
-    if (!kZeroToo && bits == 0) [[unlikely]]
-      DROVER_GO((zero<fixed<Bits, kTagSize, true>>));
+    if (bits == 0) [[unlikely]] {
+      if (by_value(step)) DROVER_NEXT();
+    }
     if (p < e->sink_.low()) [[unlikely]]
-      DROVER_GO((more_room<fixed<Bits, kTagSize, true>>));
+      DROVER_GO((more_room<fixed<Bits, kTagSize>>));
     p -= sizeof(Bits);
     if constexpr (Sink::kWrites) std::memcpy(p, &bits, sizeof(Bits));
     p = put_tag<kTagSize>(e, p, step);

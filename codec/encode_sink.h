@@ -148,7 +148,7 @@ inline char* put_bytes(char* p, const void* data, size_t size) {
 
 // A copy whose usual sizes are too small for a call of memcpy.
 inline void copy_bytes(char* to, const char* from, size_t size) {
-  if (size > 256) {
+  if (size > 96) {
     std::memcpy(to, from, size);
   } else if (size >= 32) {
     char* last = to + size - 32;
@@ -188,7 +188,11 @@ inline char* put_varint_long(char* p, uint64_t value) {
       word <<= 64 - 8 * size;
       std::memcpy(p - 8, &word, 8);
     } else {
-      wire::write_varint(p - size, value);
+      uint64_t word = wire::spread_varint(value) | 0x8080808080808080;
+      char* to = p - size;
+      std::memcpy(to, &word, 8);
+      to[8] = static_cast<char>(value >> 56 | (size == 10 ? 0x80 : 0));
+      if (size == 10) to[9] = 1;
     }
   }
   return p - size;

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "message/extensions.h"
 #include "message/raw.h"
 
 namespace drover::message {
@@ -92,6 +93,25 @@ void zero_content(const MessageType& type, char* object) {
   }
 }
 
+// Zeroes a field that has been released, and its presence.
+void zero_field(char* object, const FieldEntry& field) {
+  const uint32_t storage = schema::field_storage(field.kind, field.label);
+  char* at = object + field.offset;
+  if (field.case_offset != 0) {
+    std::memset(at, 0, storage > 8 ? storage : 8);
+    raw::store<uint32_t>(object + field.case_offset, 0);
+    return;
+  }
+  if (field.has_bit != schema::kNoHasBit) raw::clear_has_bit(object, field.has_bit);
+  if (storage < sizeof(raw::Words)) {
+    std::memset(at, 0, storage);
+    return;
+  }
+  auto* words = reinterpret_cast<raw::Words*>(at);
+  *words = {0, 0, words->meta & ~kBelowBack};
+  if (storage > sizeof(raw::Words)) raw::store<int64_t>(at + sizeof(raw::Words), 0);  // a map's index
+}
+
 // ---- move
 
 void rebase_object(const MessageType& type, char* object, int64_t delta) {
@@ -131,6 +151,14 @@ void clear(const MessageType& type, Message* object) {
     }
   }
   zero_content(type, object->drover_bytes());
+}
+
+void clear_field(const MessageType& type, Message* object, const FieldEntry& field) {
+  char* bytes = object->drover_bytes();
+  if (!holds_its_slot(bytes, field)) return;
+  forget_terminated_copies(bytes + field.offset, schema::field_storage(field.kind, field.label));
+  if (*object->drover_owner() != 0) release_field(type, bytes, field, arena_of(object->drover_owner()), kMaxDepth);
+  zero_field(bytes, field);
 }
 
 bool swap_in_place(const MessageType& type, Message* a, Message* b) {
@@ -239,7 +267,21 @@ bool for_each_sub(const MessageType& type, const char* object, Visit visit) {
   return true;
 }
 
-bool initialized(const MessageType& type, const char* object, int depth) {
+// An extension inside an extension costs as much depth as ten sub-messages, since each level decodes all below it.
+constexpr int kExtensionDepth = 10;
+
+// The messages among an object's extensions: visit(type of the extension, object with the extension as its field).
+template <typename Visit>
+bool for_each_extension(const MessageType& type, const char* object, ExtensionFinder* finder, Visit visit) {
+  if (!takes_extensions(type)) return true;
+  DecodedExtensions decoded(type, object, finder, DecodedExtensions::Which::kMayMissRequired);
+  for (const DecodedExtensions::Extension& extension : decoded.extensions()) {
+    if (!visit(extension.type, extension.object->drover_bytes())) return false;
+  }
+  return true;
+}
+
+bool initialized(const MessageType& type, const char* object, ExtensionFinder* finder, int depth) {
   const schema::MessageEntry& entry = type.entry();
   if ((entry.flags & schema::kMessageFlagRequiredBelow) == 0 && entry.required_count == 0) return true;
   if (entry.required_count != 0) {
@@ -247,24 +289,34 @@ bool initialized(const MessageType& type, const char* object, int depth) {
       if ((field.flags & schema::kFieldFlagRequired) != 0 && !raw::present(object, field)) return false;
     }
   }
-  if (depth == 0) return false;
-  return for_each_sub(type, object, [&](const MessageType& sub, const char* at, const FieldEntry&, int64_t) {
-    return initialized(sub, at, depth - 1);
-  });
+  if (depth <= 0) return false;
+  auto below = [&](const MessageType& sub, const char* at, const FieldEntry&, int64_t) {
+    return initialized(sub, at, finder, depth - 1);
+  };
+  auto extension = [&](const MessageType& sub, const char* at) {
+    return initialized(sub, at, finder, depth - kExtensionDepth);
+  };
+  return for_each_sub(type, object, below) && for_each_extension(type, object, finder, extension);
 }
 
-void missing(const MessageType& type, const char* object, const std::string& prefix, int depth,
+void missing(const MessageType& type, const char* object, const std::string& prefix, ExtensionFinder* finder, int depth,
              std::vector<std::string>* paths) {
+  bool is_extension = (type.entry().flags & schema::kMessageFlagExtension) != 0;
   for (const FieldEntry& field : type.fields()) {
     if ((field.flags & schema::kFieldFlagRequired) != 0 && !raw::present(object, field)) {
       paths->push_back(prefix + type.image->name(field.name));
     }
   }
-  if (depth == 0) return;
+  if (depth <= 0) return;
   for_each_sub(type, object, [&](const MessageType& sub, const char* at, const FieldEntry& field, int64_t index) {
-    std::string path = prefix + type.image->name(field.name);
+    std::string path = type.image->name(field.name);
+    path = prefix + (is_extension ? "(" + path + ")" : path);
     if (index >= 0) path += "[" + std::to_string(index) + "]";
-    missing(sub, at, path + ".", depth - 1, paths);
+    missing(sub, at, path + ".", finder, depth - 1, paths);
+    return true;
+  });
+  for_each_extension(type, object, finder, [&](const MessageType& sub, const char* at) {
+    missing(sub, at, prefix, finder, depth - kExtensionDepth, paths);
     return true;
   });
 }
@@ -285,11 +337,13 @@ bool equal(const MessageType& type, const Message& a, const Message& b) {
 }
 
 bool is_initialized(const MessageType& type, const Message& object) {
-  return initialized(type, object.drover_bytes(), kMaxDepth);
+  ExtensionFinder finder;
+  return initialized(type, object.drover_bytes(), &finder, kMaxDepth);
 }
 
 void find_missing(const MessageType& type, const Message& object, std::vector<std::string>* paths) {
-  missing(type, object.drover_bytes(), "", kMaxDepth, paths);
+  ExtensionFinder finder;
+  missing(type, object.drover_bytes(), "", &finder, kMaxDepth, paths);
 }
 
 void discard_unknown(const MessageType& type, Message* object) {

@@ -58,8 +58,8 @@ class Generator {
 
   void append_value(const FieldEntry& entry, const schema::MessageType& type, uint32_t level, FieldValues* values) {
     if (schema::is_message_kind(entry.kind)) {
+      spend(3);  // before what is inside, so that types that require each other come to an end
       values->messages.push_back(message(type.sub(entry), level + 1));
-      spend(3);
     } else if (schema::is_string_kind(entry.kind)) {
       values->texts.push_back(text(entry));
       spend(values->texts.back().size() + 2);
@@ -103,7 +103,7 @@ class Generator {
     if (schema::is_message_kind(entry.kind)) {
       uint32_t limit = required ? kDeepestRequired : options_.max_levels;
       if (entry.label == schema::kLabelMap) limit -= std::min(limit, 1u);  // its entries are a level of their own
-      if (level >= limit) return;
+      if (level >= limit || (left_ == 0 && !is_map_entry(node->type))) return;
     }
     size_t count = 1;
     if (entry.label != schema::kLabelSingular) {

@@ -113,6 +113,7 @@ class SchemaMaker {
     if (type == FieldDescriptorProto::TYPE_GROUP && (proto3_ || !options_.groups)) {
       type = FieldDescriptorProto::TYPE_MESSAGE;
     }
+    if (type == FieldDescriptorProto::TYPE_ENUM && !options_.enums) type = FieldDescriptorProto::TYPE_INT32;
     field->set_type(type);
     if (type == FieldDescriptorProto::TYPE_MESSAGE) field->set_type_name(types_[random_.index(types_.size())]);
     if (type == FieldDescriptorProto::TYPE_ENUM) field->set_type_name(enums_[random_.index(enums_.size())].full_name);

@@ -17,6 +17,7 @@ struct SchemaOptions {
   uint32_t max_fields = 40;   // of a message; it may have none
   bool maps = true;
   bool oneofs = true;
+  bool enums = true;
   bool groups = true;            // proto2 only
   bool required = true;          // proto2 only; required fields are never messages, so that every type can be filled
   bool defaults = true;          // proto2 only

@@ -10,7 +10,7 @@ namespace drover::workload {
 namespace {
 
 using schema::Kind;
-constexpr int kDeepest = 200;
+constexpr uint32_t kDeepest = 200;
 
 class Counter {
  public:
@@ -77,27 +77,27 @@ class Counter {
   uint32_t deepest_ = 0;
 };
 
-void count_types(const schema::MessageType& type, uint32_t depth, std::vector<uint32_t>* path, std::vector<bool>* seen,
-                 Statistics* out) {
-  out->schema_depth = std::max(out->schema_depth, depth);
-  bool again = (*seen)[type.index];
-  (*seen)[type.index] = true;
-  if (!again) {
+// The deepest chain of types below this one, and the types themselves. Recursion ends at the type that is repeated.
+uint32_t count_types(const schema::MessageType& type, std::vector<uint32_t>* path, Statistics* out) {
+  bool first = out->counted_types.insert({type.image, type.index}).second;
+  if (first) {
     ++out->types;
     out->type_fields.push_back(type.entry().field_count);
   }
+  uint32_t below = 0;
   path->push_back(type.index);
   for (const schema::FieldEntry& field : type.fields()) {
-    if (!again) {
+    if (first) {
       ++out->fields[field.kind];
       out->repeated_fields += field.label != schema::kLabelSingular;
       out->field_numbers.push_back(field.number);
     }
-    if (!schema::is_message_kind(field.kind)) continue;
-    if (again || depth >= kDeepest || std::find(path->begin(), path->end(), field.sub) != path->end()) continue;
-    count_types(type.sub(field), depth + 1, path, seen, out);
+    if (!first || !schema::is_message_kind(field.kind)) continue;
+    if (path->size() >= kDeepest || std::find(path->begin(), path->end(), field.sub) != path->end()) continue;
+    below = std::max(below, count_types(type.sub(field), path, out));
   }
   path->pop_back();
+  return below + 1;
 }
 
 }  // namespace
@@ -105,8 +105,7 @@ void count_types(const schema::MessageType& type, uint32_t depth, std::vector<ui
 bool add_message(const schema::MessageType& type, std::string_view wire, Statistics* out) {
   out->sizes.push_back(wire.size());
   std::vector<uint32_t> path;
-  std::vector<bool> seen(type.image->message_count());
-  count_types(type, 1, &path, &seen, out);
+  out->schema_depth = std::max(out->schema_depth, count_types(type, &path, out));
   Counter counter(wire, out);
   bool ok = counter.count(type, 0, wire.size(), 1);
   out->depths.push_back(counter.deepest());

@@ -4,8 +4,10 @@
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "schema/message_type.h"
@@ -26,7 +28,8 @@ struct Statistics {
   std::vector<uint64_t> string_sizes, bytes_sizes;
   uint64_t unknown_fields = 0, unknown_bytes = 0;
 
-  // ---- their schemas, each type counted once for each message type that it is reached from
+  // ---- their schemas: each type that a message can hold, once
+  std::set<std::pair<const schema::Image*, uint32_t>> counted_types;
   uint64_t types = 0;
   std::array<uint64_t, schema::kKindCount> fields{};  // by schema::Kind
   uint64_t repeated_fields = 0;

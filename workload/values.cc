@@ -39,6 +39,7 @@ uint64_t random_scalar(const schema::FieldEntry& field, const schema::MessageTyp
       return random.below(2);
     case Kind::kEnum: {
       const schema::EnumEntry& enumeration = type.image->enum_entry(field.sub);
+      if (enumeration.value_count == 0) return 0;
       int32_t number = type.image->enum_values(enumeration)[random.index(enumeration.value_count)].number;
       return static_cast<uint64_t>(int64_t{number});
     }
