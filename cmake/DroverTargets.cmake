@@ -2,7 +2,8 @@
 #
 #   drover_library(NAME SOURCES ... [DEPENDS ...])   static library drover_NAME, alias drover::NAME
 #   drover_test(NAME SOURCES ... [DEPENDS ...] [LABELS ...])   GoogleTest program, one ctest entry a test case
-#   drover_fuzzer(NAME SOURCES ... [DEPENDS ...])    libFuzzer program (only with DROVER_BUILD_FUZZERS)
+#   drover_fuzzer(NAME SOURCES ... [DEPENDS ...])    libFuzzer program (with DROVER_BUILD_FUZZERS); without, where
+#                                                    tests/corpus/NAME is, the test NAME_replay over that corpus
 
 find_package(Threads REQUIRED)
 
@@ -39,10 +40,14 @@ endfunction()
 
 function(drover_fuzzer NAME)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
-  if(NOT DROVER_BUILD_FUZZERS)
-    return()
+  if(DROVER_BUILD_FUZZERS)
+    add_executable(${NAME} ${ARG_SOURCES})
+    target_link_libraries(${NAME} PRIVATE drover_options ${ARG_DEPENDS})
+    target_link_options(${NAME} PRIVATE -fsanitize=fuzzer)
+  elseif(DROVER_BUILD_TESTS AND EXISTS ${PROJECT_SOURCE_DIR}/tests/corpus/${NAME})
+    add_executable(${NAME}_replay ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/tests/corpus_replay.cc)
+    target_link_libraries(${NAME}_replay PRIVATE drover_options ${ARG_DEPENDS})
+    add_test(NAME ${NAME}_replay COMMAND ${NAME}_replay ${PROJECT_SOURCE_DIR}/tests/corpus/${NAME})
+    set_tests_properties(${NAME}_replay PROPERTIES LABELS replay TIMEOUT 300)
   endif()
-  add_executable(${NAME} ${ARG_SOURCES})
-  target_link_libraries(${NAME} PRIVATE drover_options ${ARG_DEPENDS})
-  target_link_options(${NAME} PRIVATE -fsanitize=fuzzer)
 endfunction()

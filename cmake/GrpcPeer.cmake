@@ -1,3 +1,23 @@
+# drover_find_grpc()
+#
+# Sets DROVER_GRPC_LIBS to what links stock gRPC C++ and protobuf; empty where it is not installed.
+function(drover_find_grpc)
+  if(DEFINED DROVER_GRPC_LIBS)
+    return()
+  endif()
+  # One call, kept: pkg_check_modules() makes many, and each takes most of a second over gRPC's long list.
+  execute_process(COMMAND pkg-config --libs grpc++ protobuf OUTPUT_VARIABLE libs RESULT_VARIABLE code ERROR_QUIET
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(code EQUAL 0)
+    separate_arguments(libs)
+    list(FILTER libs INCLUDE REGEX "^-l")
+    list(REMOVE_DUPLICATES libs)
+  else()
+    set(libs)
+  endif()
+  set(DROVER_GRPC_LIBS ${libs} CACHE INTERNAL "What links stock gRPC C++")
+endfunction()
+
 # grpc_peer_library(NAME PROTO file.proto)
 #
 # The classes that protoc and gRPC C++'s own plugin make of a .proto file, as the static library NAME: for the peers,
@@ -7,14 +27,9 @@ function(grpc_peer_library NAME)
   cmake_parse_arguments(ARG "" "PROTO" "" ${ARGN})
   find_program(DROVER_PROTOC protoc REQUIRED)
   find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
-  if(NOT DEFINED DROVER_GRPC_LIBS)
-    # One call, kept: pkg_check_modules() makes many, and each takes most of a second over gRPC's long list.
-    execute_process(COMMAND pkg-config --libs grpc++ protobuf OUTPUT_VARIABLE libs COMMAND_ERROR_IS_FATAL ANY
-                    OUTPUT_STRIP_TRAILING_WHITESPACE)
-    separate_arguments(libs)
-    list(FILTER libs INCLUDE REGEX "^-l")
-    list(REMOVE_DUPLICATES libs)
-    set(DROVER_GRPC_LIBS ${libs} CACHE INTERNAL "What links stock gRPC C++")
+  drover_find_grpc()
+  if(NOT DROVER_GRPC_LIBS)
+    message(FATAL_ERROR "${NAME} needs gRPC C++ (Debian: libgrpc++-dev)")
   endif()
   get_filename_component(proto ${ARG_PROTO} ABSOLUTE)
   get_filename_component(dir ${proto} DIRECTORY)

@@ -1,0 +1,19 @@
+// Whole files in and out; "-" is stdin or stdout. Errors are sentences with the path and the system's reason.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace drover::cli {
+
+// Returns an empty string, or what went wrong.
+std::string read_file(const std::string& path, std::string* out);
+std::string write_file(const std::string& path, std::string_view bytes);
+// Makes the directory and those above it.
+std::string make_directory(const std::string& path);
+
+// Hexadecimal digits, two a byte; blanks and line ends are skipped. False: something else was there.
+bool from_hex(std::string_view text, std::string* bytes);
+std::string to_hex(std::string_view bytes);
+
+}  // namespace drover::cli

@@ -1,0 +1,227 @@
+// Schemas from the command line.
+#include "cli/schema_source.h"
+
+#include <google/protobuf/compiler/importer.h>
+#include <google/protobuf/descriptor_database.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+#include <set>
+
+#include "cli/file_io.h"
+#include "schema/image_builder.h"
+#include "workload/random_schema.h"
+
+namespace drover::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using google::protobuf::FileDescriptor;
+
+// One line for each thing that is wrong: "greeter.proto:7:3: "Foo" is not defined."
+class Errors final : public google::protobuf::compiler::MultiFileErrorCollector,
+                     public google::protobuf::DescriptorPool::ErrorCollector {
+ public:
+  void AddError(const std::string& file, int line, int column, const std::string& message) override {
+    text += (text.empty() ? "" : "\n  ") + file;
+    if (line >= 0) text += ":" + std::to_string(line + 1) + ":" + std::to_string(column + 1);
+    text += ": " + message;
+  }
+  void AddError(const std::string& file, const std::string& element, const google::protobuf::Message*, ErrorLocation,
+                const std::string& message) override {
+    text += (text.empty() ? "" : "\n  ") + file + ": " + element + ": " + message;
+  }
+  std::string text;
+};
+
+// The file and all that it imports, imports first.
+void add_file(const FileDescriptor* file, std::set<std::string>* seen, google::protobuf::FileDescriptorSet* out) {
+  if (!seen->insert(file->name()).second) return;
+  for (int i = 0; i < file->dependency_count(); ++i) add_file(file->dependency(i), seen, out);
+  auto* copy = out->add_file();
+  file->CopyTo(copy);
+  file->CopyJsonNameTo(copy);
+}
+
+size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t changed = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
+    }
+  }
+  return row[b.size()];
+}
+
+bool ends_with_name(const std::string& full, const std::string& name) {
+  return full.size() > name.size() && full.ends_with(name) && full[full.size() - name.size() - 1] == '.';
+}
+
+}  // namespace
+
+SchemaSource::SchemaSource() = default;
+SchemaSource::~SchemaSource() = default;
+
+void SchemaSource::add_options(CLI::App* command) {
+  auto* protos = command->add_option("--proto", protos_, ".proto file, relative to one of -I (repeatable)")
+                     ->type_name("FILE")
+                     ->allow_extra_args(false);
+  command->add_option("-I,--proto-path", include_dirs_, "directory of .proto files and their imports (repeatable)")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+  command->add_option("--descriptor-set", descriptor_set_, "FileDescriptorSet, as protoc --descriptor_set_out writes")
+      ->type_name("FILE")
+      ->excludes(protos);
+}
+
+std::string SchemaSource::load() {
+  if (!protos_.empty()) return load_protos();
+  if (descriptor_set_.empty()) return "no schema: give --proto FILE (and -I DIR) or --descriptor-set FILE";
+  std::string bytes;
+  if (std::string error = read_file(descriptor_set_, &bytes); !error.empty()) return error;
+  google::protobuf::FileDescriptorSet set;
+  if (!set.ParseFromString(bytes)) {
+    return descriptor_set_ +
+           " is no FileDescriptorSet (make one with protoc --include_imports --descriptor_set_out=FILE)";
+  }
+  std::string error = load(set);
+  return error.empty() ? "" : descriptor_set_ + ": " + error;
+}
+
+std::string SchemaSource::load(const google::protobuf::FileDescriptorSet& files) {
+  files_ = files;
+  return build();
+}
+
+std::string SchemaSource::load_protos() {
+  google::protobuf::compiler::DiskSourceTree tree;
+  for (const std::string& dir : include_dirs_) {
+    if (!fs::is_directory(dir)) return "-I " + dir + " is no directory";
+    tree.MapPath("", dir);
+  }
+  google::protobuf::DescriptorPoolDatabase well_known(*google::protobuf::DescriptorPool::generated_pool());
+  google::protobuf::compiler::SourceTreeDescriptorDatabase database(&tree, &well_known);
+  Errors errors;
+  database.RecordErrorsTo(&errors);
+  google::protobuf::DescriptorPool pool(&database, database.GetValidationErrorCollector());
+  std::set<std::string> seen;
+  files_.Clear();
+  for (const std::string& proto : protos_) {
+    // As protoc has it, a path may be a file's own or relative to an import directory; with no -I, to its own.
+    std::string name, shadow;
+    if (include_dirs_.empty()) {
+      fs::path dir = fs::path(proto).parent_path();
+      tree.MapPath("", dir.empty() ? "." : dir.string());
+    }
+    auto found = tree.DiskFileToVirtualFile(proto, &name, &shadow);
+    if (found == google::protobuf::compiler::DiskSourceTree::SHADOWED) return proto + " is hidden by " + shadow;
+    if (found != google::protobuf::compiler::DiskSourceTree::SUCCESS) name = proto;
+    const FileDescriptor* file = pool.FindFileByName(name);
+    if (file == nullptr) {
+      if (errors.text.empty()) errors.text = proto + ": File not found.";
+      std::string hint =
+          errors.text.find("ile not found") != std::string::npos ? "\n(give the directory of imports with -I)" : "";
+      return errors.text + hint;
+    }
+    add_file(file, &seen, &files_);
+  }
+  return build();
+}
+
+std::string SchemaSource::build() {
+  pool_ = std::make_unique<google::protobuf::DescriptorPool>();
+  Errors errors;
+  // A set may have its files in any order: those whose imports are there come first.
+  std::vector<const google::protobuf::FileDescriptorProto*> left;
+  for (const auto& file : files_.file()) left.push_back(&file);
+  while (!left.empty()) {
+    size_t before = left.size();
+    std::erase_if(left, [&](const auto* file) {
+      for (const std::string& import : file->dependency()) {
+        if (pool_->FindFileByName(import) == nullptr) return false;
+      }
+      pool_->BuildFileCollectingErrors(*file, &errors);
+      return true;
+    });
+    if (!errors.text.empty()) return errors.text;
+    if (left.size() == before) {
+      return left[0]->name() + " imports what is not in the set (protoc: --include_imports)";
+    }
+  }
+  schema::BuildResult built = schema::build_image(files_);
+  if (!built.ok()) return built.error;
+  schema::LoadResult loaded = schema::OwnedImage::load(built.image, &image_);
+  return loaded.ok() ? "" : schema::load_message(loaded);
+}
+
+std::string SchemaSource::find_message(const std::string& name, schema::MessageType* type) const {
+  std::vector<std::string> names = workload::message_names(files_), matches;
+  for (const std::string& full : names) {
+    if (full == name) matches.assign(1, full);
+    if (full == name) break;
+    if (ends_with_name(full, name)) matches.push_back(full);
+  }
+  if (matches.size() > 1) return name + " could be " + nearest_names(name, matches, 8);
+  if (matches.empty()) {
+    if (names.empty()) return "the schema has no messages";
+    return "no message " + (name.empty() ? "named: give --message" : name) + "; there is " +
+           nearest_names(name, names, 8);
+  }
+  int64_t index = image().find_message(matches[0].data(), matches[0].size());
+  if (index < 0) return "the schema image has no message " + matches[0];
+  *type = {&image(), static_cast<uint32_t>(index)};
+  return "";
+}
+
+std::string SchemaSource::find_method(const std::string& name,
+                                      const google::protobuf::MethodDescriptor** method) const {
+  std::string dotted = name.starts_with("/") ? name.substr(1) : name;
+  std::replace(dotted.begin(), dotted.end(), '/', '.');
+  *method = pool_->FindMethodByName(dotted);
+  if (*method != nullptr) return "";
+  std::vector<std::string> names;
+  for (const auto& file : files_.file()) {
+    const FileDescriptor* descriptor = pool_->FindFileByName(file.name());
+    for (int s = 0; s < descriptor->service_count(); ++s) {
+      const auto* service = descriptor->service(s);
+      for (int m = 0; m < service->method_count(); ++m) {
+        names.push_back(service->full_name() + "/" + service->method(m)->name());
+      }
+    }
+  }
+  if (names.empty()) return "the schema has no services";
+  std::vector<std::string> matches;
+  for (const std::string& full : names) {
+    std::string full_dotted = full;
+    std::replace(full_dotted.begin(), full_dotted.end(), '/', '.');
+    if (ends_with_name(full_dotted, dotted)) matches.push_back(full_dotted);
+  }
+  if (matches.size() > 1) return name + " could be " + nearest_names(name, matches, 8);
+  if (matches.size() == 1) {
+    *method = pool_->FindMethodByName(matches[0]);
+    return "";
+  }
+  return "no method " + name + "; there is " + nearest_names(name, names, 8);
+}
+
+std::string nearest_names(const std::string& name, std::vector<std::string> names, size_t count) {
+  // By the last part too, so that "Request" finds "a.very.long.package.Requests".
+  auto distance = [&](const std::string& other) {
+    return std::min(edit_distance(name, other), edit_distance(name, other.substr(other.find_last_of("./") + 1)));
+  };
+  std::sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+    return std::pair(distance(a), a) < std::pair(distance(b), b);
+  });
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < count; ++i) text += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > count) text += " and " + std::to_string(names.size() - count) + " more";
+  return text;
+}
+
+}  // namespace drover::cli

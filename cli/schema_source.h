@@ -1,0 +1,58 @@
+// Where a command gets its schema from: .proto files or a FileDescriptorSet, named on the command line.
+//
+// google/protobuf/*.proto (timestamp, any, ...) are found without a directory for them.
+#pragma once
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "schema/image_load.h"
+#include "schema/message_type.h"
+
+namespace drover::cli {
+
+class SchemaSource {
+ public:
+  SchemaSource();
+  ~SchemaSource();
+
+  // --proto FILE... -I DIR..., --descriptor-set FILE
+  void add_options(CLI::App* command);
+  bool given() const { return !protos_.empty() || !descriptor_set_.empty(); }
+
+  // Reads what the options name. Returns an empty string, or what is wrong.
+  std::string load();
+  // The same for descriptors at hand.
+  std::string load(const google::protobuf::FileDescriptorSet& files);
+
+  // ---- after load()
+  const google::protobuf::FileDescriptorSet& files() const { return files_; }
+  const google::protobuf::DescriptorPool& pool() const { return *pool_; }
+  const schema::Image& image() const { return image_.image(); }
+  // The message of that full name, or the only one whose name ends so ("HelloRequest"). Returns an empty string, or
+  // that there is none and what there is instead.
+  std::string find_message(const std::string& name, schema::MessageType* type) const;
+  // "helloworld.Greeter/SayHello", also with "." before the method or "/" in front, or the last parts if only one
+  // method ends so.
+  std::string find_method(const std::string& name, const google::protobuf::MethodDescriptor** method) const;
+
+ private:
+  std::string load_protos();
+  std::string build();
+
+  std::vector<std::string> protos_, include_dirs_;
+  std::string descriptor_set_;
+  google::protobuf::FileDescriptorSet files_;
+  std::unique_ptr<google::protobuf::DescriptorPool> pool_;
+  schema::OwnedImage image_;
+};
+
+// Names like `name` first, at most `count` of them: "a, b, c and 12 more".
+std::string nearest_names(const std::string& name, std::vector<std::string> names, size_t count);
+
+}  // namespace drover::cli

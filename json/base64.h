@@ -1,0 +1,18 @@
+// Base64 (RFC 4648) of bytes fields: written in the standard alphabet with padding; read in the standard or the
+// URL-safe one, with or without padding.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace drover::json {
+
+void append_base64(std::string_view bytes, std::string* out);
+
+// Bytes that `text` stands for, at most; -1 if no base64 text has its length.
+ptrdiff_t base64_decoded_size(std::string_view text);
+// Writes exactly base64_decoded_size(text) bytes to `to`; false if a character is none of base64.
+bool decode_base64(std::string_view text, char* to);
+
+}  // namespace drover::json

@@ -1,0 +1,106 @@
+// For the tests of the JSON mapping: the test messages' schema images, built from the descriptors of protobuf C++'s own
+// classes for them, and objects that are read from JSON, wire bytes or the peer's messages.
+#pragma once
+
+#include <google/protobuf/message.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "codec/decode.h"
+#include "codec/encode.h"
+#include "json/json.h"
+#include "json/testdata/mapping.pb.h"
+#include "json/testdata/mapping2.pb.h"
+#include "message/operations.h"
+#include "schema/image_builder.h"
+#include "schema/image_load.h"
+
+namespace drover::json::testing {
+
+// The files that `file` imports, then the file itself.
+inline void add_with_imports(const google::protobuf::FileDescriptor* file, std::set<std::string>* seen,
+                             google::protobuf::FileDescriptorSet* set) {
+  if (!seen->insert(file->name()).second) return;
+  for (int i = 0; i < file->dependency_count(); ++i) add_with_imports(file->dependency(i), seen, set);
+  auto* proto = set->add_file();
+  file->CopyTo(proto);
+  file->CopyJsonNameTo(proto);
+}
+
+inline schema::OwnedImage image_of(std::initializer_list<const google::protobuf::FileDescriptor*> files) {
+  google::protobuf::FileDescriptorSet set;
+  std::set<std::string> seen;
+  for (const auto* file : files) add_with_imports(file, &seen, &set);
+  const schema::BuildResult built = schema::build_image(set);
+  EXPECT_EQ(built.error, "");
+  schema::OwnedImage image;
+  const schema::LoadResult loaded = schema::OwnedImage::load(built.image, &image);
+  EXPECT_TRUE(loaded.ok()) << schema::load_message(loaded);
+  return image;
+}
+
+inline const schema::Image& test_image() {
+  static const auto* image =
+      new schema::OwnedImage(image_of({jt::Mapping::descriptor()->file(), jt2::Mapping::descriptor()->file()}));
+  return image->image();
+}
+
+inline schema::MessageType type_named(std::string_view name, const schema::Image& image = test_image()) {
+  const int64_t index = image.find_message(name.data(), name.size());
+  EXPECT_GE(index, 0) << name;
+  return {&image, static_cast<uint32_t>(index < 0 ? 0 : index)};
+}
+
+class Object {
+ public:
+  explicit Object(const schema::MessageType& type) : type_(type) {
+    object_ = static_cast<Message*>(arena_.allocate_zeroed(type.entry().object_size));
+    *object_->drover_owner() = reinterpret_cast<OwnerWord>(&arena_);
+  }
+  explicit Object(std::string_view name) : Object(type_named(name)) {}
+
+  Result parse(std::string_view text, const ParseOptions& options = {}) {
+    return json::parse(type_, text, options, object_);
+  }
+  // The text; after an error, what it says.
+  std::string print(const PrintOptions& options = {}) const {
+    std::string out;
+    const Result result = json::print(type_, *object_, options, &out);
+    return result.ok() ? out : to_string(result);
+  }
+  DecodeResult decode(std::string_view wire) { return drover::decode(type_, object_, wire, arena_, {}); }
+  std::string encode() const {
+    Encoded encoded;
+    const EncodeResult result = drover::encode(type_, object_, {}, &encoded);
+    if (!result.ok()) return "error: " + drover::to_string(result);
+    std::string bytes(encoded.size(), '\0');
+    encoded.copy_to(bytes.data());
+    return bytes;
+  }
+  std::string text() const { return message::debug_text(type_, *object_, {.one_line = true}); }
+  bool equals(const Object& other) const { return message::equal(type_, *object_, *other.object_); }
+  Message* get() { return object_; }
+  const Message* get() const { return object_; }
+  const schema::MessageType& type() const { return type_; }
+  Arena* arena() { return &arena_; }
+
+ private:
+  schema::MessageType type_;
+  Arena arena_;
+  Message* object_;
+};
+
+// What `text` becomes when it is read and printed, or the error.
+inline std::string through(std::string_view name, std::string_view text, const ParseOptions& options = {}) {
+  Object object(name);
+  const Result result = object.parse(text, options);
+  return result.ok() ? object.print() : to_string(result);
+}
+inline std::string through(std::string_view text, const ParseOptions& options = {}) {
+  return through("jt.Mapping", text, options);
+}
+
+}  // namespace drover::json::testing

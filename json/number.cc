@@ -1,0 +1,128 @@
+#include "json/number.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+namespace drover::json {
+namespace {
+
+struct Decimal {
+  bool negative = false;
+  std::string_view whole, fraction;  // digits
+  int64_t exponent = 0;              // clamped: a text has fewer digits than the limits
+};
+
+constexpr int64_t kFarExponent = int64_t{1} << 40;
+
+Decimal split(std::string_view text) {
+  Decimal parts;
+  if (text.front() == '-') {
+    parts.negative = true;
+    text.remove_prefix(1);
+  }
+  const size_t e = text.find_first_of("eE");
+  if (e != std::string_view::npos) {
+    std::string_view digits = text.substr(e + 1);
+    const bool negative = digits.front() == '-';
+    if (digits.front() == '-' || digits.front() == '+') digits.remove_prefix(1);
+    for (const char c : digits) parts.exponent = std::min(parts.exponent * 10 + (c - '0'), kFarExponent);
+    if (negative) parts.exponent = -parts.exponent;
+    text = text.substr(0, e);
+  }
+  const size_t point = text.find('.');
+  parts.whole = text.substr(0, point);
+  if (point != std::string_view::npos) parts.fraction = text.substr(point + 1);
+  return parts;
+}
+
+// The number without its sign, if it is an integer of 64 bits. Digit i of the text counts 10^(whole + exponent - 1 -
+// i).
+Error magnitude(const Decimal& parts, uint64_t* value) {
+  constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
+  const int64_t digits = static_cast<int64_t>(parts.whole.size() + parts.fraction.size());
+  const int64_t integral = static_cast<int64_t>(parts.whole.size()) + parts.exponent;
+  uint64_t result = 0;
+  for (int64_t i = 0; i < digits; ++i) {
+    const auto at = static_cast<size_t>(i);
+    const char c = at < parts.whole.size() ? parts.whole[at] : parts.fraction[at - parts.whole.size()];
+    const auto digit = static_cast<uint64_t>(c - '0');
+    if (i >= integral) {
+      if (digit != 0) return Error::wrong_type;
+      continue;
+    }
+    if (result > (kMax - digit) / 10) return Error::out_of_range;
+    result = result * 10 + digit;
+  }
+  if (result != 0) {
+    for (int64_t i = digits; i < integral; ++i) {
+      if (result > kMax / 10) return Error::out_of_range;
+      result *= 10;
+    }
+  }
+  *value = result;
+  return Error::ok;
+}
+
+template <typename T>
+Error read_real(std::string_view text, T* value) {
+  const auto [behind, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  if (error == std::errc()) return Error::ok;
+  // Too large or too small? By the place of the first digit that is not zero.
+  const Decimal parts = split(text);
+  int64_t place = static_cast<int64_t>(parts.whole.size()) + parts.exponent;
+  const size_t first = parts.whole.find_first_not_of('0');
+  if (first != std::string_view::npos) {
+    place -= static_cast<int64_t>(first);
+  } else {
+    const size_t behind_point = parts.fraction.find_first_not_of('0');
+    place = parts.exponent - static_cast<int64_t>(std::min(behind_point, parts.fraction.size()));
+  }
+  if (place > 0) return Error::out_of_range;
+  *value = parts.negative ? T{-0.0f} : T{0};
+  return Error::ok;
+}
+
+// Plain digits where they are short (a large integer has all its digits written out), an exponent beyond.
+template <typename T>
+char* write_real(char* to, T value) {
+  const T size = std::fabs(value);
+  constexpr T kPlainBelow = std::is_same_v<T, float> ? T(1e7) : T(1e15);
+  const bool plain = size == 0 || (size >= T(1e-5) && size < kPlainBelow);
+  return std::to_chars(to, to + kMaxNumber, value, plain ? std::chars_format::fixed : std::chars_format::scientific)
+      .ptr;
+}
+
+}  // namespace
+
+Error read_int64(std::string_view text, int64_t* value) {
+  const auto [behind, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  if (error == std::errc() && behind == text.data() + text.size()) return Error::ok;
+  const Decimal parts = split(text);
+  uint64_t size;
+  if (const Error bad = magnitude(parts, &size); bad != Error::ok) return bad;
+  const uint64_t limit = uint64_t{std::numeric_limits<int64_t>::max()} + (parts.negative ? 1 : 0);
+  if (size > limit) return Error::out_of_range;
+  *value = static_cast<int64_t>(parts.negative ? 0 - size : size);
+  return Error::ok;
+}
+
+Error read_uint64(std::string_view text, uint64_t* value) {
+  const auto [behind, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  if (error == std::errc() && behind == text.data() + text.size()) return Error::ok;
+  const Decimal parts = split(text);
+  if (const Error bad = magnitude(parts, value); bad != Error::ok) return bad;
+  return parts.negative && *value != 0 ? Error::out_of_range : Error::ok;
+}
+
+Error read_double(std::string_view text, double* value) { return read_real(text, value); }
+Error read_float(std::string_view text, float* value) { return read_real(text, value); }
+
+char* write_double(char* to, double value) { return write_real(to, value); }
+char* write_float(char* to, float value) { return write_real(to, value); }
+char* write_int64(char* to, int64_t value) { return std::to_chars(to, to + kMaxNumber, value).ptr; }
+char* write_uint64(char* to, uint64_t value) { return std::to_chars(to, to + kMaxNumber, value).ptr; }
+
+}  // namespace drover::json

@@ -1,0 +1,49 @@
+// What errors read like, and the resolver that looks into images.
+#include <iterator>
+
+#include "json/json.h"
+
+namespace drover::json {
+
+const char* error_name(Error error) {
+  static const char* const kNames[] = {
+      "ok",
+      "syntax error",
+      "bad UTF-8",
+      "nested too deeply",
+      "wrong type",
+      "out of range",
+      "bad value",
+      "unknown field",
+      "unknown enum value",
+      "unknown type",
+      "duplicate field",
+      "duplicate member of a oneof",
+      "duplicate map key",
+      "missing required field",
+      "bad Any value",
+      "out of memory",
+      "too large",
+  };
+  static_assert(std::size(kNames) == static_cast<size_t>(Error::too_large) + 1);
+  auto index = static_cast<size_t>(error);
+  return index < std::size(kNames) ? kNames[index] : "unknown error";
+}
+
+std::string to_string(const Result& result) {
+  std::string text = error_name(result.error);
+  if (result.line != 0) text += " at " + std::to_string(result.line) + ":" + std::to_string(result.column);
+  if (!result.path.empty()) text += (result.line != 0 ? ", in " : " in ") + result.path;
+  if (!result.expected.empty()) text += ": expected " + result.expected;
+  return text;
+}
+
+schema::MessageType ImageResolver::find_message(std::string_view full_name) const {
+  for (const schema::Image* image : images_) {
+    int64_t index = image->find_message(full_name.data(), full_name.size());
+    if (index >= 0) return {image, static_cast<uint32_t>(index)};
+  }
+  return {};
+}
+
+}  // namespace drover::json

@@ -1,0 +1,38 @@
+// The well-known types that have a JSON form of their own, told by name and by the fields that the form is made of: a
+// schema that was loaded at run time may call anything google.protobuf.Timestamp.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "schema/message_type.h"
+
+namespace drover::json {
+
+enum class WellKnown : uint8_t {
+  none = 0,
+  any,         // type_url = 1, value = 2
+  timestamp,   // seconds = 1, nanos = 2
+  duration,    // seconds = 1, nanos = 2
+  field_mask,  // repeated paths = 1
+  struct_,     // map<string, Value> fields = 1
+  value,       // null_value = 1, number_value = 2, string_value = 3, bool_value = 4, struct_value = 5, list_value = 6
+  list_value,  // repeated Value values = 1
+  wrapper,     // value = 1: DoubleValue and the like
+};
+
+WellKnown find_well_known(const schema::MessageType& type);
+
+// Most messages are of no such package: that is seen at once.
+inline WellKnown well_known(const schema::MessageType& type) {
+  const char* name = type.full_name();
+  return name[0] == 'g' && name[1] == 'o' && name[2] == 'o' ? find_well_known(type) : WellKnown::none;
+}
+
+// True if the field's type is google.protobuf.NullValue.
+bool is_null_value(const schema::Image& image, const schema::FieldEntry& field);
+
+// The type that a type URL, "type.googleapis.com/pkg.Message", names; empty if there is no '/' or nothing behind it.
+std::string_view type_of_url(std::string_view url);
+
+}  // namespace drover::json
