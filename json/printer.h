@@ -10,6 +10,8 @@
 #include "json/json.h"
 #include "json/path.h"
 #include "message/raw.h"
+#include "object/map.h"
+#include "object/repeated.h"
 
 namespace drover::json {
 
