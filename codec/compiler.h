@@ -16,9 +16,9 @@
 #define DROVER_MUSTTAIL 0
 #endif
 
-// More arguments in registers, none of which a handler has to save.
-#if DROVER_MUSTTAIL && defined(__has_attribute)
-#if __has_attribute(preserve_none)
+// More arguments in registers, none of which a handler has to save. (AddressSanitizer's fake stack cannot do that.)
+#if DROVER_MUSTTAIL && defined(__has_attribute) && defined(__has_feature)
+#if __has_attribute(preserve_none) && !__has_feature(address_sanitizer)
 #define DROVER_HANDLER_CALL __attribute__((preserve_none))
 #endif
 #endif

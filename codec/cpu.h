@@ -1,30 +1,21 @@
-// Which machine this is, asked once. Code for newer machines is compiled function by function for them (clang's target
-// attribute), never file by file: an inline function that both share must not be compiled for the newer one.
+// Which machine this is. Code for newer machines is compiled function by function for them (the target attribute),
+// never file by file: an inline function that both share must not be compiled for the newer one. Freestanding where it
+// has nothing to say.
 #pragma once
 
-#if defined(__x86_64__) && defined(__clang__)
-#define DROVER_X86_64_V3 1
-// x86-64-v3 as far as the codec has a use for it.
-#define DROVER_TARGET_V3 "avx,avx2,bmi,bmi2,lzcnt,popcnt"
+#if defined(__x86_64__) && defined(__clang__) && __STDC_HOSTED__
+#define DROVER_BMI2 1
+#include <immintrin.h>
 #else
-#define DROVER_X86_64_V3 0
+#define DROVER_BMI2 0
 #endif
 
 namespace drover::cpu {
 
-#if DROVER_X86_64_V3
-namespace detail {
-inline bool ask_x86_64_v3() {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-         __builtin_cpu_supports("lzcnt");
-}
-}  // namespace detail
-
-inline bool has_x86_64_v3() {
-  static const bool has = detail::ask_x86_64_v3();
-  return has;
-}
+#if DROVER_BMI2
+// pext and pdep, in hardware: AMD's before Zen 3 run them in microcode, slower than shifts and masks.
+extern const bool kFastBmi2;
+inline bool has_fast_bmi2() { return kFastBmi2; }
 #endif
 
 }  // namespace drover::cpu

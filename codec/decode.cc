@@ -10,8 +10,9 @@ namespace drover {
 
 namespace {
 
-DROVER_INLINE DecodeResult decode_total(const schema::MessageType& type, Message* object, const std::string_view* pieces,
-                                        size_t count, size_t total, Arena& arena, const DecodeOptions& options) {
+DROVER_INLINE DecodeResult decode_total(const schema::MessageType& type, Message* object,
+                                        const std::string_view* pieces, size_t count, size_t total, Arena& arena,
+                                        const DecodeOptions& options) {
   HostMemory memory(arena, options.received);
   Decoder<HostMemory> decoder(*type.image, memory, options);
   return decoder.run(type.index, object->drover_bytes(), pieces, count, total);

@@ -8,6 +8,7 @@
 // of no field at all is `find`, which looks the tag up by its whole number.
 #pragma once
 
+#include "codec/cpu.h"
 #include "codec/decoder.h"
 
 namespace drover {
@@ -256,6 +257,29 @@ struct Decoder<Memory>::Handlers {
     p += kTagSize + 1;
     DROVER_NEXT();
   }
+
+#if DROVER_BMI2
+  // Where one instruction gathers a varint's bits.
+  template <uint32_t kOp, int kTagSize>
+  __attribute__((target("bmi,bmi2"))) static DROVER_HANDLER(varint_bmi2) {
+    if (!matches<kTagSize>(data)) [[unlikely]]
+      DROVER_GO(find);
+    uint64_t value = static_cast<uint8_t>(p[kTagSize]);
+    if (value >= 0x80) {
+      uint64_t bytes = raw::load<uint64_t>(p + kTagSize);
+      uint64_t stops = _andn_u64(bytes, 0x8080808080808080);
+      if (stops == 0) [[unlikely]]
+        DROVER_GO((varint<kOp, kTagSize>));
+      // All bits up to the first that stops.
+      value = _pext_u64(bytes & _blsmsk_u64(stops), 0x7f7f7f7f7f7f7f7f);
+      p += _tzcnt_u64(stops) / 8;
+    }
+    store_varint<kOp>(place(object, data), value);
+    has |= has_bit(data);
+    p += kTagSize + 1;
+    DROVER_NEXT();
+  }
+#endif
 
   template <int kTagSize>
   static DROVER_HANDLER(closed_enum) {
@@ -594,8 +618,33 @@ struct Decoder<Memory>::Handlers {
     fill<kAlias, 2>(&table);
     return table;
   }
-  static constexpr Table kCopying = make_table<false>();
-  static constexpr Table kAliasing = make_table<true>();
+  static constexpr Table kTables[2] = {make_table<false>(), make_table<true>()};
+#if DROVER_BMI2
+  template <int kTagSize>
+  static constexpr void fill_bmi2(Table* table) {
+    using namespace schema;  // NOLINT: the ops' names
+    Handler* to = table->handler + (kTagSize - 1);
+    to[kOpInt32 * 2] = varint_bmi2<kOpInt32, kTagSize>;
+    to[kOpUint32 * 2] = varint_bmi2<kOpUint32, kTagSize>;
+    to[kOpVarint64 * 2] = varint_bmi2<kOpVarint64, kTagSize>;
+    to[kOpSint32 * 2] = varint_bmi2<kOpSint32, kTagSize>;
+    to[kOpSint64 * 2] = varint_bmi2<kOpSint64, kTagSize>;
+  }
+  template <bool kAlias>
+  static constexpr Table make_bmi2_table() {
+    Table table = make_table<kAlias>();
+    fill_bmi2<1>(&table);
+    fill_bmi2<2>(&table);
+    return table;
+  }
+  static constexpr Table kBmi2Tables[2] = {make_bmi2_table<false>(), make_bmi2_table<true>()};
+#endif
+  static const Handler* table(bool alias) {
+#if DROVER_BMI2
+    if (cpu::has_fast_bmi2()) return kBmi2Tables[alias ? 1 : 0].handler;
+#endif
+    return kTables[alias ? 1 : 0].handler;
+  }
 };
 
 // The has-bits found, into the object.
@@ -801,7 +850,7 @@ const char* Decoder<Memory>::string_copy(const char* p, raw::Words* to, uint32_t
 template <typename Memory>
 DecodeResult Decoder<Memory>::run(uint32_t message_index, char* object, const std::string_view* pieces, size_t count,
                                   size_t total) {
-  handlers_ = options_.alias ? Handlers::kAliasing.handler : Handlers::kCopying.handler;
+  handlers_ = Handlers::table(options_.alias);
   frames_ = top_ = inline_frames_;
   auto limit = static_cast<uint32_t>(options_.depth_limit < 0 ? 0 : options_.depth_limit);
   frames_end_ = frames_ + (limit < Memory::kInlineFrames ? limit : Memory::kInlineFrames);

@@ -11,7 +11,7 @@ template <typename E>
 EncodeResult failure(const schema::MessageType& type, const E& encoder) {
   EncodeResult result;
   result.error = encoder.error();
-  if (encoder.error_message() != nullptr) result.message_name = type.image->name(encoder.error_message()->name);
+  result.message_name = type.image->name(encoder.error_message().name);
   result.field_number = encoder.error_field();
   return result;
 }
@@ -19,7 +19,7 @@ EncodeResult failure(const schema::MessageType& type, const E& encoder) {
 template <typename Memory>
 EncodeResult encode_pieces(const schema::MessageType& type, const Message* object, Memory memory,
                            const EncodeOptions& options, Encoded* out) {
-  BackwardSink sink(out, options.max_bytes, options.reference_threshold);
+  BackwardSink sink(out, options);
   Encoder<Memory, BackwardSink> encoder(*type.image, memory, &sink, options);
   char* p = sink.start();
   if (p != nullptr) p = encoder.message(p, object->drover_bytes(), type.entry());
@@ -45,7 +45,7 @@ EncodeResult encode(const schema::MessageType& type, const Message* object, cons
   BoundedMemory memory(*options.bounds);
   EncodeError error = EncodeError::ok;
   if (!memory.check(reinterpret_cast<uintptr_t>(object), type.entry().object_size, 8, &error)) {
-    BackwardSink(out, 0, 0).abandon();
+    BackwardSink(out, options).abandon();
     return {error, 0, type.full_name(), 0};
   }
   return encode_pieces(type, object, memory, options, out);

@@ -62,7 +62,7 @@ struct EncodeOptions {
   // How deep messages may nest below the outermost.
   int depth_limit = 1000;
   // From this size on strings, bytes and packed fixed-size fields are referred to, not copied.
-  size_t reference_threshold = 1024;
+  size_t reference_threshold = 256;
   bool check_required = false;
 };
 

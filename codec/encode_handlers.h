@@ -2,13 +2,15 @@
 // has-bits, with those bits set that stand for "always" and "unless zero".
 #pragma once
 
+#include "codec/cpu.h"
 #include "codec/encoder.h"
 
 namespace drover {
 
-#define DROVER_HANDLER(name)                                                                                   \
-  DROVER_HANDLER_CALL char* name(Encoder* e, char* p, const char* object, const FieldStep* step, uint64_t has, \
-                                 const void* table)
+#define DROVER_HANDLER(name)                                                                                \
+  DROVER_HANDLER_CALL char* name([[maybe_unused]] Encoder* e, char* p, [[maybe_unused]] const char* object, \
+                                 [[maybe_unused]] const FieldStep* step, [[maybe_unused]] uint64_t has,     \
+                                 [[maybe_unused]] const void* table)
 #if DROVER_MUSTTAIL
 #define DROVER_GO(handler) [[clang::musttail]] return handler(e, p, object, step, has, table)
 #define DROVER_NEXT() DROVER_GO(next)
@@ -26,7 +28,7 @@ struct Encoder<Memory, Sink>::Handlers {
     }
     uint64_t has = e->first_has_bits(object, entry);
     bool unknown = e->memory_.template load<int64_t>(object + offsetof(MessageHeader, unknown)) != 0;
-    if (unknown || e->check_required_) [[unlikely]] {
+    if (unknown || e->options_.check_required) [[unlikely]] {
       p = e->begin_slow(p, object, entry, has);
       if (p == nullptr) return nullptr;
     }
@@ -37,14 +39,14 @@ struct Encoder<Memory, Sink>::Handlers {
   // The fields of the steps before `step`.
   static DROVER_INLINE char* run(Encoder* e, char* p, const char* object, const FieldStep* step, uint64_t has) {
 #if DROVER_MUSTTAIL
-    return begin(e, p, object, step, has, kTable.handler);
+    return begin(e, p, object, step, has, e->handlers_);
 #else
     for (;;) {
       do {
         --step;
       } while ((has >> (step->has_bit & 63) & 1) == 0);
       if (step->op == schema::kOpNone) return p;
-      p = kTable.handler[step->op](e, p, object, step, has, nullptr);
+      p = e->handlers_[step->op](e, p, object, step, has, nullptr);
       if (p == nullptr) return nullptr;
     }
 #endif
@@ -60,10 +62,7 @@ struct Encoder<Memory, Sink>::Handlers {
   }
   static DROVER_HANDLER(begin) { DROVER_NEXT(); }
 #endif
-  static DROVER_HANDLER(end) {
-    (void)e, (void)object, (void)step, (void)has, (void)table;
-    return p;
-  }
+  static DROVER_HANDLER(end) { return p; }
 
   // ---- a step's parts
   static DROVER_INLINE bool by_value(const FieldStep* step) { return step->has_bit == schema::kStepByValue; }
@@ -82,12 +81,6 @@ struct Encoder<Memory, Sink>::Handlers {
     if constexpr (Sink::kWrites) std::memcpy(p, &bytes, 2);
     return p;
   }
-  // Nothing is written for a zero whose absence means the same.
-  template <Handler handler>
-  static DROVER_NOINLINE DROVER_HANDLER(zero) {
-    if (by_value(step)) DROVER_NEXT();
-    DROVER_GO(handler);
-  }
   // A new block; then once more.
   template <Handler handler>
   static DROVER_NOINLINE DROVER_HANDLER(more_room) {
@@ -97,25 +90,57 @@ struct Encoder<Memory, Sink>::Handlers {
   }
 
   // ---- scalars
-  template <uint32_t kOp, int kTagSize, bool kZeroToo = false>
+#if DROVER_BMI2
+  // Where one instruction spreads a value's bits over a varint's bytes.
+  template <uint32_t kOp, int kTagSize>
+  __attribute__((target("bmi2,lzcnt"))) static DROVER_HANDLER(varint_bmi2) {
+    uint64_t value = e->template load_varint<kOp>(object + step->offset);
+    if (value == 0) [[unlikely]] {
+      if (by_value(step)) DROVER_NEXT();
+    }
+    if (p < e->sink_.low()) [[unlikely]]
+      DROVER_GO((more_room<varint<kOp, kTagSize>>));
+    if (value < 0x80) {
+      *--p = static_cast<char>(value);
+    } else if (value < 0x4000) {
+      p -= 2;
+      uint16_t both = static_cast<uint16_t>((value & 0x7f) | 0x80 | (value >> 7) << 8);
+      std::memcpy(p, &both, 2);
+    } else if (value >> 56 == 0) [[likely]] {
+      uint64_t bytes = _pdep_u64(value, 0x7f7f7f7f7f7f7f7f);
+      int unused = std::countl_zero(bytes) & 0x38;  // bits in front of the last byte
+      bytes = (bytes << unused) | (uint64_t{0x0080808080808080} << unused & 0x0080808080808080);
+      std::memcpy(p - 8, &bytes, 8);
+      p -= 8 - unused / 8;
+    } else {
+      p = put_varint_long<Sink>(p, value);
+    }
+    p = put_tag<kTagSize>(e, p, step);
+    DROVER_NEXT();
+  }
+#endif
+
+  template <uint32_t kOp, int kTagSize>
   static DROVER_HANDLER(varint) {
     uint64_t value = e->template load_varint<kOp>(object + step->offset);
-    if (!kZeroToo && value == 0) [[unlikely]]
-      DROVER_GO((zero<varint<kOp, kTagSize, true>>));
+    if (value == 0) [[unlikely]] {
+      if (by_value(step)) DROVER_NEXT();
+    }
     if (p < e->sink_.low()) [[unlikely]]
-      DROVER_GO((more_room<varint<kOp, kTagSize, true>>));
+      DROVER_GO((more_room<varint<kOp, kTagSize>>));
     p = put_varint<Sink>(p, value);
     p = put_tag<kTagSize>(e, p, step);
     DROVER_NEXT();
   }
 
-  template <typename Bits, int kTagSize, bool kZeroToo = false>
+  template <typename Bits, int kTagSize>
   static DROVER_HANDLER(fixed) {
     Bits bits = e->memory_.template load<Bits>(object + step->offset);
-    if (!kZeroToo && bits == 0) [[unlikely]]
-      DROVER_GO((zero<fixed<Bits, kTagSize, true>>));
+    if (bits == 0) [[unlikely]] {
+      if (by_value(step)) DROVER_NEXT();
+    }
     if (p < e->sink_.low()) [[unlikely]]
-      DROVER_GO((more_room<fixed<Bits, kTagSize, true>>));
+      DROVER_GO((more_room<fixed<Bits, kTagSize>>));
     p -= sizeof(Bits);
     if constexpr (Sink::kWrites) std::memcpy(p, &bits, sizeof(Bits));
     p = put_tag<kTagSize>(e, p, step);
@@ -130,19 +155,24 @@ struct Encoder<Memory, Sink>::Handlers {
     if (!e->memory_.load_range(object + step->offset, 1, 1, &range, &error)) [[unlikely]]
       return e->fail(error, *e->entry_, e->field_of(step).number);
     if (range.size == 0 && by_value(step)) DROVER_NEXT();
-    if (range.size > kCopiedHere || !e->sink_.has_room(p, range.size + Sink::kScalarRoom)) [[unlikely]] {
-      p = e->string(p, range, *e->entry_, e->field_of(step));
-      if (p == nullptr) return nullptr;
-      DROVER_NEXT();
+    bool refers = e->sink_.refers(range.size);
+    if (refers) {
+      p = e->sink_.refer(p, range.data, range.size);
+      if (p == nullptr) [[unlikely]]
+        return e->fail(e->sink_.error(), *e->entry_, e->field_of(step).number);
     }
-    p -= range.size;
-    if constexpr (Sink::kWrites) copy_bytes(p, range.data, range.size);
+    if (!e->sink_.has_room(p, refers ? 0 : range.size)) [[unlikely]] {
+      p = e->room(p, refers ? 0 : range.size, *e->entry_, 0);
+      if (p == nullptr) return nullptr;
+    }
+    if (!refers) {
+      p -= range.size;
+      if constexpr (Sink::kWrites) copy_bytes(p, range.data, range.size);
+    }
     p = put_varint<Sink>(p, range.size);
     p = put_tag<kTagSize>(e, p, step);
     DROVER_NEXT();
   }
-  // Longer ones are copied by memcpy, or referred to.
-  static constexpr uint32_t kCopiedHere = 128;
 
   // ---- messages
   template <int kTagSize>
@@ -236,6 +266,31 @@ struct Encoder<Memory, Sink>::Handlers {
     return table;
   }
   static constexpr Table kTable = make_table();
+#if DROVER_BMI2
+  template <int kTagSize>
+  static constexpr void fill_bmi2(Table* table) {
+    using namespace schema;  // NOLINT: the ops' names
+    Handler* to = table->handler + (kTagSize - 1);
+    to[kOpInt32 * 2] = varint_bmi2<kOpInt32, kTagSize>;
+    to[kOpUint32 * 2] = varint_bmi2<kOpUint32, kTagSize>;
+    to[kOpVarint64 * 2] = varint_bmi2<kOpVarint64, kTagSize>;
+    to[kOpSint32 * 2] = varint_bmi2<kOpSint32, kTagSize>;
+    to[kOpSint64 * 2] = varint_bmi2<kOpSint64, kTagSize>;
+  }
+  static constexpr Table make_bmi2_table() {
+    Table table = make_table();
+    fill_bmi2<1>(&table);
+    fill_bmi2<2>(&table);
+    return table;
+  }
+  static constexpr Table kBmi2Table = make_bmi2_table();
+#endif
+  static const Handler* table() {
+#if DROVER_BMI2
+    if (Sink::kWrites && cpu::has_fast_bmi2()) return kBmi2Table.handler;
+#endif
+    return kTable.handler;
+  }
 };
 
 #undef DROVER_GO

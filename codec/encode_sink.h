@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "codec/compiler.h"
 #include "codec/encode.h"
 #include "codec/wire.h"
 
@@ -17,29 +18,35 @@ class BackwardSink {
   // A scalar and its tag fit wherever p is not below low(); so do whole vectors that reach below what they write.
   static constexpr size_t kScalarRoom = 32;
 
-  BackwardSink(Encoded* out, size_t max_bytes, size_t reference_threshold)
-      : out_(out), max_bytes_(max_bytes), threshold_(reference_threshold) {
+  BackwardSink(Encoded* out, const EncodeOptions& options) : out_(out), options_(options) {
     next_piece_ = out_->pieces_end();
-    if (!out_->blocks_.empty()) [[likely]]
-      take_block(0);
+    used_ = 0;
+    if (!out_->blocks_.empty()) [[likely]] {
+      take_block(0, 0);
+    } else {
+      low_ = segment_end_ = nullptr;
+      base_ = 0;
+    }
   }
   // Null: out of memory.
   char* start() { return segment_end_ != nullptr ? segment_end_ : next_block(nullptr, kScalarRoom); }
 
   // Bytes written so far, with the position at p.
-  size_t total(const char* p) const { return closed_ + static_cast<size_t>(segment_end_ - p); }
+  size_t total(const char* p) const { return base_ - reinterpret_cast<uintptr_t>(p); }
   // The position from which n bytes can be written downwards; null after an error.
   char* room(char* p, size_t n) {
-    if (static_cast<size_t>(p - begin_) >= n) [[likely]]
+    if (has_room(p, n)) [[likely]]
       return p;
     return next_block(p, n);
   }
-  bool has_room(const char* p, size_t n) const { return static_cast<size_t>(p - begin_) >= n; }
+  // kScalarRoom more bytes than n count as room, so that vectors may reach below what is written.
+  bool has_room(const char* p, size_t n) const { return p - low_ >= static_cast<ptrdiff_t>(n); }
   const char* low() const { return low_; }
-  bool refers(size_t size) const { return size >= threshold_; }
+  bool refers(size_t size) const { return size >= options_.reference_threshold; }
   char* refer(char* p, const char* data, size_t size) {
-    if (!close_segment(p) || !add_piece(data, size)) return fail(EncodeError::out_of_memory);
-    if (closed_ > max_bytes_) return fail(EncodeError::too_large);
+    if (!close_segment(p) || !add_piece(data, size)) return nullptr;
+    base_ += size;
+    if (total(p) > options_.max_bytes) return fail(EncodeError::too_large);
     return p;
   }
   EncodeError error() const { return error_; }
@@ -48,8 +55,9 @@ class BackwardSink {
   // The pieces are done; false: too large, or no memory.
   bool finish(char* p) {
     if (!close_segment(p)) return false;
-    if (closed_ > max_bytes_) return false;
-    out_->set_pieces(next_piece_, closed_);
+    size_t size = total(p);
+    if (size > options_.max_bytes) return fail(EncodeError::too_large), false;
+    out_->set_pieces(next_piece_, size);
     return true;
   }
 
@@ -60,56 +68,54 @@ class BackwardSink {
     error_ = error;
     return nullptr;
   }
-  bool close_segment(char* p) {
+  DROVER_INLINE bool close_segment(char* p) {
     if (segment_end_ == p) return true;
     size_t size = static_cast<size_t>(segment_end_ - p);
     segment_end_ = p;
     return add_piece(p, size);
   }
-  // In front of those that are there already.
-  bool add_piece(const char* data, size_t size) {
-    if (next_piece_ == out_->pieces_begin() && !out_->more_pieces(&next_piece_)) {
-      error_ = EncodeError::out_of_memory;
-      return false;
-    }
+  // In front of those that are there already. False after fail().
+  DROVER_INLINE bool add_piece(const char* data, size_t size) {
+    if (next_piece_ == out_->pieces_begin() && !out_->more_pieces(&next_piece_)) [[unlikely]]
+      return fail(EncodeError::out_of_memory), false;
     *--next_piece_ = {data, size};
-    closed_ += size;
     return true;
   }
-  void take_block(size_t index) {
-    begin_ = out_->blocks_[index].bytes.get();
-    low_ = begin_ + kScalarRoom;
-    segment_end_ = begin_ + out_->blocks_[index].size;
+  // Goes on in a block, `total` bytes having been written before.
+  DROVER_INLINE void take_block(size_t index, size_t total) {
+    low_ = out_->blocks_[index].bytes.get() + kScalarRoom;
+    segment_end_ = low_ - kScalarRoom + out_->blocks_[index].size;
+    base_ = reinterpret_cast<uintptr_t>(segment_end_) + total;
     used_ = index + 1;
   }
-  __attribute__((noinline)) char* next_block(char* p, size_t n) {
-    if (!close_segment(p)) return fail(EncodeError::out_of_memory);
-    if (closed_ > max_bytes_) return fail(EncodeError::too_large);
+  DROVER_NOINLINE char* next_block(char* p, size_t n) {
+    size_t written = total(p);
+    if (!close_segment(p)) return nullptr;
+    if (written > options_.max_bytes) return fail(EncodeError::too_large);
     auto& blocks = out_->blocks_;
     size_t index = used_;
+    n += kScalarRoom;
     while (index < blocks.size() && blocks[index].size < n) ++index;
     if (index == blocks.size()) {
       size_t size = blocks.empty() ? kFirstBlock : blocks.back().size * 2;
       if (size > kLargestBlock) size = kLargestBlock;
-      if (size < n + kScalarRoom) size = n + kScalarRoom;
+      if (size < n) size = n;
       std::unique_ptr<char[]> fresh(new (std::nothrow) char[size]);
       if (fresh == nullptr) return fail(EncodeError::out_of_memory);
       blocks.push_back({std::move(fresh), size});
     }
-    take_block(index);
+    take_block(index, written);
     return segment_end_;
   }
 
   Encoded* out_;
-  size_t max_bytes_;
-  size_t threshold_;
+  const EncodeOptions& options_;
   Piece* next_piece_;  // the first of those that are done
-  char* begin_ = nullptr;
-  char* low_ = nullptr;
-  char* segment_end_ = nullptr;
-  size_t closed_ = 0;  // bytes of the pieces that are done
-  size_t used_ = 0;    // blocks taken so far
-  EncodeError error_ = EncodeError::too_large;
+  char* low_;          // the block at hand begins kScalarRoom below
+  char* segment_end_;  // what was written last ends here, and is no piece yet
+  uintptr_t base_;     // what total() counts down from: segment_end_, and the bytes of the pieces that are done
+  size_t used_;        // blocks taken so far
+  EncodeError error_;  // set where a function fails
 };
 
 class CountingSink {
@@ -142,7 +148,7 @@ inline char* put_bytes(char* p, const void* data, size_t size) {
 
 // A copy whose usual sizes are too small for a call of memcpy.
 inline void copy_bytes(char* to, const char* from, size_t size) {
-  if (size > 256) {
+  if (size > 96) {
     std::memcpy(to, from, size);
   } else if (size >= 32) {
     char* last = to + size - 32;
@@ -182,7 +188,11 @@ inline char* put_varint_long(char* p, uint64_t value) {
       word <<= 64 - 8 * size;
       std::memcpy(p - 8, &word, 8);
     } else {
-      wire::write_varint(p - size, value);
+      uint64_t word = wire::spread_varint(value) | 0x8080808080808080;
+      char* to = p - size;
+      std::memcpy(to, &word, 8);
+      to[8] = static_cast<char>(value >> 56 | (size == 10 ? 0x80 : 0));
+      if (size == 10) to[9] = 1;
     }
   }
   return p - size;

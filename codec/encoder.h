@@ -22,18 +22,14 @@ class Encoder {
   using Kind = schema::Kind;
 
   Encoder(const schema::Image& image, Memory memory, Sink* sink, const EncodeOptions& options)
-      : image_(image),
-        memory_(memory),
-        sink_(*sink),
-        depth_(options.depth_limit),
-        check_required_(options.check_required),
-        work_allowance_(options.work_allowance) {}
+      : image_(image), memory_(memory), sink_(*sink), options_(options), depth_(options.depth_limit) {}
 
   // All fields of the object, which Memory has checked to lie where object_size bytes may be read.
   char* message(char* p, const char* object, const MessageEntry& entry);
 
   EncodeError error() const { return error_; }
-  const MessageEntry* error_message() const { return error_message_; }
+  // With an error: where.
+  const MessageEntry& error_message() const { return *error_message_; }
   uint32_t error_field() const { return error_field_; }
 
  private:
@@ -114,14 +110,14 @@ class Encoder {
   const schema::Image image_;
   Memory memory_;
   Sink& sink_;
-  const MessageEntry* entry_ = nullptr;  // the innermost message
+  const MessageEntry* entry_;  // the innermost message
+  const Handler* handlers_ = Handlers::table();
+  const EncodeOptions& options_;
   int depth_;
-  bool check_required_;
-  uint64_t work_allowance_;
-  uint64_t work_ = 0;  // fields looked at
   EncodeError error_ = EncodeError::ok;
-  const MessageEntry* error_message_ = nullptr;
-  uint32_t error_field_ = 0;
+  uint32_t error_field_;               // with an error
+  const MessageEntry* error_message_;  // with an error
+  uint64_t work_ = 0;                  // fields looked at; with bounds only
 };
 
 template <typename Memory, typename Sink>
@@ -134,7 +130,8 @@ char* Encoder<Memory, Sink>::message(char* p, const char* object, const MessageE
 template <typename Memory, typename Sink>
 DROVER_INLINE bool Encoder<Memory, Sink>::may_go_on(const char* p, const MessageEntry& entry) {
   work_ += entry.field_count;
-  if (work_ <= work_allowance_ || work_ - work_allowance_ <= kWorkPerByte * uint64_t{sink_.total(p)}) [[likely]]
+  if (work_ <= options_.work_allowance || work_ - options_.work_allowance <= kWorkPerByte * uint64_t{sink_.total(p)})
+      [[likely]]
     return true;
   return fail(EncodeError::too_much_work, entry, 0), false;
 }
@@ -144,7 +141,7 @@ DROVER_INLINE bool Encoder<Memory, Sink>::may_go_on(const char* p, const Message
 template <typename Memory, typename Sink>
 DROVER_NOINLINE char* Encoder<Memory, Sink>::begin_slow(char* p, const char* object, const MessageEntry& entry,
                                                         uint64_t has) {
-  if (check_required_ && entry.required_count != 0 && !has_required(object, entry, has)) return nullptr;
+  if (options_.check_required && entry.required_count != 0 && !has_required(object, entry, has)) return nullptr;
   return unknown(p, object, entry);
 }
 

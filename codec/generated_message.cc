@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <iterator>
 
+#include "message/extensions.h"
+
 namespace drover::generated {
 namespace {
 
@@ -20,6 +22,14 @@ ThreadBuffers& thread_buffers() {
   thread_local ThreadBuffers buffers;
   return buffers;
 }
+
+bool decode_for_message(const schema::MessageType& type, Message* object, std::string_view wire, Arena* arena) {
+  return decode(type, object, wire, *arena).ok();
+}
+[[maybe_unused]] const bool installed = [] {
+  message::installed_decoder.store(decode_for_message, std::memory_order_release);
+  return true;
+}();
 
 }  // namespace
 

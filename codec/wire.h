@@ -26,25 +26,25 @@ inline const char* read_varint_long(const char* p, uint64_t* value) {
   uint64_t word;
   std::memcpy(&word, p, 8);
   uint64_t stops = ~word & 0x8080808080808080;
+  unsigned bits = 64;
   if (stops != 0) [[likely]] {
-    unsigned bits = static_cast<unsigned>(std::countr_zero(stops)) + 1;  // 8 * length
+    bits = static_cast<unsigned>(std::countr_zero(stops)) + 1;  // 8 * length
     word &= ~uint64_t{0} >> (64 - bits);
-    word = (word & 0x007f007f007f007f) | (word & 0x7f007f007f007f00) >> 1;
-    word = (word & 0x00003fff00003fff) | (word & 0x3fff00003fff0000) >> 2;
-    *value = (word & 0x000000000fffffff) | (word & 0x0fffffff00000000) >> 4;
+  }
+  word = (word & 0x007f007f007f007f) | (word & 0x7f007f007f007f00) >> 1;
+  word = (word & 0x00003fff00003fff) | (word & 0x3fff00003fff0000) >> 2;
+  word = (word & 0x000000000fffffff) | (word & 0x0fffffff00000000) >> 4;
+  if (stops != 0) [[likely]] {
+    *value = word;
     return p + bits / 8;
   }
-  uint64_t result = 0;
-  for (int i = 0; i < kMaxVarint; ++i) {
-    uint64_t byte = static_cast<uint8_t>(p[i]);
-    result |= (byte & 0x7f) << (7 * i);
-    if (byte < 0x80) {
-      *value = result;
-      return p + i + 1;
-    }
+  uint64_t ninth = static_cast<uint8_t>(p[8]), tenth = static_cast<uint8_t>(p[9]);
+  if (ninth < 0x80) {
+    *value = word | ninth << 56;
+    return p + 9;
   }
-  *value = 0;
-  return nullptr;
+  *value = word | (ninth & 0x7f) << 56 | tenth << 63;
+  return tenth < 0x80 ? p + 10 : nullptr;
 }
 
 inline const char* read_varint(const char* p, uint64_t* value) {

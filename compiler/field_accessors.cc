@@ -13,33 +13,6 @@ bool is_string(const FieldDescriptor* field) { return field->cpp_type() == Field
 bool is_message(const FieldDescriptor* field) { return field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE; }
 bool is_enum(const FieldDescriptor* field) { return field->cpp_type() == FieldDescriptor::CPPTYPE_ENUM; }
 
-// What an accessor takes and returns by value, and what a Map is made of.
-std::string value_type(const FieldDescriptor* field, const Options& options) {
-  switch (field->cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32:
-      return "int32_t";
-    case FieldDescriptor::CPPTYPE_INT64:
-      return "int64_t";
-    case FieldDescriptor::CPPTYPE_UINT32:
-      return "uint32_t";
-    case FieldDescriptor::CPPTYPE_UINT64:
-      return "uint64_t";
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      return "double";
-    case FieldDescriptor::CPPTYPE_FLOAT:
-      return "float";
-    case FieldDescriptor::CPPTYPE_BOOL:
-      return "bool";
-    case FieldDescriptor::CPPTYPE_ENUM:
-      return qualified(field->enum_type(), options);
-    case FieldDescriptor::CPPTYPE_STRING:
-      return kString;
-    case FieldDescriptor::CPPTYPE_MESSAGE:
-      return qualified(field->message_type(), options);
-  }
-  return "";
-}
-
 // Everything the shapes below need to know of a field.
 struct Names {
   std::string x;                        // accessor
@@ -208,6 +181,32 @@ void add_repeated_message(const Names& n, ClassText* text) {
 }
 
 }  // namespace
+
+std::string value_type(const FieldDescriptor* field, const Options& options) {
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return "int32_t";
+    case FieldDescriptor::CPPTYPE_INT64:
+      return "int64_t";
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return "uint32_t";
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return "uint64_t";
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return "double";
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return "float";
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return "bool";
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return qualified(field->enum_type(), options);
+    case FieldDescriptor::CPPTYPE_STRING:
+      return kString;
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return qualified(field->message_type(), options);
+  }
+  return "";
+}
 
 std::string map_arguments(const FieldDescriptor* field, const Options& options) {
   return "<" + value_type(field->message_type()->map_key(), options) + ", " +

@@ -10,6 +10,7 @@
 #include <memory>
 #include <sstream>
 
+#include "extensions.pb.h"
 #include "imported.pb.h"
 #include "proto2.pb.h"
 #include "proto3.pb.h"
@@ -21,6 +22,7 @@ namespace {
 
 namespace three = ::drover_test::three;
 namespace two = ::drover_test::two;
+namespace ext = ::drover_test::ext;
 using three::Everything;
 
 template <typename T>
@@ -36,7 +38,7 @@ T round_trip(const T& message) {
 TEST(Generated, EveryEmbeddedImagePassesTheLoader) {
   for (const schema::MessageType& type :
        {Everything::drover_type(), two::Defaults::drover_type(), UnpackagedRequest::drover_type(),
-        drover_test::imported::Point::drover_type(), google::protobuf::Struct::drover_type(),
+        drover_test::imported::Point::drover_type(), ext::Set::drover_type(), google::protobuf::Struct::drover_type(),
         google::protobuf::Any::drover_type()}) {
     schema::Image image;
     schema::LoadResult result = schema::Image::load(type.image->data(), type.image->size(), &image);
@@ -442,8 +444,65 @@ TEST(Generated, ExtensionsStayAmongTheUnknownFields) {
   two::Around m;
   std::string wire("\xa0\x06\x05", 3);  // extra = 100, varint 5
   ASSERT_TRUE(m.ParseFromString(wire));
+  EXPECT_EQ(m.GetExtension(two::extra), 5);
+  EXPECT_EQ(m.unknown_fields(), wire);
   EXPECT_EQ(m.SerializeAsString(), wire);
+  m.SetExtension(two::extra, 6);
+  EXPECT_EQ(m.unknown_fields(), std::string("\xa0\x06\x06", 3));
+  m.DiscardUnknownFields();
+  EXPECT_FALSE(m.HasExtension(two::extra));
 }
+
+TEST(Generated, AnExtensionKeepsItsPlaceAmongUnknownFields) {
+  ext::Base m;  // 20001: 1, one_int32: 1, 20000: 2, one_int32: 3, 20002: 3
+  std::string before("\x88\xe2\x09\x01", 4), between("\x80\xe2\x09\x02", 4), behind("\x90\xe2\x09\x03", 4);
+  ASSERT_TRUE(m.ParseFromString(before + "\x58\x01" + between + "\x58\x03" + behind));
+  m.SetExtension(ext::one_int32, 7);
+  EXPECT_EQ(m.SerializeAsString(), before + "\x58\x07" + between + behind);
+  m.ClearExtension(ext::one_int32);
+  EXPECT_EQ(m.SerializeAsString(), before + between + behind);
+}
+
+TEST(Generated, AMessageExtensionIsReadIntoAMessageThatIsThere) {
+  ext::Base m;
+  ext::Payload payload;
+  payload.set_id(1);
+  EXPECT_FALSE(m.ReadExtension(ext::one_message, &payload));
+  EXPECT_EQ(payload.id(), 0);
+  payload.set_note("set whole");
+  m.SetExtension(ext::one_message, payload);
+  m.AddExtension(ext::many_message, payload);
+  ext::Payload read;
+  EXPECT_TRUE(m.ReadExtension(ext::one_message, &read));
+  EXPECT_EQ(read.note(), "set whole");
+  EXPECT_EQ(m.GetExtension(ext::many_message, 0).note(), "set whole");
+}
+
+TEST(Generated, AMalformedMessageExtensionIsThereAndGivesWhatCouldBeRead) {
+  ext::Base m;  // id = 1, then a length that leads out
+  ASSERT_TRUE(m.ParseFromString(std::string("\xda\x01\x04\x08\x01\x12\x7f", 7)));
+  EXPECT_TRUE(m.HasExtension(ext::one_message));
+  EXPECT_EQ(m.GetExtension(ext::one_message).id(), 1);
+  ext::Payload payload;
+  EXPECT_FALSE(m.ReadExtension(ext::one_message, &payload));
+  EXPECT_EQ(m.SerializeAsString().size(), 7u);
+}
+
+// A pointer into an extension does not exist: what would keep one must not compile.
+template <typename Editor>
+concept CanBeNamed = requires(Editor& editor) { editor.operator->(); };
+template <typename Editor>
+concept CanBeUsedAtOnce = requires(Editor&& editor) { std::move(editor).operator->(); };
+static_assert(!CanBeNamed<ExtensionEditor<ext::Payload>> && CanBeUsedAtOnce<ExtensionEditor<ext::Payload>>);
+static_assert(!std::is_convertible_v<ExtensionEditor<ext::Payload>, ext::Payload*>);
+static_assert(!std::is_move_constructible_v<ExtensionEditor<ext::Payload>>);
+static_assert(!CanBeNamed<RepeatedExtensionEditor<int32_t>> && CanBeUsedAtOnce<RepeatedExtensionEditor<int32_t>>);
+// An identifier fits its extendee, and one value or many.
+template <typename M, typename Id>
+concept HasIt = requires(const M& m, const Id& id) { m.HasExtension(id); };
+static_assert(HasIt<ext::Base, decltype(ext::one_bool)> && !HasIt<two::Around, decltype(ext::one_bool)>);
+static_assert(!HasIt<ext::Base, decltype(ext::many_bool)>);
+static_assert(HasIt<two::Around, decltype(ext::Scope::for_around)>);
 
 TEST(Generated, KeywordsAndNearClashesHaveProtobufsNames) {
   three::Keywords m;

@@ -5,12 +5,14 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <memory>
 #include <utility>
 
 #include "compiler/enum_text.h"
+#include "compiler/extension_text.h"
 #include "compiler/message_text.h"
 #include "compiler/names.h"
 #include "compiler/service_text.h"
@@ -39,6 +41,7 @@ class FileText {
   std::string imports() const;
   std::string image_definition() const;
   bool uses(const FileDescriptor* import) const;
+  bool extends() const;
 
   const FileDescriptor* file_;
   Options options_;
@@ -88,6 +91,14 @@ bool FileText::uses(const FileDescriptor* import) const {
   return false;
 }
 
+// Whether extensions are declared here, or taken.
+bool FileText::extends() const {
+  return !extensions_of(file_, schema_).empty() ||
+         std::any_of(messages_.begin(), messages_.end(), [this](const Descriptor* message) {
+           return message->extension_range_count() > 0 || !extensions_of(message, schema_).empty();
+         });
+}
+
 std::string FileText::imports() const {
   std::string out;
   for (int i = 0; i < file_->dependency_count(); ++i) {
@@ -104,11 +115,11 @@ std::string FileText::message_header() const {
   for (const char* header : {"cstdint", "limits", "string", "string_view", "type_traits"}) {
     out += std::string("#include <") + header + ">\n";
   }
-  out +=
-      "\n#include \"codec/generated_message.h\"\n#include \"compiler/accessors.h\"\n#include \"object/map.h\"\n"
-      "#include \"object/offset_ptr.h\"\n#include \"object/repeated.h\"\n#include \"object/string.h\"\n"
-      "#include \"schema/message_type.h\"\n" +
-      imports() + "\n" + open_namespace();
+  out += std::string("\n") + (extends() ? "#include \"codec/extension.h\"\n" : "") +
+         "#include \"codec/generated_message.h\"\n#include \"compiler/accessors.h\"\n#include \"object/map.h\"\n"
+         "#include \"object/offset_ptr.h\"\n#include \"object/repeated.h\"\n#include \"object/string.h\"\n"
+         "#include \"schema/message_type.h\"\n" +
+         imports() + "\n" + open_namespace();
   for (const Descriptor* message : messages_) out += "class " + class_name(message) + ";\n";
   out += "\n";
   for (const EnumDescriptor* e : enums_) out += enum_header(e) + "\n";
@@ -118,7 +129,10 @@ std::string FileText::message_header() const {
     out += text.class_definition;
     definitions += text.inline_definitions + "\n";
   }
-  return out + definitions + close_namespace();
+  for (const FieldDescriptor* extension : extensions_of(file_, schema_)) {
+    out += extension_declaration(extension, options_);
+  }
+  return out + "\n" + definitions + close_namespace();
 }
 
 std::string FileText::image_definition() const {
@@ -130,16 +144,23 @@ std::string FileText::image_definition() const {
     out += std::to_string(static_cast<unsigned char>(image_[i])) + ",";
   }
   return out + "\n};\nconstinit const ::drover::schema::Image " + image_name() +
-         " = ::drover::schema::Image::from_trusted(" + bytes + ");\n\n}  // namespace\n\n";
+         " = ::drover::schema::Image::from_trusted(" + bytes +
+         ");\nconst ::drover::message::RegisteredImage drover_registered_" + file_identifier(file_) + "(&" +
+         image_name() + ");\n\n}  // namespace\n\n";
 }
 
 std::string FileText::message_source() const {
-  std::string out = banner() + "#include \"" + path(".pb.h") + "\"\n\n#include <cstddef>\n\n" +
+  std::string out = banner() + "#include \"" + path(".pb.h") +
+                    "\"\n\n#include <cstddef>\n\n#include \"message/extensions.h\"\n\n" +
                     "#pragma GCC diagnostic ignored \"-Winvalid-offsetof\"\n\n" + open_namespace();
-  if (!messages_.empty() || !enums_.empty()) out += image_definition();
+  std::vector<const FieldDescriptor*> extensions = extensions_of(file_, schema_);
+  if (!messages_.empty() || !enums_.empty() || !extensions.empty()) out += image_definition();
   for (const EnumDescriptor* e : enums_) out += enum_source(e, image_name(), schema_.find_enum(e->full_name()));
   for (const Descriptor* message : messages_) {
     out += message_text(message, schema_, image_name(), options_).source;
+  }
+  for (const FieldDescriptor* extension : extensions) {
+    out += extension_definition(extension, schema_, image_name(), options_);
   }
   return out + close_namespace();
 }

@@ -11,6 +11,7 @@
 
 #include "compiler/class_text.h"
 #include "compiler/enum_text.h"
+#include "compiler/extension_text.h"
 #include "compiler/field_accessors.h"
 #include "schema/layout.h"
 
@@ -142,8 +143,14 @@ MessageText message_text(const Descriptor* message, const schema::Schema& schema
   for (int i = 0; i < message->real_oneof_decl_count(); ++i) add_oneof(message->oneof_decl(i), &text);
 
   MessageText out;
-  out.class_definition = "// " + message->full_name() + "\nclass " + name + " final : public ::drover::MessageOf<" +
-                         name + "> {\n public:\n" + lifetime(name) + constants(message) +
+  std::string base = message->extension_range_count() > 0 ? "::drover::ExtendableOf<" : "::drover::MessageOf<";
+  std::string extensions;
+  for (const FieldDescriptor* extension : extensions_of(message, schema)) {
+    extensions += extension_declaration(extension, options);
+    out.source += extension_definition(extension, schema, image, options);
+  }
+  out.class_definition = "// " + message->full_name() + "\nclass " + name + " final : public " + base + name +
+                         "> {\n public:\n" + lifetime(name) + constants(message) + extensions +
                          "  static const ::drover::schema::MessageType& drover_type() { return drover_type_; }\n" +
                          text.declarations();
   if (message->full_name() == "google.protobuf.Any") out.class_definition += kAnyMethods;
@@ -151,8 +158,8 @@ MessageText message_text(const Descriptor* message, const schema::Schema& schema
                           text.private_declarations() + "  static const ::drover::schema::MessageType drover_type_;\n" +
                           members(message, model, options) + "};\n\n";
   out.inline_definitions = text.definitions();
-  out.source = "constinit const ::drover::schema::MessageType " + name + "::drover_type_{&" + image + ", " +
-               std::to_string(index) + "};\n" + text.source() + layout_asserts(message, schema, model, options) + "\n";
+  out.source += "constinit const ::drover::schema::MessageType " + name + "::drover_type_{&" + image + ", " +
+                std::to_string(index) + "};\n" + text.source() + layout_asserts(message, schema, model, options) + "\n";
   return out;
 }
 

@@ -209,6 +209,7 @@ TYPES(DEFINE)
 template <typename Ours, typename Peer>
 void read_alike() {
   auto peer = testing::any_message<Peer>(Maps::kSome);
+  testing::clear_extensions(&peer);
   Ours ours;
   RC_ASSERT(ours.ParsePartialFromString(peer.SerializePartialAsString()));
   check_same(ours, peer);
@@ -220,6 +221,7 @@ template <typename Ours, typename Peer>
 void build_alike(Maps maps) {
   auto peer = testing::any_message<Peer>(maps);
   peer.DiscardUnknownFields();
+  testing::clear_extensions(&peer);
   Ours ours;
   build(peer, &ours);
   check_same(ours, peer);

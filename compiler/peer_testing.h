@@ -162,12 +162,15 @@ inline rc::Gen<Step> unknown_field() {
   return rc::gen::oneOf(std::move(varint), std::move(bytes));
 }
 
-// Everything that is done to one message.
+// Everything that is done to one message, its extensions included.
 inline rc::Gen<Step> any_steps(const Descriptor* type, Maps maps) {
   std::vector<const FieldDescriptor*> fields = {nullptr};  // stands for an unknown one
   for (int i = 0; i < type->field_count(); ++i) {
     if (maps == Maps::kSome || !type->field(i)->is_map()) fields.push_back(type->field(i));
   }
+  std::vector<const FieldDescriptor*> extensions;
+  type->file()->pool()->FindAllExtensions(type, &extensions);
+  fields.insert(fields.end(), extensions.begin(), extensions.end());
   auto one_field = [maps](const FieldDescriptor* field) {
     if (field == nullptr) return unknown_field();
     if (!field->is_repeated()) return one_value(field, maps);
@@ -200,6 +203,22 @@ Peer any_message(Maps maps) {
     return shown;
   });
   return (*made).message;
+}
+
+// For tests that know fields only.
+inline void clear_extensions(google::protobuf::Message* m) {
+  const Reflection* r = m->GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  r->ListFields(*m, &fields);
+  for (const FieldDescriptor* f : fields) {
+    if (f->is_extension()) {
+      r->ClearField(m, f);
+    } else if (f->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && f->is_repeated()) {
+      for (int i = 0; i < r->FieldSize(*m, f); ++i) clear_extensions(r->MutableRepeatedMessage(m, f, i));
+    } else if (f->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      clear_extensions(r->MutableMessage(m, f));
+    }
+  }
 }
 
 // What differs, in words; the empty string if nothing does. NaNs are equal.

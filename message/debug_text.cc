@@ -1,10 +1,14 @@
 // The text format (protobuf.dev/reference/protobuf/textformat-spec), printed as protobuf C++'s DebugString does.
+#include <algorithm>
+#include <cerrno>
 #include <cfloat>
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
+#include "message/extensions.h"
 #include "message/operations.h"
 #include "message/raw.h"
 
@@ -20,7 +24,9 @@ std::string real_text(double value, int digits, int more_digits, bool is_float) 
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   char text[40];
   std::snprintf(text, sizeof(text), "%.*g", digits, value);
-  bool exact = is_float ? std::strtof(text, nullptr) == static_cast<float>(value) : std::strtod(text, nullptr) == value;
+  errno = 0;  // to protobuf, a float so small that strtof complains is never exact
+  bool exact = is_float ? std::strtof(text, nullptr) == static_cast<float>(value) && errno == 0
+                        : std::strtod(text, nullptr) == value;
   if (!exact) std::snprintf(text, sizeof(text), "%.*g", more_digits, value);
   return text;
 }
@@ -34,21 +40,15 @@ class Printer {
   }
 
   void object(const MessageType& type, const char* from, int depth) {
-    if (depth == 0) return;
-    for (const FieldEntry& field : type.fields()) {
-      const char* at = from + field.offset;
-      if (field.label == schema::kLabelSingular) {
-        bool entry = (type.entry().flags & schema::kMessageFlagMapEntry) != 0;
-        if (entry || raw::present(from, field)) value(type, field, at, depth - 1);
-        continue;
-      }
-      const raw::Words* repeated = raw::words(at, 0);
-      for (uint32_t i = 0; i < repeated->size; ++i) {
-        value(type, field, repeated->begin() + size_t{i} * schema::kStorageOfKind[field.kind], depth - 1);
-      }
+    if (depth <= 0 || any(type, from, depth)) return;
+    DecodedExtensions extensions(type, from, &finder_);
+    auto next = extensions.extensions().begin(), last = extensions.extensions().end();
+    for (const FieldEntry& field : type.fields()) {  // extensions stand among the fields, by number
+      for (; next != last && next->type.fields()[0].number < field.number; ++next) extension(type, *next, depth);
+      all_of_field(type, field, from, type.image->name(field.name), depth);
     }
-    auto* unknown = reinterpret_cast<const String*>(raw::pointer(from, offsetof(MessageHeader, unknown))->get());
-    if (unknown != nullptr) unknown_fields(unknown->view(), depth - 1);
+    for (; next != last; ++next) extension(type, *next, depth);
+    unknown_fields(extensions.unknown(), is_message_set(type), kUnknownDepth);
   }
 
  private:
@@ -77,11 +77,95 @@ class Printer {
     line_end();
   }
 
-  void value(const MessageType& type, const FieldEntry& field, const char* at, int depth) {
-    std::string_view name = type.image->name(field.name);
+  // What a google.protobuf.Any holds, if its type is known here; false if it has to be printed as it is.
+  bool any(const MessageType& type, const char* from, int depth) {
+    if (std::string_view(type.full_name()) != "google.protobuf.Any") return false;
+    const FieldEntry *url_field = type.find_field(1), *value_field = type.find_field(2);
+    DecodeWire decode_wire = installed_decoder.load(std::memory_order_acquire);
+    if (url_field == nullptr || value_field == nullptr || decode_wire == nullptr) return false;
+    if (!schema::is_string_kind(url_field->kind) || !schema::is_string_kind(value_field->kind)) return false;
+    std::string_view url = reinterpret_cast<const String*>(from + url_field->offset)->view();
+    size_t name_at = url.rfind('/') + 1;
+    std::string_view prefix = url.substr(0, name_at);
+    if (prefix != "type.googleapis.com/" && prefix != "type.googleprod.com/") return false;
+    MessageType held = find_message(type.image, url.substr(name_at));
+    if (held.image == nullptr) return false;
+    Arena arena;
+    auto* object = static_cast<Message*>(arena.allocate_zeroed(held.entry().object_size));
+    if (object == nullptr) return false;
+    *object->drover_owner() = reinterpret_cast<OwnerWord>(&arena);
+    std::string_view value = reinterpret_cast<const String*>(from + value_field->offset)->view();
+    if (!decode_wire(held, object, value, &arena) || !is_initialized(held, *object)) return false;
+    open("[" + std::string(url) + "]");
+    this->object(held, object->drover_bytes(), depth - 10);  // each level is decoded with all below it
+    close();
+    return true;
+  }
+  static MessageType find_message(const schema::Image* image, std::string_view name) {
+    int64_t index = image->find_message(name.data(), name.size());
+    return index >= 0 ? MessageType{image, static_cast<uint32_t>(index)} : find_registered_message(name);
+  }
+
+  void extension(const MessageType& extendee, const DecodedExtensions::Extension& found, int depth) {
+    std::string name = "[" + std::string(extension_print_name(extendee, found.type)) + "]";
+    all_of_field(found.type, found.type.fields()[0], found.object->drover_bytes(), name, depth);
+  }
+
+  void all_of_field(const MessageType& type, const FieldEntry& field, const char* from, std::string_view name,
+                    int depth) {
+    const char* at = from + field.offset;
+    if (field.label == schema::kLabelSingular) {
+      bool entry = (type.entry().flags & schema::kMessageFlagMapEntry) != 0;
+      if (entry || raw::present(from, field)) value(type, field, at, name, depth - 1);
+      return;
+    }
+    const raw::Words* repeated = raw::words(at, 0);
+    size_t stride = schema::kStorageOfKind[field.kind];
+    if (field.label != schema::kLabelMap) {
+      for (uint32_t i = 0; i < repeated->size; ++i) value(type, field, repeated->begin() + i * stride, name, depth - 1);
+      return;
+    }
+    for (const char* entry : entries_by_key(type.sub(field), repeated)) value(type, field, entry, name, depth - 1);
+  }
+
+  // Where the pointers to a map's entries lie, ascending by key.
+  static std::vector<const char*> entries_by_key(const MessageType& entry, const raw::Words* entries) {
+    std::vector<const char*> pointers;
+    for (uint32_t i = 0; i < entries->size; ++i) pointers.push_back(entries->begin() + i * sizeof(raw::Pointer));
+    const FieldEntry& key = entry.fields()[0];
+    auto key_at = [&key](const char* pointer) {
+      return reinterpret_cast<const raw::Pointer*>(pointer)->get() + key.offset;
+    };
+    std::sort(pointers.begin(), pointers.end(),
+              [&](const char* a, const char* b) { return less(key, key_at(a), key_at(b)); });
+    return pointers;
+  }
+  static bool less(const FieldEntry& key, const char* a, const char* b) {
+    switch (static_cast<Kind>(key.kind)) {
+      case Kind::kString:
+        return reinterpret_cast<const String*>(a)->view() < reinterpret_cast<const String*>(b)->view();
+      case Kind::kInt64:
+      case Kind::kSint64:
+      case Kind::kSfixed64:
+        return raw::load<int64_t>(a) < raw::load<int64_t>(b);
+      case Kind::kUint64:
+      case Kind::kFixed64:
+        return raw::load<uint64_t>(a) < raw::load<uint64_t>(b);
+      case Kind::kUint32:
+      case Kind::kFixed32:
+        return raw::load<uint32_t>(a) < raw::load<uint32_t>(b);
+      case Kind::kBool:
+        return *a < *b;
+      default:
+        return raw::load<int32_t>(a) < raw::load<int32_t>(b);
+    }
+  }
+
+  void value(const MessageType& type, const FieldEntry& field, const char* at, std::string_view name, int depth) {
     if (schema::is_message_kind(field.kind)) {
       const MessageType sub = type.sub(field);
-      if (static_cast<Kind>(field.kind) == Kind::kGroup) {  // a group goes by its type's name
+      bool is_extension = (type.entry().flags & schema::kMessageFlagExtension) != 0;
+      if (static_cast<Kind>(field.kind) == Kind::kGroup && !is_extension) {  // a group goes by its type's name
         name = sub.full_name();
         name.remove_prefix(name.rfind('.') + 1);
       }
@@ -163,58 +247,60 @@ class Printer {
     return text + "\"";
   }
 
-  // ---- unknown fields: by number; the bytes are well formed, decode wrote them
-  static uint64_t read_varint(std::string_view* bytes) {
-    uint64_t result = 0;
-    for (int shift = 0; !bytes->empty() && shift < 70; shift += 7) {
-      auto byte = static_cast<uint8_t>(bytes->front());
-      bytes->remove_prefix(1);
-      if (shift < 64) result |= uint64_t{byte & 0x7fu} << shift;
-      if (byte < 0x80) break;
+  // ---- unknown fields: by number. Bytes that could be a message are printed as one, so many levels deep.
+  static constexpr int kUnknownDepth = 10;
+
+  static bool is_message(std::string_view bytes, int depth) {
+    UnknownRecords records(bytes);
+    UnknownRecord record;
+    while (records.next(&record)) {
+      if (record.wire_type == kWireStartGroup && (depth <= 0 || !is_message(record.value, depth - 1))) return false;
     }
-    return result;
+    return records.position() == bytes.size();
   }
 
-  void unknown_fields(std::string_view bytes, int depth) {
-    while (!bytes.empty()) {
-      uint64_t tag = read_varint(&bytes);
-      std::string name = std::to_string(tag >> 3);
-      switch (tag & 7) {
-        case 0:
-          line(name, std::to_string(read_varint(&bytes)));
-          break;
-        case 1:
-        case 5: {
-          size_t size = (tag & 7) == 1 ? 8 : 4;
-          if (bytes.size() < size) return;
-          uint64_t bits = size == 8 ? raw::load<uint64_t>(bytes.data()) : raw::load<uint32_t>(bytes.data());
-          char hex[24];
-          std::snprintf(hex, sizeof(hex), "0x%0*" PRIx64, static_cast<int>(size * 2), bits);
-          line(name, hex);
-          bytes.remove_prefix(size);
-          break;
+  void unknown_message(const std::string& name, std::string_view bytes, int depth) {
+    open(name);
+    unknown_fields(bytes, false, depth);
+    close();
+  }
+
+  void unknown_fields(std::string_view bytes, bool message_set, int depth) {
+    UnknownRecords records(bytes, message_set);
+    UnknownRecord record;
+    while (records.next(&record)) unknown_field(record, depth);
+  }
+
+  void unknown_field(const UnknownRecord& record, int depth) {
+    std::string name = std::to_string(record.number);
+    char hex[24];
+    uint64_t number = 0;
+    switch (record.wire_type) {
+      case kWireVarint:
+        read_varint(record.value.data(), record.value.data() + record.value.size(), &number);
+        line(name, std::to_string(number));
+        break;
+      case kWireFixed32:
+        std::snprintf(hex, sizeof(hex), "0x%08" PRIx32, raw::load<uint32_t>(record.value.data()));
+        line(name, hex);
+        break;
+      case kWireFixed64:
+        std::snprintf(hex, sizeof(hex), "0x%016" PRIx64, raw::load<uint64_t>(record.value.data()));
+        line(name, hex);
+        break;
+      case kWireStartGroup:
+        if (depth > -kMaxDepth) unknown_message(name, record.value, depth - 1);
+        break;
+      default:
+        if (!record.value.empty() && depth > 0 && is_message(record.value, depth)) {
+          unknown_message(name, record.value, depth - 1);
+        } else {
+          line(name, quoted(record.value, false));
         }
-        case 2: {
-          uint64_t size = read_varint(&bytes);
-          if (size > bytes.size()) return;
-          line(name, quoted(bytes.substr(0, size), false));
-          bytes.remove_prefix(size);
-          break;
-        }
-        case 3:
-          if (depth-- == 0) return;
-          open(name);
-          break;
-        case 4:
-          ++depth;
-          close();
-          break;
-        default:
-          return;
-      }
     }
   }
 
+  ExtensionFinder finder_;
   const DebugTextOptions& options_;
   std::string out_;
   int level_ = 0;

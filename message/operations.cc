@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "message/clear.h"
+#include "message/extensions.h"
 #include "message/raw.h"
 #include "object/map.h"
 #include "object/repeated.h"
@@ -158,7 +159,21 @@ bool for_each_sub(const MessageType& type, const char* object, Visit visit) {
   return true;
 }
 
-bool initialized(const MessageType& type, const char* object, int depth) {
+// An extension inside an extension costs as much depth as ten sub-messages, since each level decodes all below it.
+constexpr int kExtensionDepth = 10;
+
+// The messages among an object's extensions: visit(type of the extension, object with the extension as its field).
+template <typename Visit>
+bool for_each_extension(const MessageType& type, const char* object, ExtensionFinder* finder, Visit visit) {
+  if (!takes_extensions(type)) return true;
+  DecodedExtensions decoded(type, object, finder, DecodedExtensions::Which::kMayMissRequired);
+  for (const DecodedExtensions::Extension& extension : decoded.extensions()) {
+    if (!visit(extension.type, extension.object->drover_bytes())) return false;
+  }
+  return true;
+}
+
+bool initialized(const MessageType& type, const char* object, ExtensionFinder* finder, int depth) {
   const schema::MessageEntry& entry = type.entry();
   if ((entry.flags & schema::kMessageFlagRequiredBelow) == 0 && entry.required_count == 0) return true;
   if (entry.required_count != 0) {
@@ -166,24 +181,34 @@ bool initialized(const MessageType& type, const char* object, int depth) {
       if ((field.flags & schema::kFieldFlagRequired) != 0 && !raw::present(object, field)) return false;
     }
   }
-  if (depth == 0) return false;
-  return for_each_sub(type, object, [&](const MessageType& sub, const char* at, const FieldEntry&, int64_t) {
-    return initialized(sub, at, depth - 1);
-  });
+  if (depth <= 0) return false;
+  auto below = [&](const MessageType& sub, const char* at, const FieldEntry&, int64_t) {
+    return initialized(sub, at, finder, depth - 1);
+  };
+  auto extension = [&](const MessageType& sub, const char* at) {
+    return initialized(sub, at, finder, depth - kExtensionDepth);
+  };
+  return for_each_sub(type, object, below) && for_each_extension(type, object, finder, extension);
 }
 
-void missing(const MessageType& type, const char* object, const std::string& prefix, int depth,
+void missing(const MessageType& type, const char* object, const std::string& prefix, ExtensionFinder* finder, int depth,
              std::vector<std::string>* paths) {
+  bool is_extension = (type.entry().flags & schema::kMessageFlagExtension) != 0;
   for (const FieldEntry& field : type.fields()) {
     if ((field.flags & schema::kFieldFlagRequired) != 0 && !raw::present(object, field)) {
       paths->push_back(prefix + type.image->name(field.name));
     }
   }
-  if (depth == 0) return;
+  if (depth <= 0) return;
   for_each_sub(type, object, [&](const MessageType& sub, const char* at, const FieldEntry& field, int64_t index) {
-    std::string path = prefix + type.image->name(field.name);
+    std::string path = type.image->name(field.name);
+    path = prefix + (is_extension ? "(" + path + ")" : path);
     if (index >= 0) path += "[" + std::to_string(index) + "]";
-    missing(sub, at, path + ".", depth - 1, paths);
+    missing(sub, at, path + ".", finder, depth - 1, paths);
+    return true;
+  });
+  for_each_extension(type, object, finder, [&](const MessageType& sub, const char* at) {
+    missing(sub, at, prefix, finder, depth - kExtensionDepth, paths);
     return true;
   });
 }
@@ -204,11 +229,13 @@ bool equal(const MessageType& type, const Message& a, const Message& b) {
 }
 
 bool is_initialized(const MessageType& type, const Message& object) {
-  return initialized(type, object.drover_bytes(), kMaxDepth);
+  ExtensionFinder finder;
+  return initialized(type, object.drover_bytes(), &finder, kMaxDepth);
 }
 
 void find_missing(const MessageType& type, const Message& object, std::vector<std::string>* paths) {
-  missing(type, object.drover_bytes(), "", kMaxDepth, paths);
+  ExtensionFinder finder;
+  missing(type, object.drover_bytes(), "", &finder, kMaxDepth, paths);
 }
 
 void discard_unknown(const MessageType& type, Message* object) {

@@ -134,15 +134,47 @@ void MapBase::index_add(const MapKey& key, MapKeyKind kind, uint32_t position) {
   slots(index)[at & index->mask] = position + 1;
 }
 
+// The slot that holds `position`, whose entry has this key.
+uint64_t MapBase::index_find(const MapKey& key, MapKeyKind kind, uint32_t position) const {
+  MapIndex* index = index_.get();
+  uint64_t at = hash_key(key, kind, index->seed);
+  while (slots(index)[at & index->mask] != position + 1) ++at;
+  return at & index->mask;
+}
+
+// Frees a slot. What stands behind it without a gap moves up, unless its own place lies in between: no search ever
+// meets a gap in front of what it looks for, and no mark of what was erased is left.
+void MapBase::index_free(uint64_t hole, uint32_t key_offset, MapKeyKind kind) {
+  MapIndex* index = index_.get();
+  uint64_t mask = index->mask;
+  for (uint64_t at = (hole + 1) & mask; slots(index)[at] != 0; at = (at + 1) & mask) {
+    uint64_t home = hash_key(key_of(entry(slots(index)[at] - 1), key_offset, kind), kind, index->seed) & mask;
+    if (((at - home) & mask) < ((at - hole) & mask)) continue;
+    slots(index)[hole] = slots(index)[at];
+    hole = at;
+  }
+  slots(index)[hole] = 0;
+}
+
 void MapBase::erase_at(uint32_t position, uint32_t key_offset, MapKeyKind kind) {
   uint32_t last = static_cast<uint32_t>(size()) - 1;
+  MapIndex* index = index_.get();
+  if (index != nullptr) {
+    index_free(index_find(key_of(entry(position), key_offset, kind), kind, position), key_offset, kind);
+    if (position != last) {
+      slots(index)[index_find(key_of(entry(last), key_offset, kind), kind, last)] = position + 1;
+    }
+  }
   pointers()[position].set(pointers()[last].get());
   pointers()[last].set(nullptr);
   entries_.set_raw_size(last);
-  MapIndex* index = index_.get();
-  if (index == nullptr) return;
-  std::memset(slots(index), 0, (size_t{index->mask} + 1) * sizeof(uint32_t));
-  for (uint32_t i = 0; i < last; ++i) index_add(key_of(entry(i), key_offset, kind), kind, i);
+}
+
+void MapBase::swap_words(MapBase* other) {
+  entries_.swap_words(&other->entries_);
+  MapIndex* mine = index_.get();
+  index_.set(other->index_.get());
+  other->index_.set(mine);
 }
 
 void MapBase::clear() {

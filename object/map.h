@@ -5,12 +5,14 @@
 //
 // An entry never moves while its arena lives. Up to kScanUpTo entries are searched by scanning; above that an
 // open-addressing index with a per-process random seed is kept. Iteration order is insertion order (erase moves
-// the last entry into the gap). Thread-safety: as std::map.
+// the last entry into the gap). Erasing costs the same whatever the size. Thread-safety: as std::map.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <iterator>
+#include <new>
 #include <stdexcept>
 #include <string_view>
 #include <type_traits>
@@ -39,43 +41,65 @@ struct MapEntryLayout {
       align(kValueFirst ? kKeyOffset + sizeof(MapStored<K>) : kValueOffset + sizeof(MapStored<V>), 8);
 };
 
+// What iterating over a map shows: references into it, under std::pair's names. `second` can be assigned where the
+// map may be changed. Converts to the pair of values that it shows.
+template <typename K, typename V>
+struct MapPair {
+  const K& first;
+  V& second;
+  template <typename A, typename B>
+    requires(std::is_convertible_v<const K&, A> && std::is_convertible_v<const V&, B>)
+  operator std::pair<A, B>() const {
+    return std::pair<A, B>(first, second);
+  }
+};
+
 template <typename K, typename V>
 class Map : public MapBase {
   using Layout = MapEntryLayout<K, V>;
-  static constexpr MapKeyKind kKind = std::is_same_v<K, String> ? MapKeyKind::kString
-                                      : sizeof(K) == 1          ? MapKeyKind::k1Byte
-                                      : sizeof(K) == 4          ? MapKeyKind::k4Bytes
-                                                                : MapKeyKind::k8Bytes;
+  static constexpr bool kStringKey = std::is_same_v<K, String>, kStringValue = std::is_same_v<V, String>;
+  static constexpr MapKeyKind kKind = kStringKey       ? MapKeyKind::kString
+                                      : sizeof(K) == 1 ? MapKeyKind::k1Byte
+                                      : sizeof(K) == 4 ? MapKeyKind::k4Bytes
+                                                       : MapKeyKind::k8Bytes;
   // How a caller names a key: by value for integers, as a string_view for strings.
-  using KeyArg = std::conditional_t<std::is_same_v<K, String>, std::string_view, K>;
+  using KeyArg = std::conditional_t<kStringKey, std::string_view, K>;
+  template <typename T>
+  using Plain = std::conditional_t<std::is_same_v<T, String>, std::string, T>;
 
  public:
   using key_type = K;
   using mapped_type = V;
+  using value_type = std::pair<const Plain<K>, Plain<V>>;  // what can be inserted
+  using size_type = size_t;
+  using difference_type = ptrdiff_t;
 
+  // *it is a reference to a MapPair inside the iterator: it lasts as long as the iterator, and shows what that points
+  // to. Erasing moves the last entry; adding moves nothing.
   template <bool kConst>
   class Iterator {
-    using Value = std::conditional_t<kConst, const V, V>;
+    using Pair = MapPair<K, std::conditional_t<kConst, const V, V>>;
 
    public:
-    struct Pair {
-      const K& first;
-      Value& second;
-    };
-    struct Arrow {
-      Pair pair;
-      Pair* operator->() { return &pair; }
-    };
     using iterator_category = std::forward_iterator_tag;
     using value_type = Pair;
     using difference_type = ptrdiff_t;
-    using reference = Pair;
-    using pointer = Arrow;
-    Iterator() = default;
+    using reference = Pair&;
+    using pointer = Pair*;
+    Iterator() {}
     Iterator(const Map* map, uint32_t position) : map_(map), position_(position) {}
+    Iterator(const Iterator& other) : Iterator(other.map_, other.position_) {}
+    Iterator& operator=(const Iterator& other) {
+      map_ = other.map_;
+      position_ = other.position_;
+      return *this;
+    }
     operator Iterator<true>() const { return {map_, position_}; }
-    Pair operator*() const { return {key_at(map_->entry(position_)), value_at(map_->entry(position_))}; }
-    Arrow operator->() const { return {**this}; }
+    reference operator*() const {
+      void* entry = map_->entry(position_);
+      return *new (pair_) Pair{key_at(entry), value_at(entry)};
+    }
+    pointer operator->() const { return &**this; }
     Iterator& operator++() { return ++position_, *this; }
     Iterator operator++(int) { return {map_, position_++}; }
     friend bool operator==(const Iterator& a, const Iterator& b) { return a.position_ == b.position_; }
@@ -84,16 +108,18 @@ class Map : public MapBase {
    private:
     const Map* map_ = nullptr;
     uint32_t position_ = 0;
+    alignas(Pair) mutable unsigned char pair_[sizeof(Pair)];  // Pair cannot be assigned: made anew at each *
   };
   using iterator = Iterator<false>;
   using const_iterator = Iterator<true>;
 
+  size_t size() const { return entries().size_word(); }
   const_iterator begin() const { return {this, 0}; }
-  const_iterator end() const { return {this, static_cast<uint32_t>(size())}; }
+  const_iterator end() const { return {this, count()}; }
   const_iterator cbegin() const { return begin(); }
   const_iterator cend() const { return end(); }
   iterator begin() { return note_values(), iterator(this, 0); }
-  iterator end() { return {this, static_cast<uint32_t>(size())}; }
+  iterator end() { return {this, count()}; }
 
   const_iterator find(KeyArg key) const {
     int64_t at = position_of(key);
@@ -101,62 +127,118 @@ class Map : public MapBase {
   }
   iterator find(KeyArg key) {
     int64_t at = position_of(key);
-    return at < 0 ? end() : (note_values(), iterator(this, static_cast<uint32_t>(at)));
+    if (at < 0) return end();
+    note_value(entry(static_cast<uint32_t>(at)));
+    return iterator(this, static_cast<uint32_t>(at));
   }
+  std::pair<const_iterator, const_iterator> equal_range(KeyArg key) const { return range_from(find(key), end()); }
+  std::pair<iterator, iterator> equal_range(KeyArg key) { return range_from(find(key), end()); }
   bool contains(KeyArg key) const { return position_of(key) >= 0; }
   size_t count(KeyArg key) const { return contains(key) ? 1 : 0; }
-  const V& at(KeyArg key) const {
-    int64_t position = position_of(key);
-    if (position < 0) throw std::out_of_range("drover::Map::at");
-    return value_at(entry(static_cast<uint32_t>(position)));
-  }
+  const V& at(KeyArg key) const { return value_at(entry_of(key)); }
+  V& at(KeyArg key) { return note_value(entry_of(key)); }
   V& operator[](KeyArg key) {
     int64_t position = position_of(key);
-    void* found = position < 0 ? add(key) : entry(static_cast<uint32_t>(position));
-    return note_value(found);
+    return note_value(position < 0 ? add(key) : entry(static_cast<uint32_t>(position)));
   }
-  // Sets the value only if the key is new, as std::map does.
-  template <typename Value>
-  std::pair<iterator, bool> try_emplace(KeyArg key, Value&& value) {
+
+  // ---- adding: the value is set only if the key is new, as std::map does
+  template <typename... Arguments>
+  std::pair<iterator, bool> try_emplace(KeyArg key, Arguments&&... arguments) {
     int64_t position = position_of(key);
     if (position >= 0) return {iterator(this, static_cast<uint32_t>(position)), false};
-    note_value(add(key)) = std::forward<Value>(value);
-    return {iterator(this, static_cast<uint32_t>(size() - 1)), true};
+    V& value = note_value(add(key));
+    if constexpr (sizeof...(arguments) == 1) {
+      value = (std::forward<Arguments>(arguments), ...);
+    } else if constexpr (sizeof...(arguments) > 1) {
+      value = Plain<V>(std::forward<Arguments>(arguments)...);
+    }
+    return {iterator(this, count() - 1), true};
   }
-  template <typename Value>
-  std::pair<iterator, bool> emplace(KeyArg key, Value&& value) {
-    return try_emplace(key, std::forward<Value>(value));
+  template <typename A, typename B>
+  std::pair<iterator, bool> emplace(A&& key, B&& value) {
+    return try_emplace(KeyArg(key), std::forward<B>(value));
+  }
+  std::pair<iterator, bool> insert(const value_type& pair) { return try_emplace(KeyArg(pair.first), pair.second); }
+  std::pair<iterator, bool> insert(value_type&& pair) {
+    return try_emplace(KeyArg(pair.first), std::move(pair.second));
   }
   template <typename P>
+    requires requires(const P& pair) {
+      KeyArg(pair.first);
+      pair.second;
+    }
   std::pair<iterator, bool> insert(const P& pair) {
-    return try_emplace(pair.first, pair.second);
+    return try_emplace(KeyArg(pair.first), pair.second);
   }
+  template <typename InputIterator>
+    requires(!std::is_arithmetic_v<InputIterator>)
+  void insert(InputIterator first, InputIterator last) {
+    for (; first != last; ++first) try_emplace(KeyArg(first->first), first->second);
+  }
+  void insert(std::initializer_list<value_type> pairs) { insert(pairs.begin(), pairs.end()); }
   template <typename Value>
   std::pair<iterator, bool> insert_or_assign(KeyArg key, Value&& value) {
-    auto result = try_emplace(key, value);
-    if (!result.second) note_value(entry(result.first.position())) = std::forward<Value>(value);
-    return result;
+    bool is_new = !contains(key);
+    (*this)[key] = std::forward<Value>(value);
+    return {iterator(this, static_cast<uint32_t>(position_of(key))), is_new};
   }
+
+  // ---- removing: what an entry held goes back to its arena
   size_t erase(KeyArg key) {
     int64_t position = position_of(key);
     if (position < 0) return 0;
-    erase_at(static_cast<uint32_t>(position), Layout::kKeyOffset, kKind);
+    erase_position(static_cast<uint32_t>(position));
     return 1;
   }
   iterator erase(iterator at) {
-    erase_at(at.position(), Layout::kKeyOffset, kKind);
+    erase_position(at.position());
     return at;
   }
+  iterator erase(iterator first, iterator last) {
+    for (uint32_t left = last.position() - first.position(); left > 0; --left)
+      erase_position(first.position() + left - 1);
+    return first;
+  }
+  void clear() {
+    for (uint32_t i = 0; i < count(); ++i) release(entry(i));
+    MapBase::clear();
+  }
+
   Map& operator=(const Map& other) {
     if (this == &other) return *this;
     clear();
-    for (auto pair : other) (*this)[KeyArg(pair.first)] = pair.second;
+    MergeFrom(other);
     return *this;
   }
+  void MergeFrom(const Map& other) {
+    for (const auto& pair : other) (*this)[KeyArg(pair.first)] = pair.second;
+  }
+  // Maps of one arena trade their entries; others are copied.
+  void swap(Map& other) {
+    if (this == &other) return;
+    if (arena() == other.arena()) return swap_words(&other);
+    Arena scratch;
+    OwnerWord owner = reinterpret_cast<OwnerWord>(&scratch);
+    Standalone held{owner, {}};
+    held.map.note_owner(&held.owner);
+    held.map = *this;
+    *this = other;
+    other = held.map;
+  }
+  friend void swap(Map& a, Map& b) { a.swap(b); }
+  // Bytes of the entries and the index.
+  size_t SpaceUsedExcludingSelfLong() const { return size() * (Layout::kSize + sizeof(OffsetPtr<void>)); }
 
  private:
+  struct Standalone {
+    OwnerWord owner;
+    Map map;
+  };
+
+  uint32_t count() const { return entries().size_word(); }
   static MapKey key(KeyArg key) {
-    if constexpr (std::is_same_v<K, String>) {
+    if constexpr (kStringKey) {
       return {key, 0};
     } else {
       MapKey result;
@@ -165,6 +247,15 @@ class Map : public MapBase {
     }
   }
   int64_t position_of(KeyArg k) const { return MapBase::find(key(k), Layout::kKeyOffset, kKind); }
+  void* entry_of(KeyArg key) const {
+    int64_t position = position_of(key);
+    if (position < 0) throw std::out_of_range("drover::Map::at");
+    return entry(static_cast<uint32_t>(position));
+  }
+  template <typename It>
+  static std::pair<It, It> range_from(It found, It end) {
+    return {found, found == end ? found : It(std::next(found))};
+  }
   static K& key_at(void* entry) { return *reinterpret_cast<K*>(static_cast<char*>(entry) + Layout::kKeyOffset); }
   static MapStored<V>& stored_at(void* entry) {
     return *reinterpret_cast<MapStored<V>*>(static_cast<char*>(entry) + Layout::kValueOffset);
@@ -180,7 +271,7 @@ class Map : public MapBase {
   // The value, ready to be changed.
   static V& note_value(void* entry) {
     auto* owner = static_cast<OwnerWord*>(entry);
-    if constexpr (std::is_same_v<V, String>) {
+    if constexpr (kStringValue) {
       stored_at(entry).with_owner(owner);
     } else if constexpr (!std::is_same_v<MapStored<V>, V>) {
       if (!stored_at(entry)) {
@@ -192,21 +283,41 @@ class Map : public MapBase {
   }
   void note_values() {
     if constexpr (!kIsMapScalar<V>) {
-      for (int i = 0; i < size(); ++i) note_value(entry(static_cast<uint32_t>(i)));
+      for (uint32_t i = 0; i < count(); ++i) note_value(entry(i));
     }
   }
   void* add(KeyArg key) {
     Arena* memory = arena();
-    void* entry = memory->allocate_zeroed(Layout::kSize);
+    void* entry = memory->allocate_recycled(Layout::kSize);
     if (entry == nullptr) fatal("out of memory for a map entry");
+    std::memset(entry, 0, Layout::kSize);
     *static_cast<OwnerWord*>(entry) = reinterpret_cast<OwnerWord>(memory);
-    if constexpr (std::is_same_v<K, String>) {
+    if constexpr (kStringKey) {
       key_at(entry).assign_in(memory, key);
     } else {
       key_at(entry) = key;
     }
     if (!insert_entry(memory, entry, Layout::kKeyOffset, kKind)) fatal("out of memory for a map");
     return entry;
+  }
+  void erase_position(uint32_t position) {
+    void* erased = entry(position);
+    erase_at(position, Layout::kKeyOffset, kKind);
+    release(erased);
+  }
+  static void release(void* entry) {
+    if (*static_cast<OwnerWord*>(entry) <= kReceived) return;
+    Arena* memory = arena_of(static_cast<OwnerWord*>(entry));
+    if constexpr (kStringKey) key_at(entry).release_to(memory);
+    if constexpr (kStringValue) {
+      stored_at(entry).release_to(memory);
+    } else if constexpr (!std::is_same_v<MapStored<V>, V>) {
+      if (V* value = stored_at(entry).get()) {
+        value->Clear();
+        memory->recycle(value, sizeof(V));
+      }
+    }
+    memory->recycle(entry, Layout::kSize);
   }
 };
 

@@ -52,8 +52,11 @@ class MapBase {
   int64_t find(const MapKey& key, uint32_t key_offset, MapKeyKind kind) const;
   // Adds the entry, in place of one with the same key. False: out of memory.
   bool insert_entry(Arena* arena, void* entry, uint32_t key_offset, MapKeyKind kind);
+  // The last entry takes its position.
   void erase_at(uint32_t position, uint32_t key_offset, MapKeyKind kind);
   void clear();
+  // Trades all entries with a map of the same kind in the same arena.
+  void swap_words(MapBase* other);
   void note_owner(const OwnerWord* owner) { entries_.note_owner(owner); }
   Arena* arena() { return entries_.arena(); }
   void rebase(int64_t delta) {
@@ -65,6 +68,8 @@ class MapBase {
   OffsetPtr<void>* pointers() { return static_cast<OffsetPtr<void>*>(entries_.raw_data()); }
   bool build_index(Arena* arena, uint32_t key_offset, MapKeyKind kind);
   void index_add(const MapKey& key, MapKeyKind kind, uint32_t position);
+  uint64_t index_find(const MapKey& key, MapKeyKind kind, uint32_t position) const;
+  void index_free(uint64_t slot, uint32_t key_offset, MapKeyKind kind);
 
   RepeatedBase entries_;
   OffsetPtr<MapIndex> index_;

@@ -92,5 +92,69 @@ TEST(MapTest, LaysEntriesOutAsTheFormatSays) {
   EXPECT_EQ(IntString::kKeyOffset, 32u);
 }
 
+TEST(MapTest, KeepsItsIndexThroughErasesOfEveryPattern) {
+  Holder<String, int32_t> holder;
+  auto& map = holder.mutable_map();
+  std::map<std::string, int32_t> model;
+  std::mt19937 random(11);
+  for (int step = 0; step < 20000; ++step) {
+    std::string key = "key " + std::to_string(random() % 500);
+    // It grows to a few hundred entries, then shrinks to none, over and over.
+    bool shrink = step / 1000 % 2 == 1;
+    if (random() % 8 < (shrink ? 7u : 2u)) {
+      ASSERT_EQ(map.erase(key), model.erase(key));
+    } else {
+      map[key] = model[key] = step;
+    }
+    if (step % 50 != 0) continue;
+    ASSERT_EQ(map.size(), model.size());
+    for (const auto& [text, number] : model) ASSERT_EQ(map.at(text), number);
+    for (const auto& [text, number] : map) ASSERT_EQ(model.at(text), number);
+  }
+}
+
+// Were an erase to cost as much as the map is long, this would take many minutes.
+TEST(MapTest, ErasesFromALargeMapAtTheSameCost) {
+  Holder<int32_t, int32_t> holder;
+  auto& map = holder.mutable_map();
+  constexpr int32_t kCount = 300'000;
+  for (int32_t i = 0; i < kCount; ++i) map[i] = i;
+  for (int32_t i = 0; i < kCount; i += 2) ASSERT_EQ(map.erase(i), 1u);
+  for (int32_t i = 0; i < kCount; ++i) ASSERT_EQ(map.contains(i), i % 2 == 1);
+  for (int32_t i = kCount - 1; i > 0; i -= 2) ASSERT_EQ(map.erase(i), 1u);
+  EXPECT_TRUE(map.empty());
+}
+
+TEST(MapTest, UsesTheMemoryOfErasedEntriesAgain) {
+  Holder<String, String> holder;
+  auto& map = holder.mutable_map();
+  size_t settled = 0;
+  for (int round = 0; round < 200; ++round) {
+    for (int i = 0; i < 50; ++i) map["a key of some length " + std::to_string(i)] = std::string(100, 'v');
+    if (round % 2 == 0) {
+      map.clear();
+    } else {
+      for (int i = 0; i < 50; ++i) map.erase("a key of some length " + std::to_string(i));
+    }
+    if (round == 20) settled = map.arena()->space_allocated();
+  }
+  EXPECT_EQ(map.arena()->space_allocated(), settled);
+}
+
+TEST(MapTest, TakesPairsOfAnyKind) {
+  Holder<String, int32_t> holder;
+  auto& map = holder.mutable_map();
+  EXPECT_TRUE(map.insert(std::make_pair("a", 1)).second);
+  std::pair<const std::string, int32_t> pair("b", 2);
+  EXPECT_TRUE(map.insert(pair).second);
+  EXPECT_TRUE(map.insert_or_assign("c", 3).second);
+  EXPECT_FALSE(map.insert_or_assign("c", 4).second);
+  EXPECT_EQ(map.at("c"), 4);
+  auto [at, added] = map.insert_or_assign("d", 5);
+  EXPECT_EQ(at->first, "d");
+  EXPECT_EQ(at->second, 5);
+  EXPECT_THROW(map.at("none"), std::out_of_range);
+}
+
 }  // namespace
 }  // namespace drover

@@ -36,13 +36,19 @@ class RepeatedField : public RepeatedBase {
   using const_iterator = const T*;
   using reference = T&;
   using const_reference = const T&;
+  using pointer = T*;
+  using const_pointer = const T*;
+  using reverse_iterator = std::reverse_iterator<iterator>;
+  using const_reverse_iterator = std::reverse_iterator<const_iterator>;
   using size_type = int;
   using difference_type = ptrdiff_t;
 
   const T* data() const { return static_cast<const T*>(raw_data()); }
   T* mutable_data() { return static_cast<T*>(raw_data()); }
   const T& Get(int i) const { return data()[i]; }
-  const T& at(int i) const { return data()[i]; }
+  // Ends the process if there is no such element, as protobuf's does.
+  const T& at(int i) const { return check_index(i), data()[i]; }
+  T& at(int i) { return check_index(i), mutable_data()[i]; }
   const T& operator[](int i) const { return data()[i]; }
   T& operator[](int i) { return mutable_data()[i]; }
   T* Mutable(int i) { return mutable_data() + i; }
@@ -53,8 +59,10 @@ class RepeatedField : public RepeatedBase {
   const T* cend() const { return end(); }
   T* begin() { return mutable_data(); }
   T* end() { return mutable_data() + size_; }
-  auto rbegin() const { return std::make_reverse_iterator(end()); }
-  auto rend() const { return std::make_reverse_iterator(begin()); }
+  const_reverse_iterator rbegin() const { return const_reverse_iterator(end()); }
+  const_reverse_iterator rend() const { return const_reverse_iterator(begin()); }
+  reverse_iterator rbegin() { return reverse_iterator(end()); }
+  reverse_iterator rend() { return reverse_iterator(begin()); }
 
   void Add(T value) { add_in(arena(), value); }
   T* Add() { return add_in(arena(), T()); }
@@ -72,6 +80,18 @@ class RepeatedField : public RepeatedBase {
       std::fill(mutable_data() + size_, mutable_data() + n, value);
     }
     size_ = static_cast<uint32_t>(n);
+  }
+  void AddAlreadyReserved(T value) { *AddNAlreadyReserved(1) = value; }
+  T* AddAlreadyReserved() { return AddNAlreadyReserved(1); }
+  T* AddNAlreadyReserved(int n) {
+    if (static_cast<uint32_t>(n) > capacity() - size_) fatal("a repeated field has no such room reserved");
+    size_ += static_cast<uint32_t>(n);
+    return mutable_data() + size_ - n;
+  }
+  // Moves elements [start, start + n) to `elements`, unless that is null.
+  void ExtractSubrange(int start, int n, T* elements) {
+    if (elements != nullptr) std::copy_n(data() + start, n, elements);
+    if (n > 0) erase(cbegin() + start, cbegin() + start + n);
   }
   void Truncate(int n) { shrink(static_cast<uint32_t>(n)); }
   void RemoveLast() { shrink(size_ - 1); }
@@ -92,6 +112,7 @@ class RepeatedField : public RepeatedBase {
   void MergeFrom(const RepeatedField& other) {
     if (other.empty()) return;
     uint32_t old = size_, added = other.size_;
+    if (added > kMaxElements - old) fatal("a repeated field grows past 2^31 - 1 elements");
     Reserve(static_cast<int>(old + added));
     std::memcpy(mutable_data() + old, other.data(), added * sizeof(T));
     size_ = old + added;
@@ -105,7 +126,13 @@ class RepeatedField : public RepeatedBase {
     CopyFrom(other);
     return *this;
   }
+  // Fields of one arena trade their elements; others are copied.
   void Swap(RepeatedField* other);
+  void UnsafeArenaSwap(RepeatedField* other) { Swap(other); }
+  void InternalSwap(RepeatedField* other) { swap_words(other); }
+  friend void swap(RepeatedField& a, RepeatedField& b) { a.Swap(&b); }
+  size_t SpaceUsedExcludingSelfLong() const { return capacity() * sizeof(T); }
+  int SpaceUsedExcludingSelf() const { return static_cast<int>(SpaceUsedExcludingSelfLong()); }
 
   T* add_in(Arena* arena, T value) {
     if (!reserve_in(arena, size_ + 1, sizeof(T), Elements::kScalars)) fatal("out of memory for a repeated field");
@@ -122,217 +149,10 @@ class RepeatedField : public RepeatedBase {
   }
 };
 
-// ---- strings and messages
-
-template <typename T>
-class RepeatedPtrField;
-
-// Element access for RepeatedPtrField: Strings lie in the array, messages behind pointers.
-template <typename T>
-struct PtrElement {
-  using Stored = OffsetPtr<T>;
-  static T* get(Stored* stored) { return stored->get(); }
-  static const T* get(const Stored* stored) { return stored->get(); }
-};
-template <>
-struct PtrElement<String> {
-  using Stored = String;
-  static String* get(String* stored) { return stored; }
-  static const String* get(const String* stored) { return stored; }
-};
-
-template <typename T, bool kConst>
-class RepeatedPtrIterator {
-  using Stored = std::conditional_t<kConst, const typename PtrElement<T>::Stored, typename PtrElement<T>::Stored>;
-
- public:
-  using iterator_category = std::random_access_iterator_tag;
-  using value_type = T;
-  using difference_type = ptrdiff_t;
-  using reference = std::conditional_t<kConst, const T&, T&>;
-  using pointer = std::conditional_t<kConst, const T*, T*>;
-
-  RepeatedPtrIterator() = default;
-  explicit RepeatedPtrIterator(Stored* at) : at_(at) {}
-  operator RepeatedPtrIterator<T, true>() const { return RepeatedPtrIterator<T, true>(at_); }
-
-  reference operator*() const { return *PtrElement<T>::get(at_); }
-  pointer operator->() const { return PtrElement<T>::get(at_); }
-  reference operator[](difference_type n) const { return *PtrElement<T>::get(at_ + n); }
-  RepeatedPtrIterator& operator++() { return ++at_, *this; }
-  RepeatedPtrIterator& operator--() { return --at_, *this; }
-  RepeatedPtrIterator operator++(int) { return RepeatedPtrIterator(at_++); }
-  RepeatedPtrIterator operator--(int) { return RepeatedPtrIterator(at_--); }
-  RepeatedPtrIterator& operator+=(difference_type n) { return at_ += n, *this; }
-  RepeatedPtrIterator& operator-=(difference_type n) { return at_ -= n, *this; }
-  friend RepeatedPtrIterator operator+(RepeatedPtrIterator i, difference_type n) { return i += n; }
-  friend RepeatedPtrIterator operator+(difference_type n, RepeatedPtrIterator i) { return i += n; }
-  friend RepeatedPtrIterator operator-(RepeatedPtrIterator i, difference_type n) { return i -= n; }
-  friend difference_type operator-(RepeatedPtrIterator a, RepeatedPtrIterator b) { return a.at_ - b.at_; }
-  friend bool operator==(RepeatedPtrIterator a, RepeatedPtrIterator b) { return a.at_ == b.at_; }
-  friend auto operator<=>(RepeatedPtrIterator a, RepeatedPtrIterator b) { return a.at_ <=> b.at_; }
-
- private:
-  Stored* at_ = nullptr;
-};
-
-template <typename T>
-class RepeatedPtrField : public RepeatedBase {
-  using Stored = typename PtrElement<T>::Stored;
-  static constexpr bool kIsString = std::is_same_v<T, String>;
-  static constexpr Elements kElements = kIsString ? Elements::kStrings : Elements::kPointers;
-
- public:
-  using value_type = T;
-  using iterator = RepeatedPtrIterator<T, false>;
-  using const_iterator = RepeatedPtrIterator<T, true>;
-  using size_type = int;
-  using difference_type = ptrdiff_t;
-
-  const T& Get(int i) const { return *PtrElement<T>::get(stored() + i); }
-  const T& at(int i) const { return Get(i); }
-  const T& operator[](int i) const { return Get(i); }
-  T& operator[](int i) { return *Mutable(i); }
-  T* Mutable(int i) {
-    T* element = PtrElement<T>::get(stored() + i);
-    if constexpr (kIsString) element->with_owner(array_owner());
-    return element;
-  }
-  const_iterator begin() const { return const_iterator(stored()); }
-  const_iterator end() const { return const_iterator(stored() + size_); }
-  const_iterator cbegin() const { return begin(); }
-  const_iterator cend() const { return end(); }
-  iterator begin() { return note_all(), iterator(stored()); }
-  iterator end() { return iterator(stored() + size_); }
-  auto rbegin() const { return std::make_reverse_iterator(end()); }
-  auto rend() const { return std::make_reverse_iterator(begin()); }
-
-  T* Add() { return add_in(arena()); }
-  template <typename U>
-    requires(kIsString && std::is_convertible_v<const U&, std::string_view>)
-  void Add(const U& value) {
-    std::string_view bytes(value);  // before the array may move: the value may be an element of it
-    Arena* memory = arena();
-    add_in(memory)->assign_in(memory, bytes);
-  }
-  void Reserve(int n) {
-    if (!reserve_in(arena(), static_cast<uint32_t>(n), sizeof(Stored), kElements)) fatal("out of memory");
-  }
-  void Clear() { shrink(0); }
-  void RemoveLast() { shrink(size_ - 1); }
-  void DeleteSubrange(int start, int count) {
-    for (int i = start; i + count < size(); ++i) SwapElements(i, i + count);
-    shrink(size_ - static_cast<uint32_t>(count));
-  }
-  iterator erase(const_iterator at) { return erase(at, at + 1); }
-  iterator erase(const_iterator first, const_iterator last) {
-    auto index = first - std::as_const(*this).begin();
-    DeleteSubrange(static_cast<int>(index), static_cast<int>(last - first));
-    return begin() + index;
-  }
-  void SwapElements(int a, int b);
-  void MergeFrom(const RepeatedPtrField& other) {
-    int count = other.size();
-    Reserve(size() + count);
-    Arena* memory = arena();
-    for (int i = 0; i < count; ++i) {
-      if constexpr (kIsString) {
-        add_in(memory)->assign_string(memory, other.Get(i));
-      } else {
-        add_in(memory)->MergeFrom(other.Get(i));
-      }
-    }
-  }
-  void CopyFrom(const RepeatedPtrField& other) {
-    if (this == &other) return;
-    Clear();
-    MergeFrom(other);
-  }
-  template <typename Iterator>
-  void Assign(Iterator first, Iterator last) {
-    Clear();
-    for (; first != last; ++first) *Add() = *first;
-  }
-  template <typename Iterator>
-  void Add(Iterator first, Iterator last) {
-    for (; first != last; ++first) *Add() = *first;
-  }
-  RepeatedPtrField& operator=(const RepeatedPtrField& other) {
-    CopyFrom(other);
-    return *this;
-  }
-
-  T* add_in(Arena* arena) {
-    if (!reserve_in(arena, size_ + 1, sizeof(Stored), kElements)) fatal("out of memory for a repeated field");
-    Stored* slot = stored() + size_++;
-    if constexpr (kIsString) {
-      slot->clear();
-      return slot->with_owner(array_owner());
-    } else {
-      if (slot->get() == nullptr) {
-        slot->set(arena->create<T>());
-        if (slot->get() == nullptr) fatal("out of memory for a repeated message");
-      } else {
-        slot->get()->Clear();
-      }
-      return slot->get();
-    }
-  }
-
- private:
-  Stored* stored() { return static_cast<Stored*>(raw_data()); }
-  const Stored* stored() const { return static_cast<const Stored*>(raw_data()); }
-  const OwnerWord* array_owner() const { return static_cast<const OwnerWord*>(raw_data()) - 1; }
-  void note_all() {
-    if constexpr (kIsString) {
-      for (uint32_t i = 0; i < size_; ++i) stored()[i].with_owner(array_owner());
-    }
-  }
-  void shrink(uint32_t n) {
-    uint32_t cls = (meta_ & kClassMask) >> kClassShift;
-    if (cls == 0 && size_ != 0) meta_ |= static_cast<uint32_t>(std::bit_width(size_)) << kClassShift;
-    size_ = n;
-  }
-};
-
-template <typename T>
-void RepeatedPtrField<T>::SwapElements(int a, int b) {
-  if (a == b) return;
-  if constexpr (kIsString) {
-    int64_t delta = reinterpret_cast<char*>(stored() + b) - reinterpret_cast<char*>(stored() + a);
-    alignas(String) unsigned char bytes[sizeof(String)];
-    auto* x = stored() + a;
-    auto* y = stored() + b;
-    std::memcpy(bytes, static_cast<void*>(x), sizeof(String));
-    std::memcpy(static_cast<void*>(x), static_cast<void*>(y), sizeof(String));
-    std::memcpy(static_cast<void*>(y), bytes, sizeof(String));
-    x->rebase(-delta);
-    y->rebase(delta);
-    x->with_owner(array_owner());
-    y->with_owner(array_owner());
-  } else {
-    T* first = stored()[a].get();
-    stored()[a].set(stored()[b].get());
-    stored()[b].set(first);
-  }
-}
-
 template <typename T>
 void RepeatedField<T>::Swap(RepeatedField* other) {
   if (this == other) return;
-  alignas(8) unsigned char bytes[sizeof(RepeatedBase)];
-  if (arena() == other->arena()) {
-    int64_t delta = reinterpret_cast<char*>(other) - reinterpret_cast<char*>(this);
-    uint32_t my_back = meta_ >> kBackShift, other_back = other->meta_ >> kBackShift;
-    std::memcpy(bytes, static_cast<void*>(this), sizeof(bytes));
-    std::memcpy(static_cast<void*>(this), static_cast<void*>(other), sizeof(bytes));
-    std::memcpy(static_cast<void*>(other), bytes, sizeof(bytes));
-    rebase(-delta);
-    other->rebase(delta);
-    meta_ = (meta_ & ((1u << kBackShift) - 1)) | my_back << kBackShift;
-    other->meta_ = (other->meta_ & ((1u << kBackShift) - 1)) | other_back << kBackShift;
-    return;
-  }
+  if (arena() == other->arena()) return swap_words(other);
   Arena scratch;
   OwnerWord owner = reinterpret_cast<OwnerWord>(&scratch);
   RepeatedField copy;
@@ -343,3 +163,5 @@ void RepeatedField<T>::Swap(RepeatedField* other) {
 }
 
 }  // namespace drover
+
+#include "object/repeated_ptr.h"  // RepeatedPtrField

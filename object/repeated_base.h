@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "object/owner.h"
 #include "object/words.h"
@@ -47,6 +48,27 @@ class RepeatedBase {
     if (back == 0) fatal("a repeated field is changed that was not reached through a mutating accessor");
     return arena_of(reinterpret_cast<OwnerWord*>(reinterpret_cast<char*>(this) - size_t{back} * 8));
   }
+  uint32_t size_word() const { return size_; }
+  // Trades the elements with a field of the same kind in the same arena; each keeps where its owner word is.
+  void swap_words(RepeatedBase* other) {
+    int64_t delta = reinterpret_cast<char*>(other) - reinterpret_cast<char*>(this);
+    constexpr uint32_t kBelowBack = (1u << kBackShift) - 1;
+    uint32_t meta = meta_;
+    std::swap(data_, other->data_);
+    std::swap(size_, other->size_);
+    rebase(-delta);
+    other->rebase(delta);
+    meta_ = (other->meta_ & kBelowBack) | (meta_ & ~kBelowBack);
+    other->meta_ = (meta & kBelowBack) | (other->meta_ & ~kBelowBack);
+  }
+  // The arena of a field that was reached through a mutating accessor; null if its message owns its arena.
+  Arena* GetArena() {
+    uint32_t back = meta_ >> kBackShift;
+    if (back == 0) return nullptr;
+    OwnerWord owner = *reinterpret_cast<OwnerWord*>(reinterpret_cast<char*>(this) - size_t{back} * 8);
+    return owner <= kReceived || (owner & kOwnsArena) != 0 ? nullptr
+                                                           : reinterpret_cast<Arena*>(static_cast<uintptr_t>(owner));
+  }
   // This field was moved here (as bytes) from an address `delta` lower.
   void rebase(int64_t delta) {
     if (data_ != 0) data_ -= delta;
@@ -57,6 +79,9 @@ class RepeatedBase {
   static constexpr uint32_t kMaxElements = 0x7fffffff;
 
  protected:
+  void check_index(int i) const {
+    if (i < 0 || static_cast<uint32_t>(i) >= size_) fatal("a repeated field has no element of that index");
+  }
   bool grow(Arena* arena, uint32_t wanted, size_t element_size, Elements elements);
 
   int64_t data_ = 0;

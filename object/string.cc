@@ -138,6 +138,15 @@ String& String::assign_in(Arena* arena, std::string_view s) {
 // From this size on, bytes that the arena may borrow are referred to instead of copied.
 constexpr size_t kBorrowFrom = 256;
 
+void String::release_to(Arena* arena) {
+  uint32_t cls = (meta_ & kClassMask) >> kClassShift;
+  if (data_ == 0 || borrowed()) return;
+  forget_terminated_copies(this, sizeof(*this));
+  arena->recycle(reinterpret_cast<char*>(this) + data_, cls == 0 ? size_t{size_} + 1 : size_t{1} << cls);
+  data_ = 0;
+  size_ = 0;
+}
+
 String& String::assign_string(Arena* arena, const String& other) {
   if (this == &other) return *this;
   if (other.size() >= kBorrowFrom && arena->may_borrow(other.view().data(), other.size())) {
@@ -212,6 +221,18 @@ void String::resize(size_t size, char fill) {
     std::memset(own + size_, fill, size - size_);
   }
   set_size_terminated(size);
+}
+
+String& String::replace(size_t pos, size_t count, std::string_view s) {
+  std::string changed = str();
+  return assign(changed.replace(pos, count, s));
+}
+
+void swap(String& a, String& b) {
+  if (&a == &b) return;
+  std::string held = a.str();
+  a.assign(b.view());
+  b.assign(held);
 }
 
 void String::swap(std::string& other) {

@@ -14,6 +14,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "object/owner.h"
 #include "object/words.h"
@@ -102,6 +103,13 @@ class String {
   char* begin() { return mutable_data(); }
   char* end() { return mutable_data() + size_; }
   char& operator[](size_t i) { return mutable_data()[i]; }
+  char& at(size_t i) { return std::as_const(*this).at(i), mutable_data()[i]; }
+  char& front() { return mutable_data()[0]; }
+  char& back() { return mutable_data()[size_ - 1]; }
+  String& replace(size_t pos, size_t count, std::string_view s);
+  String& insert(size_t pos, std::string_view s) { return replace(pos, 0, s); }
+  String& insert(size_t pos, size_t count, char c) { return replace(pos, 0, std::string(count, c)); }
+  String& erase(size_t pos = 0, size_t count = npos) { return replace(pos, count, {}); }
   void swap(std::string& other);
 
   // ---- for the runtime and the codec
@@ -110,6 +118,8 @@ class String {
   // Sizes the String to `size` bytes of its own in `arena`, whose content the caller writes; a NUL is set behind.
   // Null: the arena is out of memory, the String is unchanged.
   char* allocate_in(Arena* arena, size_t size);
+  // Gives the bytes back to `arena`; the String is not used again.
+  void release_to(Arena* arena);
   // Refers to bytes that outlive this object; `terminated` says that a NUL lies (or will lie) behind them.
   void borrow(const char* bytes, size_t size, bool terminated);
   String& assign_string(Arena* arena, const String& other);
@@ -145,6 +155,9 @@ class String {
 };
 
 static_assert(sizeof(String) == sizeof(raw::Words));
+
+// The bytes change places; for algorithms, on two Strings reached through mutating accessors.
+void swap(String& a, String& b);
 
 // ---- the expressions that users of std::string write
 inline bool operator==(const String& a, const String& b) { return a.view() == b.view(); }

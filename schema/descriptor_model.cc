@@ -18,35 +18,52 @@ using google::protobuf::EnumDescriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::FileDescriptor;
 
+const char* const kDescriptorProto = "google/protobuf/descriptor.proto";
+
 // Everything that goes in, sorted by full name, so that the order of files does not show in the image.
 struct Collected {
-  std::map<std::string, const Descriptor*> messages;
+  std::map<std::string, const Descriptor*> messages;  // of an extension's entry: null
+  std::map<std::string, const FieldDescriptor*> extensions;
   std::map<std::string, const EnumDescriptor*> enums;
   std::vector<const Descriptor*> to_visit;
+  bool options_wanted = false;  // descriptor.proto is one of the files itself
 
   void add(const Descriptor* message) {
     if (messages.emplace(message->full_name(), message).second) to_visit.push_back(message);
   }
   void add(const EnumDescriptor* e) { enums.emplace(e->full_name(), e); }
 
+  void add_reference(const FieldDescriptor* field) {
+    if (field->message_type() != nullptr) add(field->message_type());
+    if (field->enum_type() != nullptr) add(field->enum_type());
+  }
+  // Extensions of descriptor.proto's messages are options as a rule, and would bring all of that file along.
+  void add_extension(const FieldDescriptor* field) {
+    if (!options_wanted && field->containing_type()->file()->name() == kDescriptorProto) return;
+    std::string name =
+        extension_entry_name(field->containing_type()->full_name(), static_cast<uint32_t>(field->number()));
+    extensions.emplace(name, field);
+    messages.emplace(name, nullptr);
+    add(field->containing_type());
+    add_reference(field);
+  }
+
   void add_file(const FileDescriptor* file) {
     for (int i = 0; i < file->message_type_count(); ++i) add_nested(file->message_type(i));
     for (int i = 0; i < file->enum_type_count(); ++i) add(file->enum_type(i));
+    for (int i = 0; i < file->extension_count(); ++i) add_extension(file->extension(i));
   }
   void add_nested(const Descriptor* message) {
     add(message);
     for (int i = 0; i < message->nested_type_count(); ++i) add_nested(message->nested_type(i));
     for (int i = 0; i < message->enum_type_count(); ++i) add(message->enum_type(i));
+    for (int i = 0; i < message->extension_count(); ++i) add_extension(message->extension(i));
   }
   void add_references() {
     while (!to_visit.empty()) {
       const Descriptor* message = to_visit.back();
       to_visit.pop_back();
-      for (int i = 0; i < message->field_count(); ++i) {
-        const FieldDescriptor* field = message->field(i);
-        if (field->message_type() != nullptr) add(field->message_type());
-        if (field->enum_type() != nullptr) add(field->enum_type());
-      }
+      for (int i = 0; i < message->field_count(); ++i) add_reference(message->field(i));
     }
   }
 };
@@ -129,9 +146,33 @@ EnumModel enum_model(const EnumDescriptor* e) {
   return out;
 }
 
-// Whether a required field can be met from a message: true if its own, else spread from sub-messages to a fixed point.
+// The message that stands for one extension.
+MessageModel extension_model(const std::string& name, const FieldDescriptor* extension, const Schema& schema) {
+  MessageModel out;
+  out.full_name = name;
+  out.extension = true;
+  out.fields.push_back(field_model(extension, schema));
+  out.fields[0].name = extension->full_name();
+  out.fields[0].json_name = "[" + extension->full_name() + "]";
+  return out;
+}
+
+MessageModel message_model(const Descriptor* message, const Schema& schema) {
+  MessageModel out;
+  out.full_name = message->full_name();
+  out.map_entry = message->options().map_entry();
+  out.message_set = message->options().message_set_wire_format();
+  out.extension_ranges = message->extension_range_count() > 0;
+  out.oneof_count = static_cast<uint32_t>(message->real_oneof_decl_count());
+  for (int i = 0; i < message->field_count(); ++i) out.fields.push_back(field_model(message->field(i), schema));
+  return out;
+}
+
+// Whether a required field can be met from a message: true if its own, or if it takes extensions, which may have
+// some; else spread from sub-messages to a fixed point.
 void set_required_below(Schema* schema) {
   for (MessageModel& message : schema->messages) {
+    message.required_below |= message.extension_ranges;
     for (const FieldModel& field : message.fields) message.required_below |= field.required;
   }
   for (bool changed = true; changed;) {
@@ -155,11 +196,17 @@ int64_t find_by_name(const std::vector<T>& sorted, const std::string& full_name)
 
 }  // namespace
 
+std::string extension_entry_name(const std::string& extendee, uint32_t number) {
+  return "[" + extendee + ":" + std::to_string(number) + "]";
+}
+
 int64_t Schema::find_message(const std::string& full_name) const { return find_by_name(messages, full_name); }
 int64_t Schema::find_enum(const std::string& full_name) const { return find_by_name(enums, full_name); }
 
 std::string schema_from_files(FileSpan files, Schema* out) {
   Collected collected;
+  collected.options_wanted = std::any_of(files.begin(), files.end(),
+                                         [](const FileDescriptor* file) { return file->name() == kDescriptorProto; });
   for (const FileDescriptor* file : files) collected.add_file(file);
   collected.add_references();
 
@@ -169,11 +216,8 @@ std::string schema_from_files(FileSpan files, Schema* out) {
   size_t index = 0;
   for (const auto& [name, message] : collected.messages) {
     MessageModel& model = schema.messages[index++];
-    model.map_entry = message->options().map_entry();
-    model.message_set = message->options().message_set_wire_format();
-    model.extension_ranges = message->extension_range_count() > 0;
-    model.oneof_count = static_cast<uint32_t>(message->real_oneof_decl_count());
-    for (int i = 0; i < message->field_count(); ++i) model.fields.push_back(field_model(message->field(i), schema));
+    model = message != nullptr ? message_model(message, schema)
+                               : extension_model(name, collected.extensions.at(name), schema);
     std::string error = lay_out(&model);
     if (!error.empty()) return error;
   }

@@ -1,8 +1,9 @@
 // From protobuf descriptors to the schema model: what proto2, proto3 and their options mean to Drover.
 //
-// Taken in: every message and enum of the given files, nested ones and map entries too, and all that their fields
-// refer to in other files. Extensions get no field (their bytes stay among the unknown fields); the extended
-// message says that it has extension ranges.
+// Taken in: every message, enum and extension of the given files, nested ones and map entries too, and all that they
+// refer to in other files. An extension is no field of the message that it extends (its bytes stay among the unknown
+// fields), but the only field of a message of its own (model.h, extension_entry_name). Custom options, which extend
+// descriptor.proto, are left out unless that file is one of those given.
 #pragma once
 
 #include <google/protobuf/descriptor.h>

@@ -164,6 +164,7 @@ enum class LoadError : uint8_t {
   kBadOneof,
   kBadSub,  // index out of range, or present where the kind needs none, or missing
   kBadMapEntry,
+  kBadExtension,
   kBadLookup,  // slots or steps disagree with the fields
   kBadEnum,
   kNotZero,  // a reserved word is not zero
@@ -247,7 +248,13 @@ class Image {
   }
   const EnumValueEntry* find_enum_value(const EnumEntry& e, int32_t number) const;
   bool enum_has_value(uint32_t index, int32_t number) const {
-    return find_enum_value(enum_entry(index), number) != nullptr;
+    const EnumEntry& e = enum_entry(index);
+    const EnumValueEntry* values = enum_values(e);
+    // Most enums count up from their first value: no search then.
+    uint32_t guess = static_cast<uint32_t>(number) - static_cast<uint32_t>(values[0].number);
+    if (guess < e.value_count && values[guess].number == number) [[likely]]
+      return true;
+    return find_enum_value(e, number) != nullptr;
   }
   int64_t find_enum(const char* full_name, size_t size) const;
 

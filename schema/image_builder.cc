@@ -170,7 +170,8 @@ void ImageWriter::write_message(size_t index) {
   entry.name = name(message.full_name);
   entry.flags = (message.map_entry ? kMessageFlagMapEntry : 0) | (message.message_set ? kMessageFlagMessageSet : 0) |
                 (message.required_below ? kMessageFlagRequiredBelow : 0) |
-                (message.extension_ranges ? kMessageFlagExtensionRanges : 0);
+                (message.extension_ranges ? kMessageFlagExtensionRanges : 0) |
+                (message.extension ? kMessageFlagExtension : 0);
   size_t slots = lookup_.size();
   lookup_.resize(slots + entry.slot_count);
   lookup_.push_back(kNoMoreSteps);

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace drover::schema {
@@ -49,6 +51,8 @@ class Checker {
   bool check_sub(const MessageEntry& m, const FieldEntry& f);
   bool check_default(const FieldEntry& f);
   bool check_map_entry(const MessageEntry& m);
+  bool check_extension(const MessageEntry& m);
+  bool check_extendees();
   bool check_overlap();
   bool check_enums();
   bool check_enum(size_t index, const EnumEntry& e);
@@ -154,7 +158,7 @@ bool Checker::check_messages() {
   if (next_steps_ != uint64_t{header_.lookup} + header_.lookup_size) {
     return fail(LoadError::kBadRange, "header", 0, "lookup_size", header_.lookup_size, next_steps_ - header_.lookup);
   }
-  return true;
+  return check_extendees();
 }
 
 bool Checker::check_message(const MessageEntry& m) {
@@ -192,7 +196,8 @@ bool Checker::check_message(const MessageEntry& m) {
                         largest);
   }
   if (!check_fields(m) || !check_steps(m)) return false;
-  return (m.flags & kMessageFlagMapEntry) == 0 || check_map_entry(m);
+  if ((m.flags & kMessageFlagMapEntry) != 0 && !check_map_entry(m)) return false;
+  return check_extension(m);
 }
 
 // Slots, then steps. Each follows from its field entry; where no field is, a slot is zero.
@@ -248,7 +253,8 @@ bool Checker::check_fields(const MessageEntry& m) {
     field_index_ = m.first_field + i;
     const FieldEntry& f = fields[field_index_];
     if (f.number <= last_number) return fail_field(LoadError::kBadOrder, "number", f.number, last_number + 1);
-    if (f.number > kMaxFieldNumber) return fail_field(LoadError::kBadOrder, "number", f.number, kMaxFieldNumber);
+    uint32_t largest = (m.flags & kMessageFlagExtension) != 0 ? kMaxMessageSetNumber : kMaxFieldNumber;
+    if (f.number > largest) return fail_field(LoadError::kBadOrder, "number", f.number, largest);
     last_number = f.number;
     if (!check_field(m, f)) return false;
   }
@@ -344,6 +350,9 @@ bool Checker::check_sub(const MessageEntry& m, const FieldEntry& f) {
     return fail_field(LoadError::kBadSub, "message index", f.sub, header_.message_count);
   }
   const MessageEntry& sub = table<MessageEntry>(header_.messages)[f.sub];
+  if ((sub.flags & kMessageFlagExtension) != 0) {
+    return fail_field(LoadError::kBadExtension, "a field whose type is an extension", f.sub);
+  }
   bool entry = (sub.flags & kMessageFlagMapEntry) != 0;
   if (entry != (f.label == kLabelMap)) {
     return fail_field(LoadError::kBadMapEntry, "a map field and a map entry belong together", f.label,
@@ -400,6 +409,53 @@ bool Checker::check_map_entry(const MessageEntry& m) {
   }
   if (fields[1].kind == static_cast<uint8_t>(Kind::kGroup)) {
     return fail_field(LoadError::kBadMapEntry, "kind of a map value", fields[1].kind);
+  }
+  return true;
+}
+
+// An extension's entry is named "[extendee:number]", no other entry begins so, and holds the extension alone.
+bool Checker::check_extension(const MessageEntry& m) {
+  const char* name = text(m.name);
+  bool extension = (m.flags & kMessageFlagExtension) != 0;
+  if (extension != (name[0] == '[')) {
+    return fail_message(LoadError::kBadExtension, "an extension's flag and name belong together", m.flags);
+  }
+  if (!extension) return true;
+  if ((m.flags & ~(kMessageFlagExtension | kMessageFlagRequiredBelow)) != 0) {
+    return fail_message(LoadError::kBadExtension, "flags of an extension", m.flags, kMessageFlagExtension);
+  }
+  if (m.field_count != 1 || m.oneof_count != 0 || m.required_count != 0) {
+    return fail_message(LoadError::kBadExtension, "an extension is one field that is not required", m.field_count, 1);
+  }
+  const FieldEntry& f = table<FieldEntry>(header_.fields)[m.first_field];
+  if (f.label == kLabelMap) return fail_message(LoadError::kBadExtension, "label of an extension", f.label);
+  std::string end = ":" + std::to_string(f.number) + "]";
+  size_t size = std::strlen(name);
+  if (size < end.size() + 2 || end.compare(name + size - end.size()) != 0) {
+    return fail_message(LoadError::kBadExtension, "name does not end with the number", f.number);
+  }
+  return true;
+}
+
+// Once all names are known to ascend: the message that each extension extends is there, and is open to it.
+bool Checker::check_extendees() {
+  const MessageEntry* messages = table<MessageEntry>(header_.messages);
+  const MessageEntry* last = messages + header_.message_count;
+  for (const MessageEntry* m = messages; m != last; ++m) {
+    if ((m->flags & kMessageFlagExtension) == 0) continue;
+    std::string_view extendee(text(m->name) + 1);
+    extendee = extendee.substr(0, extendee.rfind(':'));
+    const MessageEntry* found = std::lower_bound(
+        messages, last, extendee, [this](const MessageEntry& a, std::string_view b) { return text(a.name) < b; });
+    if (found == last || text(found->name) != extendee || (found->flags & kMessageFlagExtensionRanges) == 0) {
+      message_index_ = static_cast<size_t>(m - messages);
+      return fail_message(LoadError::kBadExtension, "the extendee is not there, or has no extension ranges", m->name);
+    }
+    uint32_t number = table<FieldEntry>(header_.fields)[m->first_field].number;
+    if (number > kMaxFieldNumber && (found->flags & kMessageFlagMessageSet) == 0) {
+      return fail_message(LoadError::kBadExtension, "number of an extension of no message set", number,
+                          kMaxFieldNumber);
+    }
   }
   return true;
 }

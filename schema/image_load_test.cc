@@ -25,7 +25,8 @@ const char* const kSchema =
     "  optional N sparse = 100000;"
     "  repeated string t = 10;"
     "}"
-    "message N { optional M m = 1; oneof first { bool b = 2; } oneof second { bool c = 3; } }";
+    "message N { optional M m = 1; oneof first { bool b = 2; } oneof second { bool c = 3; } }"
+    "message Open { extensions 100 to 200; } message Shut {} extend Open { optional N e = 100; }";
 
 // A valid image whose tables a test may change; `load` sets the checksum right and loads it.
 class Damaged : public ::testing::Test {
@@ -182,7 +183,7 @@ DAMAGE(MoreEnumValuesThanThereAre, kBadRange, enum_at(0).value_count = 0xFFFFFFF
 DAMAGE(AnEnumWithoutValues, kBadRange, enum_at(0).value_count = 0)
 DAMAGE(AnEnumDefaultThatIsNoValue, kBadEnum, enum_at(0).default_value = 9)
 DAMAGE(UnknownEnumFlags, kBadFlags, enum_at(0).flags = 2)
-DAMAGE(UnknownMessageFlags, kBadFlags, message("p.M").flags |= 16)
+DAMAGE(UnknownMessageFlags, kBadFlags, message("p.M").flags |= 32)
 DAMAGE(AReservedMessageWord, kNotZero, message("p.M").reserved[5] = 1)
 DAMAGE(AReservedEnumWord, kNotZero, enum_at(0).reserved[0] = 1)
 DAMAGE(AnObjectSizeThatIsNoMultipleOf8, kBadLayout, message("p.M").object_size += 4)
@@ -279,6 +280,39 @@ TEST_F(Damaged, WhateverIsAcceptedAfterRandomDamageStaysInBounds) {
     ASSERT_TRUE(walk_image(image.image(), bytes_.size())) << "round " << round;
   }
   EXPECT_GT(accepted, 0);
+}
+
+TEST_F(Damaged, AnExtensionThatIsNotOne) {
+  const std::string whole = bytes_;
+  auto undamaged = [&] { bytes_ = whole; };
+  message("[p.Open:100]").flags = 0;
+  expect(LoadError::kBadExtension);
+  undamaged();
+  message("p.Shut").flags |= kMessageFlagExtension;
+  expect(LoadError::kBadExtension);
+  undamaged();
+  message("p.N").flags |= kMessageFlagExtension;
+  EXPECT_FALSE(load().ok());
+  undamaged();
+  message("[p.Open:100]").flags |= kMessageFlagExtensionRanges;
+  expect(LoadError::kBadExtension);
+  undamaged();
+  field("[p.Open:100]", 100).label = kLabelMap;
+  EXPECT_FALSE(load().ok());
+  undamaged();
+  bytes_[message("[p.Open:100]").name + 8] = '2';  // its name says that it is number 200
+  expect(LoadError::kBadExtension);
+  undamaged();
+  message("p.Open").flags &= ~kMessageFlagExtensionRanges;
+  expect(LoadError::kBadExtension);
+  undamaged();
+  std::memcpy(bytes_.data() + message("[p.Open:100]").name + 3, "Opem", 4);
+  expect(LoadError::kBadExtension);
+  undamaged();
+  field("p.N", 1).sub = message_index("[p.Open:100]");
+  expect(LoadError::kBadExtension);
+  undamaged();
+  expect(LoadError::kNone);
 }
 
 }  // namespace

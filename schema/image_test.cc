@@ -173,7 +173,51 @@ TEST(Image, SpreadsRequiredThroughCyclesAndMaps) {
 TEST(Image, MarksMessageSets) {
   OwnedImage image =
       image_of("syntax = 'proto2'; message S { option message_set_wire_format = true; extensions 4 to max; }");
-  EXPECT_EQ(message_named(image, "S").flags, kMessageFlagMessageSet | kMessageFlagExtensionRanges);
+  EXPECT_EQ(message_named(image, "S").flags,
+            kMessageFlagMessageSet | kMessageFlagExtensionRanges | kMessageFlagRequiredBelow);
+}
+
+TEST(Image, HoldsEachExtensionAsAMessageOfItsOwn) {
+  OwnedImage image = image_of(
+      "syntax = 'proto2'; package p; message M { extensions 100 to 200; extend M { repeated N in_m = 101; } }"
+      "message N { required int32 x = 1; } extend M { optional int32 e = 100 [default = 7]; }");
+  const MessageEntry& e = message_named(image, "[p.M:100]");
+  EXPECT_EQ(e.flags, kMessageFlagExtension);
+  EXPECT_EQ(e.field_count, 1u);
+  const FieldEntry& field = image.image().fields(e)[0];
+  EXPECT_EQ(field.number, 100u);
+  EXPECT_STREQ(image.image().name(field.name), "p.e");
+  EXPECT_STREQ(image.image().name(field.json_name), "[p.e]");
+  EXPECT_EQ(image.image().default_scalar(field), 7u);
+  const MessageEntry& in_m = message_named(image, "[p.M:101]");
+  EXPECT_EQ(in_m.flags, kMessageFlagExtension | kMessageFlagRequiredBelow);
+  EXPECT_EQ(image.image().fields(in_m)[0].label, kLabelRepeated);
+  EXPECT_STREQ(image.image().name(image.image().fields(in_m)[0].name), "p.M.in_m");
+}
+
+TEST(Image, TakesTypeIdsBeyondFieldNumbersInMessageSetsOnly) {
+  OwnedImage image = image_of(
+      "syntax = 'proto2'; message S { option message_set_wire_format = true; extensions 4 to max; } message M {"
+      "extend S { optional M in_set = 2147483646; } }");
+  EXPECT_EQ(image.image().fields(message_named(image, "[S:2147483646]"))[0].number, 2147483646u);
+}
+
+TEST(Image, LeavesCustomOptionsOutUnlessDescriptorProtoIsGiven) {
+  const char* option = "syntax = 'proto2'; package google.protobuf; message FieldOptions { extensions 1000 to max; }";
+  const char* use =
+      "syntax = 'proto3'; import 'google/protobuf/descriptor.proto';"
+      "extend google.protobuf.FieldOptions { string hint = 50001; } message M {}";
+  auto set = parse_protos({{"google/protobuf/descriptor.proto", option}, {"use.proto", use}});
+  google::protobuf::DescriptorPool pool;
+  std::vector<const google::protobuf::FileDescriptor*> files;
+  for (const auto& file : set.file()) files.push_back(pool.BuildFile(file));
+  std::string all = build_image(set).image;
+  std::string one = build_image(FileSpan(&files.back(), 1)).image;
+  OwnedImage all_image, one_image;
+  ASSERT_TRUE(OwnedImage::load(all, &all_image).ok());
+  ASSERT_TRUE(OwnedImage::load(one, &one_image).ok());
+  EXPECT_EQ(all_image.image().message_count(), 3u);
+  EXPECT_EQ(one_image.image().message_count(), 1u);
 }
 
 TEST(Image, KeepsDefaults) {

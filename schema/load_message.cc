@@ -28,6 +28,7 @@ const char* load_error_name(LoadError error) {
       "bad oneof",
       "bad sub-message or enum",
       "bad map entry",
+      "bad extension",
       "bad direct lookup",
       "bad enum",
       "reserved word not zero",

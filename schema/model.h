@@ -43,6 +43,7 @@ struct MessageModel {
   bool map_entry = false;
   bool message_set = false;
   bool extension_ranges = false;
+  bool extension = false;  // holds one extension, its only field: see extension_entry_name
   bool required_below = false;
   uint32_t oneof_count = 0;  // real ones: proto3 `optional` makes none
   std::vector<FieldModel> fields;
@@ -62,6 +63,10 @@ struct EnumModel {
   bool closed = false;
   std::vector<EnumValueModel> values;  // in declaration order; the first is the default
 };
+
+// The full name of the message that holds the extension of `extendee` with that number alone: "[pkg.Message:100]".
+// Its field's name is the extension's full name, its JSON name that in brackets.
+std::string extension_entry_name(const std::string& extendee, uint32_t number);
 
 // Messages and enums each ascend by full name, as in the image.
 struct Schema {
