@@ -1,6 +1,7 @@
 // The ways in to the encoder: pieces from a trusted or a hostile object, one array, and the size alone.
 #include "codec/encode.h"
 
+#include "codec/backward_sink.h"
 #include "codec/encode_handlers.h"
 #include "codec/encoder.h"
 
