@@ -76,7 +76,9 @@ struct Decoder<Memory>::Handlers {
     return p;
 #endif
   }
+#if DROVER_MUSTTAIL
   static DROVER_NOINLINE DROVER_HANDLER(begin) { DROVER_NEXT(); }
+#endif
 
   // ---- ends
   static DROVER_NOINLINE DROVER_HANDLER(at_limit) {

@@ -96,32 +96,6 @@ size_t Encoded::buffer_bytes() const {
   return sum;
 }
 
-const char* encode_error_name(EncodeError error) {
-  switch (error) {
-    case EncodeError::ok:
-      return "ok";
-    case EncodeError::out_of_bounds:
-      return "out_of_bounds";
-    case EncodeError::misaligned:
-      return "misaligned";
-    case EncodeError::depth_limit:
-      return "depth_limit";
-    case EncodeError::too_large:
-      return "too_large";
-    case EncodeError::too_much_work:
-      return "too_much_work";
-    case EncodeError::out_of_memory:
-      return "out_of_memory";
-    case EncodeError::missing_required:
-      return "missing_required";
-    case EncodeError::null_element:
-      return "null_element";
-    case EncodeError::no_room:
-      return "no_room";
-  }
-  return "unknown";
-}
-
 std::string to_string(const EncodeResult& result) {
   std::string text = encode_error_name(result.error);
   if (result.ok()) return text;
