@@ -11,12 +11,15 @@ HYPERPROTOBENCH ?=
 
 BUILD := build/$(PRESET)
 HPB_CMAKE := $(if $(filter release,$(PRESET)),-DHYPERPROTOBENCH=$(if $(HYPERPROTOBENCH),$(abspath $(HYPERPROTOBENCH))))
+# A protobuf source tree; the codec benchmark then compares with its upb (docs/benchmarks.md).
+UPB_SRC ?=
+UPB_CMAKE := $(if $(filter release,$(PRESET)),-DUPB_SRC=$(if $(UPB_SRC),$(abspath $(UPB_SRC))))
 HPB_ARGS := $(if $(HYPERPROTOBENCH),--hyperprotobench $(abspath $(HYPERPROTOBENCH)))
 
-.PHONY: help setup configure build demo test bench bench-echo format check-format tidy clean
+.PHONY: help setup configure build demo test bench bench-codec bench-echo format check-format tidy clean
 
 help: ## say what there is
-	@echo 'usage: make TARGET [PRESET=release|gcc|debug|asan|tsan] [JOBS=N] [HYPERPROTOBENCH=DIR]'
+	@echo 'usage: make TARGET [PRESET=release|gcc|debug|asan|tsan] [JOBS=N] [HYPERPROTOBENCH=DIR] [UPB_SRC=DIR]'
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | column -t -s '|'
 
 setup: ## install the Debian packages that are missing, make .venv, fetch the stock clients of the tests
@@ -24,7 +27,7 @@ setup: ## install the Debian packages that are missing, make .venv, fetch the st
 
 configure:
 	@tools/setup.sh
-	@cmake --preset $(PRESET) $(HPB_CMAKE) >build/configure.log
+	@cmake --preset $(PRESET) $(HPB_CMAKE) $(UPB_CMAKE) >build/configure.log
 
 build: configure ## build everything
 	@cmake --build --preset $(PRESET) -j $(JOBS)
@@ -40,7 +43,11 @@ bench-echo: configure ## echo on Drover and on gRPC C++, side by side, into buil
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 	@.venv/bin/python bench/run_echo.py --build-dir $(BUILD) $(HPB_ARGS)
 
-bench: bench-echo ## all benchmarks: bench-echo, and the parts alone
+bench-codec: configure ## decode and encode beside protobuf C++ and upb, into build/bench/codec.json
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target codec_bench
+	@.venv/bin/python bench/run_codec.py --build-dir $(BUILD) $(HPB_ARGS)
+
+bench: bench-codec bench-echo ## all benchmarks: bench-codec, bench-echo, and the parts alone
 	@tools/bench_parts.sh $(BUILD)
 
 format: ## lay out all C++ with clang-format-19

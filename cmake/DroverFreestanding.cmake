@@ -48,7 +48,8 @@ endfunction()
 
 function(drover_freestanding_library arch)
   drover_freestanding_objects(
-    objects ${arch} codec/error_names.cc codec/freestanding/codec.cc codec/freestanding/map_seed.cc codec/input.cc
+    objects ${arch} codec/error_names.cc codec/freestanding/codec.cc codec/freestanding/map_seed.cc
+    codec/freestanding/shifts.cc codec/input.cc
     codec/utf8.cc message/clear.cc object/arena.cc object/map.cc object/repeated.cc schema/image.cc)
   set(library ${PROJECT_BINARY_DIR}/freestanding/${arch}/libdrover_codec_freestanding.a)
   add_custom_command(

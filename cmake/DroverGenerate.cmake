@@ -8,12 +8,68 @@
 #   include_prefix=DIR   the files are included as "DIR/foo.pb.h"
 # MESSAGES_ONLY leaves the services out, and with them the host library. A .proto that imports google/protobuf/...
 # gets drover::wkt, the well-known types, unless it has a namespace of its own.
+#
+# Where a .proto, or one that it imports, says `edition`, all PROTOS go through the protoc of grpcio-tools in .venv
+# (tools/setup.sh): Debian's knows proto2 and proto3 only.
+
+# _drover_find_proto(VARIABLE proto dir...): its path below the first of the directories that holds it; empty if none.
+function(_drover_find_proto VARIABLE proto)
+  set(found)
+  foreach(dir IN LISTS ARGN)
+    if(NOT found AND EXISTS ${dir}/${proto})
+      set(found ${dir}/${proto})
+    endif()
+  endforeach()
+  set(${VARIABLE} "${found}" PARENT_SCOPE)
+endfunction()
+
+# _drover_needs_editions(VARIABLE proto dir...): TRUE if it or what it imports from these directories has an edition.
+function(_drover_needs_editions VARIABLE proto)
+  set(needed FALSE)
+  set(seen)
+  set(waiting ${proto})
+  while(waiting AND NOT needed)
+    list(POP_FRONT waiting next)
+    list(APPEND seen ${next})
+    _drover_find_proto(path ${next} ${ARGN})
+    if(NOT path)
+      continue()
+    endif()
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})  # what it says decides the build
+    file(STRINGS ${path} edition REGEX "^[ \t]*edition[ \t]*=")
+    if(edition)
+      set(needed TRUE)
+    endif()
+    file(STRINGS ${path} imports REGEX "^[ \t]*import[ \t][^\"]*\"[^\"]+\"")
+    foreach(line IN LISTS imports)
+      string(REGEX REPLACE "^[^\"]*\"([^\"]+)\".*" "\\1" import ${line})
+      if(NOT import IN_LIST seen)
+        list(APPEND waiting ${import})
+      endif()
+    endforeach()
+  endwhile()
+  set(${VARIABLE} ${needed} PARENT_SCOPE)
+endfunction()
+
+# _drover_protoc(VARIABLE editions): the command of a protoc that understands the files.
+function(_drover_protoc VARIABLE editions)
+  if(NOT editions)
+    find_program(DROVER_PROTOC protoc REQUIRED)
+    set(${VARIABLE} ${DROVER_PROTOC} PARENT_SCOPE)
+    return()
+  endif()
+  set(python ${Drover_SOURCE_DIR}/.venv/bin/python)
+  if(NOT EXISTS ${python})
+    message(FATAL_ERROR "a .proto file has an edition, which needs the protoc of .venv: run tools/setup.sh")
+  endif()
+  set(${VARIABLE} ${python} -m grpc_tools.protoc PARENT_SCOPE)
+endfunction()
+
 function(drover_generate)
   cmake_parse_arguments(ARG "MESSAGES_ONLY" "TARGET" "PROTOS;IMPORT_DIRS;OPTIONS;DEPENDS" ${ARGN})
   if(NOT ARG_TARGET OR NOT ARG_PROTOS)
     message(FATAL_ERROR "drover_generate needs TARGET and PROTOS")
   endif()
-  find_program(DROVER_PROTOC protoc REQUIRED)
   if(NOT ARG_IMPORT_DIRS)
     set(ARG_IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR})
   endif()
@@ -36,19 +92,21 @@ function(drover_generate)
     string(REGEX REPLACE "/$" "" prefix ${CMAKE_MATCH_2})
     string(APPEND prefix "/")
   endif()
+  set(any_edition FALSE)
+  foreach(proto IN LISTS ARG_PROTOS)
+    _drover_needs_editions(edition ${proto} ${import_dirs})
+    if(edition)
+      set(any_edition TRUE)
+    endif()
+  endforeach()
+  _drover_protoc(protoc ${any_edition})
   set(generated)
   set(needs_wkt FALSE)
   foreach(proto IN LISTS ARG_PROTOS)
-    set(absolute)
-    foreach(dir IN LISTS import_dirs)
-      if(NOT absolute AND EXISTS ${dir}/${proto})
-        set(absolute ${dir}/${proto})
-      endif()
-    endforeach()
+    _drover_find_proto(absolute ${proto} ${import_dirs})
     if(NOT absolute)
       message(FATAL_ERROR "drover_generate: ${proto} is in none of: ${ARG_IMPORT_DIRS}")
     endif()
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${absolute})  # its imports decide what is linked
     file(STRINGS ${absolute} imports REGEX "^[ \t]*import[^\"]*\"google/protobuf/")
     if(imports)
       set(needs_wkt TRUE)
@@ -59,7 +117,7 @@ function(drover_generate)
     string(MAKE_C_IDENTIFIER ${stem} depfile)
     add_custom_command(
       OUTPUT ${services} ${messages}  # protoc's dependency file begins with the .grpc.pb.cc, and Ninja wants the same
-      COMMAND ${DROVER_PROTOC} --plugin=protoc-gen-drover=$<TARGET_FILE:protoc-gen-drover> ${import_flags}
+      COMMAND ${protoc} --plugin=protoc-gen-drover=$<TARGET_FILE:protoc-gen-drover> ${import_flags}
               --drover_out=${out} ${options_flag} --dependency_out=${out}/${depfile}.d ${proto}
       DEPENDS ${absolute} protoc-gen-drover
       DEPFILE ${out}/${depfile}.d

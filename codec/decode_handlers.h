@@ -620,7 +620,8 @@ struct Decoder<Memory>::Handlers {
     fill<kAlias, 2>(&table);
     return table;
   }
-  static constexpr Table kTables[2] = {make_table<false>(), make_table<true>()};
+  static constexpr bool kAliases = !Memory::kPlacesBytes;  // nobody could reach the wire bytes
+  static constexpr Table kTables[2] = {make_table<false>(), make_table<kAliases>()};
 #if DROVER_BMI2
   template <int kTagSize>
   static constexpr void fill_bmi2(Table* table) {
@@ -639,7 +640,7 @@ struct Decoder<Memory>::Handlers {
     fill_bmi2<2>(&table);
     return table;
   }
-  static constexpr Table kBmi2Tables[2] = {make_bmi2_table<false>(), make_bmi2_table<true>()};
+  static constexpr Table kBmi2Tables[2] = {make_bmi2_table<false>(), make_bmi2_table<kAliases>()};
 #endif
   static const Handler* table(bool alias) {
 #if DROVER_BMI2

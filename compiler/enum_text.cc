@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "schema/features.h"
+
 namespace drover::compiler {
 namespace {
 
@@ -15,7 +17,7 @@ std::string number_text(int number) {
   return number == std::numeric_limits<int>::min() ? "(-2147483647 - 1)" : std::to_string(number);
 }
 
-bool is_open(const EnumDescriptor* e) { return e->file()->syntax() == FileDescriptor::SYNTAX_PROTO3; }
+bool is_open(const EnumDescriptor* e) { return schema::features_of(e).enum_type == schema::EnumType::kOpen; }
 
 std::pair<const EnumValueDescriptor*, const EnumValueDescriptor*> extremes(const EnumDescriptor* e) {
   const EnumValueDescriptor* least = e->value(0);

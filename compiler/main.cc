@@ -1,9 +1,8 @@
 // protoc-gen-drover: run by protoc as a plugin, `protoc --drover_out=DIR foo.proto`.
-#include <google/protobuf/compiler/plugin.h>
-
 #include "compiler/generator.h"
+#include "compiler/plugin.h"
 
-int main(int argc, char** argv) {
+int main() {
   drover::compiler::Generator generator;
-  return google::protobuf::compiler::PluginMain(argc, argv, &generator);
+  return drover::compiler::run_plugin(generator);
 }

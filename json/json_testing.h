@@ -3,8 +3,9 @@
 #pragma once
 
 #include <google/protobuf/message.h>
-#include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <set>
 #include <string>
@@ -19,6 +20,11 @@
 #include "schema/image_load.h"
 
 namespace drover::json::testing {
+
+[[noreturn]] inline void die(const std::string& what) {
+  std::fprintf(stderr, "json_testing: %s\n", what.c_str());
+  std::abort();
+}
 
 // The files that `file` imports, then the file itself.
 inline void add_with_imports(const google::protobuf::FileDescriptor* file, std::set<std::string>* seen,
@@ -35,10 +41,10 @@ inline schema::OwnedImage image_of(std::initializer_list<const google::protobuf:
   std::set<std::string> seen;
   for (const auto* file : files) add_with_imports(file, &seen, &set);
   const schema::BuildResult built = schema::build_image(set);
-  EXPECT_EQ(built.error, "");
+  if (!built.ok()) die(built.error);
   schema::OwnedImage image;
   const schema::LoadResult loaded = schema::OwnedImage::load(built.image, &image);
-  EXPECT_TRUE(loaded.ok()) << schema::load_message(loaded);
+  if (!loaded.ok()) die(schema::load_message(loaded));
   return image;
 }
 
@@ -50,8 +56,8 @@ inline const schema::Image& test_image() {
 
 inline schema::MessageType type_named(std::string_view name, const schema::Image& image = test_image()) {
   const int64_t index = image.find_message(name.data(), name.size());
-  EXPECT_GE(index, 0) << name;
-  return {&image, static_cast<uint32_t>(index < 0 ? 0 : index)};
+  if (index < 0) die(std::string(name));
+  return {&image, static_cast<uint32_t>(index)};
 }
 
 class Object {

@@ -82,16 +82,17 @@ const FieldEntry* Names::find_field(const MessageType& type, std::string_view na
 const EnumValueEntry* Names::find_enum_value(const Image& image, const EnumEntry& e, std::string_view name) {
   const EnumValueEntry* values = image.enum_values(e);
   auto name_at = [&](uint32_t i) -> std::string_view { return image.name(values[i].name); };
-  if (e.value_count > kAhead) {
+  const uint32_t count = Image::enum_name_count(e);
+  if (count > kAhead) {
     Table& table = tables_[&e];
-    table.searched += e.value_count;
-    if (table.searched > uint64_t{kSearchesBefore} * e.value_count) {
-      if (table.slots.empty()) build(&table, e.value_count, name_at);
+    table.searched += count;
+    if (table.searched > uint64_t{kSearchesBefore} * count) {
+      if (table.slots.empty()) build(&table, count, name_at);
       const int64_t found = look_up(table, name, name_at);
       return found < 0 ? nullptr : values + found;
     }
   }
-  for (uint32_t i = 0; i < e.value_count; ++i) {
+  for (uint32_t i = 0; i < count; ++i) {
     if (same_name(image.name(values[i].name), name)) return values + i;
   }
   return nullptr;

@@ -86,9 +86,11 @@ Error read_real(std::string_view text, T* value) {
 }
 
 // Plain digits where they are short (a large integer has all its digits written out), an exponent beyond.
+// Negative zero gets a point: there are readers that take "-0" for an integer, and lose the sign.
 template <typename T>
 char* write_real(char* to, T value) {
   const T size = std::fabs(value);
+  if (size == 0 && std::signbit(value)) return std::copy_n("-0.0", 4, to);
   constexpr T kPlainBelow = std::is_same_v<T, float> ? T(1e7) : T(1e15);
   const bool plain = size == 0 || (size >= T(1e-5) && size < kPlainBelow);
   return std::to_chars(to, to + kMaxNumber, value, plain ? std::chars_format::fixed : std::chars_format::scientific)

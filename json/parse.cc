@@ -278,7 +278,9 @@ bool Parser::map_key(const FieldEntry& key, std::string_view text, char* entry) 
     *at = text == "true" ? 1 : 0;
     return true;
   }
-  if (!is_number(text)) return fail_at_token(Error::wrong_type, "an integer, in quotes, as a key");
+  if (!is_number(text) || text.find_first_of(".eE") != std::string_view::npos) {
+    return fail_at_token(Error::wrong_type, "an integer, in quotes, as a key");
+  }
   return integer(kind, text, at);
 }
 

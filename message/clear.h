@@ -14,4 +14,7 @@ inline constexpr int kMaxDepth = 1000;
 // until its arena dies.
 void clear_content(const schema::MessageType& type, char* object, Arena* arena);
 
+// The same for one field, which holds its slot if it is a member of a oneof.
+void clear_field_content(const schema::MessageType& type, char* object, const schema::FieldEntry& field, Arena* arena);
+
 }  // namespace drover::message

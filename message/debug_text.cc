@@ -11,6 +11,8 @@
 #include "message/extensions.h"
 #include "message/operations.h"
 #include "message/raw.h"
+#include "object/map.h"
+#include "object/repeated.h"
 
 namespace drover::message {
 namespace {
@@ -29,6 +31,16 @@ std::string real_text(double value, int digits, int more_digits, bool is_float) 
                         : std::strtod(text, nullptr) == value;
   if (!exact) std::snprintf(text, sizeof(text), "%.*g", more_digits, value);
   return text;
+}
+
+// Whether a field could have been written as proto2's `group Name = 1 {...}`: its type is declared beside it, and it is
+// named after its type. Any other delimited field is an edition's.
+bool is_group(const MessageType& type, const FieldEntry& field) {
+  if (static_cast<Kind>(field.kind) != Kind::kGroup) return false;
+  std::string_view scope = type.full_name(), sub = type.sub(field).full_name(), name = type.image->name(field.name);
+  if (sub.size() != scope.size() + 1 + name.size() || !sub.starts_with(scope) || sub[scope.size()] != '.') return false;
+  return std::equal(name.begin(), name.end(), sub.end() - static_cast<ptrdiff_t>(name.size()),
+                    [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b); });
 }
 
 class Printer {
@@ -165,7 +177,7 @@ class Printer {
     if (schema::is_message_kind(field.kind)) {
       const MessageType sub = type.sub(field);
       bool is_extension = (type.entry().flags & schema::kMessageFlagExtension) != 0;
-      if (static_cast<Kind>(field.kind) == Kind::kGroup && !is_extension) {  // a group goes by its type's name
+      if (!is_extension && is_group(type, field)) {  // a group goes by its type's name
         name = sub.full_name();
         name.remove_prefix(name.rfind('.') + 1);
       }

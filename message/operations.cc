@@ -53,6 +53,14 @@ void clear(const MessageType& type, Message* object) {
   clear_content(type, object->drover_bytes(), arena);
 }
 
+void clear_field(const MessageType& type, Message* object, const FieldEntry& field) {
+  char* bytes = object->drover_bytes();
+  if (!raw::holds_its_slot(bytes, field)) return;
+  forget_terminated_copies(bytes + field.offset, schema::field_storage(field.kind, field.label));
+  Arena* arena = *object->drover_owner() == 0 ? nullptr : arena_of(object->drover_owner());
+  clear_field_content(type, bytes, field, arena);
+}
+
 bool swap_in_place(const MessageType& type, Message* a, Message* b) {
   if (!may_trade_owners(a->drover_owner_word(), b->drover_owner_word())) return false;
   if (a == b) return true;

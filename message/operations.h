@@ -20,6 +20,9 @@ namespace drover::message {
 // Back to the empty message. Memory goes back to the object's arena for reuse.
 void clear(const schema::MessageType& type, Message* object);
 
+// Unsets one field of the object, of any label; of a oneof only the member that is set.
+void clear_field(const schema::MessageType& type, Message* object, const schema::FieldEntry& field);
+
 // What is set in `from` is set in `to`, repeated elements and map entries are added, sub-messages merge. Strings that
 // `to`'s arena may borrow (Arena::set_borrowable) are referred to instead of copied.
 bool merge(const schema::MessageType& type, Message* to, const Message& from);

@@ -1,4 +1,4 @@
-// Reads descriptors; the only place in schema/ that knows protobuf's syntaxes apart.
+// Reads descriptors. What a syntax or an edition says comes as features (features.h); no syntax is looked at here.
 #include "schema/descriptor_model.h"
 
 #include <google/protobuf/descriptor.pb.h>
@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "schema/features.h"
 #include "schema/layout.h"
 
 namespace drover::schema {
@@ -110,8 +111,18 @@ void set_default(const FieldDescriptor* field, FieldModel* out) {
   }
 }
 
+// As protobuf C++ decides it: a field of proto2 is closed whatever its enum is.
+bool is_closed(const FieldDescriptor* field, const Features& features) {
+  return features.legacy_closed_enum || features_of(field->enum_type()).enum_type == EnumType::kClosed;
+}
+
+bool has_presence(const FieldDescriptor* field, const Features& features) {
+  bool always = field->message_type() != nullptr || field->containing_oneof() != nullptr || field->is_extension();
+  return field->has_presence() && (always || features.field_presence != Presence::kImplicit);
+}
+
 FieldModel field_model(const FieldDescriptor* field, const Schema& schema) {
-  bool proto3 = field->file()->syntax() == FileDescriptor::SYNTAX_PROTO3;
+  Features features = features_of(field);
   bool map_entry = field->containing_type()->options().map_entry();
   FieldModel out;
   out.name = field->name();
@@ -122,12 +133,11 @@ FieldModel field_model(const FieldDescriptor* field, const Schema& schema) {
                                    : field->is_repeated() ? kLabelRepeated
                                                           : kLabelSingular);
   out.packed = field->is_packed();
-  out.utf8_checked = proto3 && out.kind == Kind::kString;
+  out.utf8_checked = features.utf8_validation == Utf8Validation::kVerify && out.kind == Kind::kString;
   out.required = field->is_required();
-  // As protobuf C++ 3.21 decides it: by the file that declares the field, not the enum.
-  out.closed_enum = !proto3 && out.kind == Kind::kEnum;
+  out.closed_enum = out.kind == Kind::kEnum && is_closed(field, features);
   // A map entry's key and value always count as present; only a message value can be missing (null).
-  out.explicit_presence = field->has_presence() && (!map_entry || out.is_message());
+  out.explicit_presence = has_presence(field, features) && (!map_entry || out.is_message());
   if (field->real_containing_oneof() != nullptr) out.oneof = field->real_containing_oneof()->index();
   if (field->message_type() != nullptr) {
     out.sub = static_cast<uint32_t>(schema.find_message(field->message_type()->full_name()));
@@ -138,51 +148,93 @@ FieldModel field_model(const FieldDescriptor* field, const Schema& schema) {
   return out;
 }
 
+// What libprotobuf accepts of hostile descriptors although it makes no sense; empty if nothing.
+std::string contradiction(const FieldDescriptor* descriptor, const FieldModel& field) {
+  bool in_map_entry = descriptor->containing_type()->options().map_entry();
+  bool of_map_entry = field.is_message() && descriptor->message_type()->options().map_entry();
+  if (of_map_entry != (field.label == kLabelMap) || (of_map_entry && field.kind != Kind::kMessage)) {
+    return "only a map field can be of a map entry";
+  }
+  if (in_map_entry && field.label != kLabelSingular) return "a map's key and value cannot be repeated";
+  if (in_map_entry && (field.required || field.oneof >= 0))
+    return "a map's key and value are no required or oneof fields";
+  bool implicit = field.label == kLabelSingular && !field.explicit_presence && !in_map_entry;
+  if (implicit && field.closed_enum) return "a field with implicit presence needs an open enum";
+  if (field.required && implicit) return "a field with implicit presence cannot be required";
+  if (field.required && field.oneof >= 0) return "a member of a oneof cannot be required";
+  return {};
+}
+
+std::string map_entry_contradiction(const MessageModel& entry) {
+  const std::vector<FieldModel>& fields = entry.fields;
+  bool two_fields = fields.size() == 2 && fields[0].number + fields[1].number == 3;
+  if (!two_fields || entry.oneof_count != 0) return "a map entry has the fields 1 and 2, and no oneof";
+  const FieldModel& key = fields[fields[0].number == 1 ? 0 : 1];
+  const FieldModel& value = fields[fields[0].number == 1 ? 1 : 0];
+  bool good_key = !key.is_message() && key.kind != Kind::kDouble && key.kind != Kind::kFloat &&
+                  key.kind != Kind::kBytes && key.kind != Kind::kEnum;
+  if (!good_key) return "a map's key is an integer, a bool or a string";
+  return value.kind == Kind::kGroup ? "a map's value is no group" : "";
+}
+
+// Fills a message whose name and place in the schema are known.
+std::string fill_message(const Descriptor* message, const Schema& schema, MessageModel* model) {
+  model->map_entry = message->options().map_entry();
+  model->message_set = message->options().message_set_wire_format();
+  model->extension_ranges = message->extension_range_count() > 0;
+  model->oneof_count = static_cast<uint32_t>(message->real_oneof_decl_count());
+  for (int i = 0; i < message->field_count(); ++i) {
+    model->fields.push_back(field_model(message->field(i), schema));
+    std::string error = contradiction(message->field(i), model->fields.back());
+    if (!error.empty()) return message->field(i)->full_name() + ": " + error;
+  }
+  if (model->map_entry) {
+    std::string error = map_entry_contradiction(*model);
+    if (!error.empty()) return model->full_name + ": " + error;
+  }
+  return lay_out(model);
+}
+
 EnumModel enum_model(const EnumDescriptor* e) {
   EnumModel out;
   out.full_name = e->full_name();
-  out.closed = e->file()->syntax() != FileDescriptor::SYNTAX_PROTO3;
+  out.closed = features_of(e).enum_type == EnumType::kClosed;
   for (int i = 0; i < e->value_count(); ++i) out.values.push_back({e->value(i)->name(), e->value(i)->number()});
   return out;
 }
 
-// The message that stands for one extension.
-MessageModel extension_model(const std::string& name, const FieldDescriptor* extension, const Schema& schema) {
-  MessageModel out;
-  out.full_name = name;
-  out.extension = true;
-  out.fields.push_back(field_model(extension, schema));
-  out.fields[0].name = extension->full_name();
-  out.fields[0].json_name = "[" + extension->full_name() + "]";
-  return out;
-}
-
-MessageModel message_model(const Descriptor* message, const Schema& schema) {
-  MessageModel out;
-  out.full_name = message->full_name();
-  out.map_entry = message->options().map_entry();
-  out.message_set = message->options().message_set_wire_format();
-  out.extension_ranges = message->extension_range_count() > 0;
-  out.oneof_count = static_cast<uint32_t>(message->real_oneof_decl_count());
-  for (int i = 0; i < message->field_count(); ++i) out.fields.push_back(field_model(message->field(i), schema));
-  return out;
+// Fills the message that stands for one extension.
+std::string fill_extension(const FieldDescriptor* extension, const Schema& schema, MessageModel* model) {
+  model->extension = true;
+  model->fields.push_back(field_model(extension, schema));
+  std::string error = contradiction(extension, model->fields[0]);
+  if (!error.empty()) return extension->full_name() + ": " + error;
+  model->fields[0].name = extension->full_name();
+  model->fields[0].json_name = "[" + extension->full_name() + "]";
+  return lay_out(model);
 }
 
 // Whether a required field can be met from a message: true if its own, or if it takes extensions, which may have
-// some; else spread from sub-messages to a fixed point.
+// some; and spread from sub-messages to all that hold one.
 void set_required_below(Schema* schema) {
-  for (MessageModel& message : schema->messages) {
+  std::vector<std::vector<size_t>> holders(schema->messages.size());
+  std::vector<size_t> to_spread;
+  for (size_t i = 0; i < schema->messages.size(); ++i) {
+    MessageModel& message = schema->messages[i];
     message.required_below |= message.extension_ranges;
-    for (const FieldModel& field : message.fields) message.required_below |= field.required;
+    for (const FieldModel& field : message.fields) {
+      if (field.is_message()) holders[field.sub].push_back(i);
+      message.required_below |= field.required;
+    }
+    if (message.required_below) to_spread.push_back(i);
   }
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (MessageModel& message : schema->messages) {
-      for (const FieldModel& field : message.fields) {
-        bool below = field.is_message() && schema->messages[field.sub].required_below;
-        if (!below || message.required_below) continue;
-        message.required_below = changed = true;
-      }
+  while (!to_spread.empty()) {
+    size_t below = to_spread.back();
+    to_spread.pop_back();
+    for (size_t holder : holders[below]) {
+      if (schema->messages[holder].required_below) continue;
+      schema->messages[holder].required_below = true;
+      to_spread.push_back(holder);
     }
   }
 }
@@ -215,10 +267,9 @@ std::string schema_from_files(FileSpan files, Schema* out) {
   for (const auto& [name, message] : collected.messages) schema.messages.emplace_back().full_name = name;
   size_t index = 0;
   for (const auto& [name, message] : collected.messages) {
-    MessageModel& model = schema.messages[index++];
-    model = message != nullptr ? message_model(message, schema)
-                               : extension_model(name, collected.extensions.at(name), schema);
-    std::string error = lay_out(&model);
+    MessageModel* model = &schema.messages[index++];
+    std::string error = message != nullptr ? fill_message(message, schema, model)
+                                           : fill_extension(collected.extensions.at(name), schema, model);
     if (!error.empty()) return error;
   }
   set_required_below(&schema);

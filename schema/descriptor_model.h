@@ -1,4 +1,4 @@
-// From protobuf descriptors to the schema model: what proto2, proto3 and their options mean to Drover.
+// From protobuf descriptors to the schema model: what proto2, proto3, editions and their options mean to Drover.
 //
 // Taken in: every message, enum and extension of the given files, nested ones and map entries too, and all that they
 // refer to in other files. An extension is no field of the message that it extends (its bytes stay among the unknown

@@ -246,7 +246,10 @@ class Image {
   const EnumValueEntry* enum_values(const EnumEntry& e) const {
     return at<EnumValueEntry>(enum_values_) + e.first_value;
   }
+  // The first declared of that number; null if there is none.
   const EnumValueEntry* find_enum_value(const EnumEntry& e, int32_t number) const;
+  // How many entries there are at enum_values(e): value_count of different numbers, then alias_count more names.
+  static uint32_t enum_name_count(const EnumEntry& e) { return e.value_count + e.alias_count; }
   bool enum_has_value(uint32_t index, int32_t number) const {
     const EnumEntry& e = enum_entry(index);
     const EnumValueEntry* values = enum_values(e);

@@ -12,6 +12,8 @@
 #include <set>
 #include <utility>
 
+#include "schema/descriptor_files.h"
+
 namespace drover::schema {
 namespace {
 
@@ -65,14 +67,15 @@ uint32_t slot_count(const std::vector<const FieldModel*>& fields) {
   return best + 1;
 }
 
-// The values of an enum by number, the first declared of each number only.
-std::vector<const EnumValueModel*> distinct_values(const EnumModel& e) {
+// The values of an enum by number: the first declared of each number, or the others, its aliases, as declared.
+std::vector<const EnumValueModel*> sorted_values(const EnumModel& e, bool aliases) {
   std::vector<const EnumValueModel*> values;
   std::set<int32_t> seen;
   for (const EnumValueModel& value : e.values) {
-    if (seen.insert(value.number).second) values.push_back(&value);
+    if (seen.insert(value.number).second != aliases) values.push_back(&value);
   }
-  std::sort(values.begin(), values.end(), [](auto* a, auto* b) { return a->number < b->number; });
+  std::sort(values.begin(), values.end(),
+            [](auto* a, auto* b) { return a->number != b->number ? a->number < b->number : a < b; });
   return values;
 }
 
@@ -91,7 +94,7 @@ void ImageWriter::place_tables() {
     steps += slot_count(fields) + 1 + static_cast<uint32_t>(fields.size());
   }
   for (const EnumModel& e : schema_.enums) {
-    header_.enum_value_count += static_cast<uint32_t>(distinct_values(e).size());
+    header_.enum_value_count += static_cast<uint32_t>(e.values.size());
   }
   header_.magic = kImageMagic;
   header_.version = kImageVersion;
@@ -191,8 +194,11 @@ void ImageWriter::write_enum(const EnumModel& e) {
   entry.flags = e.closed ? kEnumFlagClosed : 0;
   entry.first_value = static_cast<uint32_t>(enum_values_.size());
   entry.default_value = e.values[0].number;
-  for (const EnumValueModel* value : distinct_values(e)) enum_values_.push_back({value->number, name(value->name)});
-  entry.value_count = static_cast<uint32_t>(enum_values_.size()) - entry.first_value;
+  for (bool aliases : {false, true}) {
+    std::vector<const EnumValueModel*> values = sorted_values(e, aliases);
+    for (const EnumValueModel* value : values) enum_values_.push_back({value->number, name(value->name)});
+    (aliases ? entry.alias_count : entry.value_count) = static_cast<uint32_t>(values.size());
+  }
   enums_.push_back(entry);
 }
 
@@ -219,37 +225,6 @@ BuildResult ImageWriter::finish() {
   return {std::move(out), {}};
 }
 
-// Keeps what the pool says about a bad FileDescriptorSet.
-class ErrorText : public google::protobuf::DescriptorPool::ErrorCollector {
- public:
-  void AddError(const std::string& file, const std::string& element, const google::protobuf::Message*, ErrorLocation,
-                const std::string& message) override {
-    if (!text.empty()) text += "; ";
-    text += file + ": " + element + ": " + message;
-  }
-  std::string text;
-};
-
-// Adds a file behind those it imports. `state`: absent not seen, false being added, true done.
-std::string add_file(const std::map<std::string, const google::protobuf::FileDescriptorProto*>& protos,
-                     const std::string& name, google::protobuf::DescriptorPool* pool,
-                     std::map<std::string, bool>* state, std::vector<const google::protobuf::FileDescriptor*>* files) {
-  auto [at, is_new] = state->emplace(name, false);
-  if (!is_new) return at->second ? "" : name + ": imports itself";
-  auto proto = protos.find(name);
-  if (proto == protos.end()) return name + ": imported, but not in the FileDescriptorSet";
-  for (const std::string& import : proto->second->dependency()) {
-    std::string error = add_file(protos, import, pool, state, files);
-    if (!error.empty()) return error;
-  }
-  ErrorText errors;
-  const google::protobuf::FileDescriptor* file = pool->BuildFileCollectingErrors(*proto->second, &errors);
-  if (file == nullptr) return errors.text.empty() ? name + ": not a valid file descriptor" : errors.text;
-  files->push_back(file);
-  (*state)[name] = true;
-  return {};
-}
-
 }  // namespace
 
 BuildResult build_image(const Schema& schema) {
@@ -267,16 +242,10 @@ BuildResult build_image(FileSpan files) {
 }
 
 BuildResult build_image(const google::protobuf::FileDescriptorSet& set) {
-  google::protobuf::DescriptorPool pool;
-  std::map<std::string, const google::protobuf::FileDescriptorProto*> protos;
-  for (const auto& file : set.file()) protos[file.name()] = &file;
-  std::map<std::string, bool> state;
-  std::vector<const google::protobuf::FileDescriptor*> files;
-  for (const auto& file : set.file()) {
-    std::string error = add_file(protos, file.name(), &pool, &state, &files);
-    if (!error.empty()) return {{}, error};
-  }
-  return build_image(files);
+  DescriptorFiles files;
+  std::string error = files.link(set.file());
+  if (!error.empty()) return {{}, error};
+  return build_image(files.files());
 }
 
 }  // namespace drover::schema

@@ -56,6 +56,7 @@ class Checker {
   bool check_overlap();
   bool check_enums();
   bool check_enum(size_t index, const EnumEntry& e);
+  bool check_aliases(const EnumEntry& e);
 
   const char* text(uint32_t offset) const { return reinterpret_cast<const char*>(bytes_ + offset); }
   template <typename T>
@@ -514,10 +515,10 @@ bool Checker::check_enum(size_t index, const EnumEntry& e) {
   if (e.first_value != next_value_) {
     return fail(LoadError::kBadRange, "enums", index, "first_value", e.first_value, next_value_);
   }
-  next_value_ += e.value_count;
+  next_value_ += uint64_t{e.value_count} + e.alias_count;
   if (e.value_count == 0 || next_value_ > header_.enum_value_count) {
-    return fail(LoadError::kBadRange, "enums", index, "value_count", e.value_count,
-                header_.enum_value_count - e.first_value);
+    return fail(LoadError::kBadRange, "enums", index, "value_count and alias_count",
+                uint64_t{e.value_count} + e.alias_count, header_.enum_value_count - e.first_value);
   }
   const EnumValueEntry* values = table<EnumValueEntry>(header_.enum_values) + e.first_value;
   bool default_found = false;
@@ -529,8 +530,28 @@ bool Checker::check_enum(size_t index, const EnumEntry& e) {
     }
     default_found |= values[i].number == e.default_value;
   }
-  return default_found || fail(LoadError::kBadEnum, "enums", index, "default_value is none of the values",
-                               static_cast<uint32_t>(e.default_value));
+  if (!default_found) {
+    return fail(LoadError::kBadEnum, "enums", index, "default_value is none of the values",
+                static_cast<uint32_t>(e.default_value));
+  }
+  return check_aliases(e);
+}
+
+// More names for some of the numbers, which ascend, too.
+bool Checker::check_aliases(const EnumEntry& e) {
+  const EnumValueEntry* values = table<EnumValueEntry>(header_.enum_values) + e.first_value;
+  const EnumValueEntry* aliases = values + e.value_count;
+  uint32_t value = 0;
+  for (uint32_t i = 0; i < e.alias_count; ++i) {
+    uint32_t index = e.first_value + e.value_count + i;
+    if (!check_name("enum_values", index, aliases[i].name)) return false;
+    while (value < e.value_count && values[value].number < aliases[i].number) ++value;
+    if (value == e.value_count || values[value].number != aliases[i].number) {
+      return fail(LoadError::kBadEnum, "enum_values", index, "an alias out of order, or of none of the values",
+                  static_cast<uint32_t>(aliases[i].number));
+    }
+  }
+  return true;
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 const char* const kSchema =
     "syntax = 'proto2'; package p;"
-    "enum Color { RED = 1; GREEN = 2; }"
+    "enum Color { option allow_alias = true; RED = 1; GREEN = 2; GRUEN = 2; ROT = 1; }"
     "enum Other { X = 0; }"
     "message M {"
     "  optional int32 a = 1 [default = 7];"
@@ -56,6 +56,7 @@ class Damaged : public ::testing::Test {
     return table<FieldEntry>(header().fields)[0];
   }
   EnumEntry& enum_at(uint32_t i) { return table<EnumEntry>(header().enums)[i]; }
+  EnumValueEntry& alias() { return value_at(enum_at(0).first_value + enum_at(0).value_count); }  // the first
   EnumValueEntry& value_at(uint32_t i) { return table<EnumValueEntry>(header().enum_values)[i]; }
 
   LoadResult load() {
@@ -182,6 +183,10 @@ DAMAGE(EnumValuesThatDoNotFollow, kBadRange, enum_at(1).first_value = 0)
 DAMAGE(MoreEnumValuesThanThereAre, kBadRange, enum_at(0).value_count = 0xFFFFFFFF)
 DAMAGE(AnEnumWithoutValues, kBadRange, enum_at(0).value_count = 0)
 DAMAGE(AnEnumDefaultThatIsNoValue, kBadEnum, enum_at(0).default_value = 9)
+DAMAGE(AnEnumAliasNameOutsideTheStrings, kBadString, alias().name = 1)
+DAMAGE(AnEnumAliasOfNoValue, kBadEnum, alias().number = 77)
+DAMAGE(EnumAliasesOutOfOrder, kBadEnum, std::swap(alias().number, (&alias())[1].number))
+DAMAGE(MoreEnumAliasesThanThereAre, kBadRange, enum_at(0).alias_count = 0xFFFFFFFF)
 DAMAGE(UnknownEnumFlags, kBadFlags, enum_at(0).flags = 2)
 DAMAGE(UnknownMessageFlags, kBadFlags, message("p.M").flags |= 32)
 DAMAGE(AReservedMessageWord, kNotZero, message("p.M").reserved[5] = 1)

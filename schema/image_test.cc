@@ -250,6 +250,10 @@ TEST(Image, LooksUpEnumValues) {
   EXPECT_EQ(e.default_value, 5);
   EXPECT_EQ(e.flags, kEnumFlagClosed);
   EXPECT_STREQ(i.name(i.find_enum_value(e, 5)->name), "B");
+  ASSERT_EQ(e.alias_count, 1u);
+  EXPECT_EQ(Image::enum_name_count(e), 6u);
+  EXPECT_STREQ(i.name(i.enum_values(e)[5].name), "ALIAS");
+  EXPECT_EQ(i.enum_values(e)[5].number, 5);
   for (int32_t present : {5, -2, 1000000, INT32_MIN, INT32_MAX}) EXPECT_TRUE(i.enum_has_value(0, present)) << present;
   for (int32_t absent : {0, 4, 6, -1, 999999, INT32_MIN + 1}) EXPECT_FALSE(i.enum_has_value(0, absent)) << absent;
 }

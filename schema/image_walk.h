@@ -42,10 +42,12 @@ inline bool walk_image(const Image& image, size_t size) {
   for (uint32_t i = 0; i < image.enum_count(); ++i) {
     const EnumEntry& e = image.enum_entry(i);
     if (!name_inside(e.name)) return false;
-    if (!inside(image.enum_values(e), e.value_count * sizeof(EnumValueEntry))) return false;
-    for (uint32_t v = 0; v < e.value_count; ++v) {
+    if (!inside(image.enum_values(e), Image::enum_name_count(e) * sizeof(EnumValueEntry))) return false;
+    for (uint32_t v = 0; v < Image::enum_name_count(e); ++v) {
       const EnumValueEntry& value = image.enum_values(e)[v];
-      if (!name_inside(value.name) || image.find_enum_value(e, value.number) != &value) return false;
+      const EnumValueEntry* found = image.find_enum_value(e, value.number);
+      bool alias = v >= e.value_count;
+      if (!name_inside(value.name) || found == nullptr || (found == &value) == alias) return false;
     }
   }
   return true;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes this machine ready for Drover: the Debian packages of tools/packages.txt, the Python environment .venv and,
-# for the tests, the stock gRPC client for Node.
+# for the tests, what comes from npm: the stock gRPC client for Node, and the protobuf conformance runner.
 #
 #   tools/setup.sh           what `make build` and `make demo` need
 #   tools/setup.sh --tests   and what only `make test` needs (Node; without it those tests skip)
@@ -99,20 +99,20 @@ install_python() {
   echo "$sum" >.venv/.requirements
 }
 
-# The Node client is optional: where it cannot be had, its tests skip and say so.
+# The Node packages are optional: where they cannot be had, their tests skip and say so.
 install_node() {
   local sum stamp=tools/node/node_modules/.package-lock
   sum=$(sha256sum <tools/node/package-lock.json | cut -d' ' -f1)
   [[ "$(cat $stamp 2>/dev/null)" == "$sum" ]] && return 0
   if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
-    say "no node or npm: the tests with the stock Node client will skip"
+    say "no node or npm: the tests with the stock Node client and the conformance suite will skip"
     return 0
   fi
-  if run "installing tools/node (stock gRPC client for Node)" npm --prefix tools/node ci --ignore-scripts --no-audit \
-    --no-fund; then
+  if run "installing tools/node (stock gRPC client, conformance runner)" npm --prefix tools/node ci --ignore-scripts \
+    --no-audit --no-fund; then
     echo "$sum" >$stamp
   else
-    say "going on without it: the tests with the stock Node client will skip"
+    say "going on without: the tests with the stock Node client and the conformance suite will skip"
   fi
 }
 

@@ -1,34 +1,48 @@
 // What the codec benchmark measures with: messages, each with its schema and its bytes.
 //
-// The schemas of HyperProtoBench share a file name and a package; they are renamed to codec_bench/benchN.proto and
-// codec_bench.benchN, so that protobuf C++'s generated classes for all of them fit into one program.
+// protobuf C++'s generated classes for all of them are built into one program, so that the names of their files and
+// types must differ. Those of HyperProtoBench do not (its schemas share a file name and a package): they are renamed
+// to codec_bench/benchN.proto and codec_bench.benchN.
 #pragma once
 
 #include <google/protobuf/descriptor.pb.h>
 
 #include <cstddef>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace drover::bench {
 
+using Schema = google::protobuf::FileDescriptorSet;
+
 struct BenchMessage {
   std::string name;       // as in codec.json: "bench3.M3"
-  std::string set;        // "bench3", "builtin": what it belongs to
+  std::string set;        // what it is measured for: "hyperprotobench", "builtin", "packed", "kinds"
   std::string type_name;  // full name in `schema`
-  std::shared_ptr<const google::protobuf::FileDescriptorSet> schema;
+  std::shared_ptr<const Schema> schema;
   std::string wire;
 };
 
-// DIR/benchN/schema.fds, renamed. Empty if the file does not exist or does not parse.
-google::protobuf::FileDescriptorSet hyperprotobench_schema(const std::filesystem::path& directory, int bench);
+// What is smaller is a small message: an RPC's arguments, rather than data that it carries.
+inline constexpr size_t kSmallMessage = 4096;
 
-// The benches with the published population, as shared/hyperprotobench/README.md tells.
-inline constexpr int kPublishedBenches[] = {0, 1, 3, 4};
+// A schema of the benchmark, and the file name (without .fds) under which the build keeps it.
+struct NamedSchema {
+  std::string name;
+  std::shared_ptr<const Schema> schema;
+};
 
-// The 40 published messages. On a failure *error tells what it is, and the result is empty.
-std::vector<BenchMessage> hyperprotobench_messages(const std::filesystem::path& directory, std::string* error);
+struct BenchMessages {
+  std::vector<BenchMessage> messages;
+  std::vector<NamedSchema> schemas;
+  std::string error;  // what was wrong and where; empty on success
+};
+
+// The 40 messages of DIR/bench{0,1,3,4}, whose published population is to be had (workload/workload.h).
+BenchMessages hyperprotobench_messages(const std::string& directory);
+
+// The 40 messages of the built-in workload that imitate them, "like3.M3"; always the same.
+BenchMessages builtin_messages();
 
 }  // namespace drover::bench

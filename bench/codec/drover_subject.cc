@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <mutex>
 
 #include "bench/codec/subject.h"
 #include "codec/decode.h"
@@ -17,13 +16,13 @@ namespace {
 // Schema images are kept as long as the program runs: many messages share one.
 class LoadedSchema {
  public:
-  static const LoadedSchema& of(const std::shared_ptr<const google::protobuf::FileDescriptorSet>& set) {
-    static std::map<std::shared_ptr<const google::protobuf::FileDescriptorSet>, std::unique_ptr<LoadedSchema>> all;
+  static const LoadedSchema& of(const std::shared_ptr<const Schema>& set) {
+    static std::map<std::shared_ptr<const Schema>, std::unique_ptr<LoadedSchema>> all;
     auto& loaded = all[set];
     if (loaded == nullptr) loaded = std::make_unique<LoadedSchema>(*set);
     return *loaded;
   }
-  explicit LoadedSchema(const google::protobuf::FileDescriptorSet& set) {
+  explicit LoadedSchema(const Schema& set) {
     schema::BuildResult built = schema::build_image(set);
     if (!built.ok()) die(built.error.c_str());
     bytes_.resize((built.image.size() + 7) / 8);
@@ -46,19 +45,19 @@ class LoadedSchema {
   schema::Image image_;
 };
 
-// The memory that decoding reuses; one for all messages, since they are measured one after the other.
-Arena& decode_arena() {
-  static std::vector<uint64_t> memory(kArenaBytes / 8);
-  static Arena arena(heap_block_source(), memory.data(), kArenaBytes);
-  return arena;
+Workspace& decode_workspace() {
+  static Workspace workspace(kArenaBytes);
+  return workspace;
+}
+Workspace& encode_workspace() {
+  static Workspace workspace(kArenaBytes);
+  return workspace;
 }
 
 class DroverSubject final : public Subject {
  public:
   explicit DroverSubject(const BenchMessage& message)
-      : type_(LoadedSchema::of(message.schema).type(message.type_name)),
-        wire_(message.wire),
-        out_(message.wire.size() + 64, '\0') {
+      : type_(LoadedSchema::of(message.schema).type(message.type_name)), wire_(message.wire) {
     message_ = decode_into(arena_, {});
     if (message_ == nullptr) return;
     region_.resize(message::linearized_size(type_, *message_) / 8 + 1);
@@ -67,6 +66,7 @@ class DroverSubject final : public Subject {
     bounds_ = {reinterpret_cast<const char*>(region_.data()), region_.size() * 8};
   }
 
+  const char* implementation() const override { return "drover"; }
   std::vector<Operation> operations() override {
     return {{"drover", "decode_copy", [this](int times) { return decode_times(times, false); }},
             {"drover", "decode_alias", [this](int times) { return decode_times(times, true); }},
@@ -84,7 +84,7 @@ class DroverSubject final : public Subject {
       results.push_back(object == nullptr ? "" : encoded(object, {}));
     }
     results.push_back(encoded(bounded_, {.bounds = &bounds_}));
-    results.push_back(encode_contiguous(1) ? out_.substr(0, written_) : "");
+    results.push_back(encode_contiguous(1) ? std::string(out_, written_) : "");
     return results;
   }
 
@@ -102,7 +102,7 @@ class DroverSubject final : public Subject {
   }
   bool decode_times(int times, bool alias) {
     DecodeOptions options{.alias = alias, .received = true};
-    Arena& arena = decode_arena();
+    Arena arena(heap_block_source(), decode_workspace().next_place(), kArenaBytes);
     bool ok = true;
     for (int i = 0; i < times; ++i) {
       arena.reset();
@@ -116,16 +116,17 @@ class DroverSubject final : public Subject {
     return ok;
   }
   bool encode_contiguous(int times) {
+    out_ = encode_workspace().next_place();
     bool ok = true;
     for (int i = 0; i < times; ++i) {
-      ok &= encode_to_array(type_, message_, {}, &encoded_, out_.data(), out_.size(), &written_) == EncodeError::ok;
+      ok &= encode_to_array(type_, message_, {}, &encoded_, out_, kArenaBytes, &written_) == EncodeError::ok;
     }
     return ok;
   }
 
   schema::MessageType type_;
   std::string wire_;
-  std::string out_;
+  char* out_ = nullptr;
   size_t written_ = 0;
   Arena arena_;
   const Message* message_ = nullptr;

@@ -11,7 +11,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Long against the clock's own cost, short against a time slice.
-constexpr double kRepetitionNs = 20000;
+constexpr double kRepetitionNs = 40000;
 constexpr size_t kMinRepetitions = 15;
 constexpr double kLowQuantile = 0.05;
 

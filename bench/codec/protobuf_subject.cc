@@ -12,15 +12,16 @@ namespace {
 using google::protobuf::Arena;
 using google::protobuf::Message;
 
-Arena& parse_arena() {
-  static std::vector<char> memory(kArenaBytes);
-  static Arena arena([] {
-    google::protobuf::ArenaOptions options;
-    options.initial_block = memory.data();
-    options.initial_block_size = memory.size();
-    return options;
-  }());
-  return arena;
+google::protobuf::ArenaOptions parse_arena_options() {
+  static Workspace workspace(kArenaBytes);
+  google::protobuf::ArenaOptions options;
+  options.initial_block = workspace.next_place();
+  options.initial_block_size = workspace.size();
+  return options;
+}
+Workspace& serialize_workspace() {
+  static Workspace workspace(kArenaBytes);
+  return workspace;
 }
 
 class ProtobufSubject final : public Subject {
@@ -28,21 +29,21 @@ class ProtobufSubject final : public Subject {
   ProtobufSubject(const Message* prototype, const BenchMessage& message)
       : prototype_(prototype),
         wire_(message.wire),
-        out_(message.wire.size() + 64, '\0'),
         message_(prototype->New()),
         parsed_(message_->ParseFromString(wire_)) {}
 
+  const char* implementation() const override { return "protobuf"; }
   std::vector<Operation> operations() override {
     return {{"protobuf", "decode_copy", [this](int times) { return parse(times); }},
             {"protobuf", "encode_contiguous", [this](int times) { return serialize(times); }}};
   }
   std::vector<std::string> round_trips() override {
-    return {parsed_ && serialize(1) ? out_.substr(0, message_->GetCachedSize()) : ""};
+    return {parsed_ && serialize(1) ? std::string(out_, message_->ByteSizeLong()) : ""};
   }
 
  private:
   bool parse(int times) {
-    Arena& arena = parse_arena();
+    Arena arena(parse_arena_options());
     bool ok = true;
     for (int i = 0; i < times; ++i) {
       arena.Reset();
@@ -51,14 +52,15 @@ class ProtobufSubject final : public Subject {
     return ok;
   }
   bool serialize(int times) {
+    out_ = serialize_workspace().next_place();
     bool ok = true;
-    for (int i = 0; i < times; ++i) ok &= message_->SerializeToArray(out_.data(), static_cast<int>(out_.size()));
+    for (int i = 0; i < times; ++i) ok &= message_->SerializeToArray(out_, static_cast<int>(kArenaBytes));
     return ok;
   }
 
   const Message* prototype_;
   std::string wire_;
-  std::string out_;
+  char* out_ = nullptr;
   std::unique_ptr<Message> message_;
   bool parsed_;
 };

@@ -3,6 +3,7 @@
 // best for its implementation. Thread-safety: none.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,16 +13,19 @@
 
 namespace drover::bench {
 
+// Does an operation so many times; false if it failed.
+using Run = std::function<bool(int times)>;
+
 struct Operation {
   std::string implementation;  // "drover", "protobuf", "upb"
   std::string metric;          // "decode_copy", ...
-  // Does it so many times; false if it failed.
-  std::function<bool(int times)> run;
+  Run run;
 };
 
 class Subject {
  public:
   virtual ~Subject() = default;
+  virtual const char* implementation() const = 0;
   virtual std::vector<Operation> operations() = 0;
   // Decoded from the message's bytes and encoded again, by each way of decoding and encoding that is timed. An empty
   // result: there was an error.
@@ -32,9 +36,39 @@ class Subject {
 std::unique_ptr<Subject> drover_subject(const BenchMessage& message);
 std::unique_ptr<Subject> protobuf_subject(const BenchMessage& message);
 std::unique_ptr<Subject> upb_subject(const BenchMessage& message);
+std::vector<std::unique_ptr<Subject>> all_subjects(const BenchMessage& message);
+
+// Each operation does all the messages, one after the other; an implementation that cannot take one of them is left
+// out. What a processor learns by heart of one message is then of less use.
+std::vector<Operation> mixed_operations(const std::vector<std::vector<Operation>>& of_messages);
 
 // What upb was built from; empty if this build has none.
 std::string upb_version();
+
+// Memory that all subjects of an implementation use one after the other: an arena's first block, or an encoder's
+// output. How fast bytes are copied depends on where they go (modulo the page size), and differs by several times for
+// an unlucky pair of addresses; so each run gets the memory at another place, and unlucky ones fall on nobody alone.
+class Workspace {
+ public:
+  explicit Workspace(size_t size) : memory_((size + kPlaces * kStep) / sizeof(CacheLine)), size_(size) {}
+  // `size` bytes; a place further than last time.
+  char* next_place() {
+    place_ = (place_ + 1) % kPlaces;
+    return memory_.front().bytes + place_ * kStep;
+  }
+  size_t size() const { return size_; }
+
+ private:
+  struct alignas(64) CacheLine {
+    char bytes[64];
+  };
+  static constexpr size_t kPlaces = 16;
+  static constexpr size_t kStep = 4096 / kPlaces;
+
+  std::vector<CacheLine> memory_;
+  size_t size_;
+  size_t place_ = 0;
+};
 
 // Room for what any of the messages decodes to; more is taken from the heap.
 inline constexpr size_t kArenaBytes = 16 << 20;

@@ -15,15 +15,13 @@
 namespace drover::bench {
 namespace {
 
-using FileSet = std::shared_ptr<const google::protobuf::FileDescriptorSet>;
-
-const upb_DefPool* pool_of(const FileSet& set) {
-  static std::map<FileSet, upb_DefPool*> pools;
-  upb_DefPool*& pool = pools[set];
+const upb_DefPool* pool_of(const std::shared_ptr<const Schema>& schema) {
+  static std::map<std::shared_ptr<const Schema>, upb_DefPool*> pools;
+  upb_DefPool*& pool = pools[schema];
   if (pool != nullptr) return pool;
   pool = upb_DefPool_New();
   upb_Arena* arena = upb_Arena_New();
-  for (const auto& file : set->file()) {
+  for (const auto& file : schema->file()) {
     std::string bytes = file.SerializeAsString();
     upb_Status status;
     upb_Status_Clear(&status);
@@ -37,13 +35,16 @@ const upb_DefPool* pool_of(const FileSet& set) {
   return pool;
 }
 
-// One block for all decodes, one for all encodes: messages are measured one after the other.
-char* initial_block(int which) {
-  static std::vector<char> memory[] = {std::vector<char>(kArenaBytes), std::vector<char>(kArenaBytes)};
-  return memory[which].data();
+Workspace& decode_workspace() {
+  static Workspace workspace(kArenaBytes);
+  return workspace;
+}
+Workspace& encode_workspace() {
+  static Workspace workspace(kArenaBytes);
+  return workspace;
 }
 
-upb_Arena* fresh_arena(int which) { return upb_Arena_Init(initial_block(which), kArenaBytes, &upb_alloc_global); }
+upb_Arena* fresh_arena(char* memory) { return upb_Arena_Init(memory, kArenaBytes, &upb_alloc_global); }
 
 class UpbSubject final : public Subject {
  public:
@@ -59,6 +60,7 @@ class UpbSubject final : public Subject {
   UpbSubject& operator=(const UpbSubject&) = delete;
   ~UpbSubject() override { upb_Arena_Free(arena_); }
 
+  const char* implementation() const override { return "upb"; }
   std::vector<Operation> operations() override {
     auto decoding = [this](int options) { return [this, options](int times) { return decode(times, options); }; };
     return {{"upb", "decode_copy", decoding(0)},
@@ -89,18 +91,20 @@ class UpbSubject final : public Subject {
     return upb_Decode(wire_.data(), wire_.size(), message, table_, nullptr, options, arena) == kUpb_DecodeStatus_Ok;
   }
   bool decode(int times, int options) {
+    char* memory = decode_workspace().next_place();
     bool ok = true;
     for (int i = 0; i < times; ++i) {
-      upb_Arena* arena = fresh_arena(0);
+      upb_Arena* arena = fresh_arena(memory);
       ok &= decode_into(upb_Message_New(table_, arena), options, arena);
       upb_Arena_Free(arena);
     }
     return ok;
   }
   bool encode(int times) {
+    char* memory = encode_workspace().next_place();
     bool ok = decoded_;
     for (int i = 0; i < times; ++i) {
-      upb_Arena* arena = fresh_arena(1);
+      upb_Arena* arena = fresh_arena(memory);
       char* data = nullptr;
       size_t size = 0;
       ok &= upb_Encode(message_, table_, 0, arena, &data, &size) == kUpb_EncodeStatus_Ok;

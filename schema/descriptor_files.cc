@@ -1,0 +1,172 @@
+// Orders the files by their imports, rewrites those that libprotobuf 3.21 does not understand, and builds each.
+//
+// What libprotobuf does not bound itself is bounded here before it sees a file: imports that nest (it follows public
+// ones by recursion), full names (each nested name repeats all of its scope), and ranges (it compares each with each).
+#include "schema/descriptor_files.h"
+
+#include <algorithm>
+#include <map>
+
+#include "schema/editions.h"
+
+namespace drover::schema {
+namespace {
+
+using google::protobuf::DescriptorProto;
+using google::protobuf::EnumDescriptorProto;
+using google::protobuf::FileDescriptor;
+using google::protobuf::FileDescriptorProto;
+
+constexpr int kMaxImportDepth = 1000;
+constexpr uint64_t kMaxNameBytes = 256u << 20;
+constexpr int kMaxRanges = 16384;
+constexpr size_t kMaxErrorText = 4096;
+
+// Keeps what the pool says about a bad file.
+class ErrorText : public google::protobuf::DescriptorPool::ErrorCollector {
+ public:
+  void AddError(const std::string& file, const std::string& element, const google::protobuf::Message*, ErrorLocation,
+                const std::string& message) override {
+    if (text.size() > kMaxErrorText) return;
+    if (!text.empty()) text += "; ";
+    text += file + ": " + element + ": " + message;
+  }
+  std::string text;
+};
+
+// Sums up the full names of everything declared, without building them.
+class Limits {
+ public:
+  std::string check(const FileDescriptorProto& file) {
+    uint64_t scope = file.package().size() + 1;
+    for (const auto& e : file.enum_type()) add(e, scope);
+    for (const auto& field : file.extension()) add_name(scope + field.name().size());
+    for (const auto& message : file.message_type()) add(message, scope);
+    for (const auto& service : file.service()) {
+      for (const auto& method : service.method()) add_name(scope + service.name().size() + method.name().size());
+    }
+    if (name_bytes_ > kMaxNameBytes) return file.name() + ": full names of more than 256 MiB";
+    if (ranges_ > kMaxRanges) return file.name() + ": a message or enum with more than 16384 ranges";
+    return {};
+  }
+
+ private:
+  void add_name(uint64_t size) { name_bytes_ += size; }
+  void add(const EnumDescriptorProto& e, uint64_t scope) {
+    for (const auto& value : e.value()) add_name(scope + e.name().size() + value.name().size());
+    ranges_ = std::max(ranges_, e.reserved_range_size());
+  }
+  void add(const DescriptorProto& message, uint64_t scope) {
+    scope += message.name().size() + 1;
+    add_name(scope);
+    for (const auto& field : message.field()) add_name(scope + field.name().size());
+    for (const auto& field : message.extension()) add_name(scope + field.name().size());
+    for (const auto& oneof : message.oneof_decl()) add_name(scope + oneof.name().size());
+    for (const auto& e : message.enum_type()) add(e, scope);
+    for (const auto& nested : message.nested_type()) add(nested, scope);
+    ranges_ = std::max({ranges_, message.reserved_range_size(), message.extension_range_size()});
+  }
+
+  uint64_t name_bytes_ = 0;
+  int ranges_ = 0;
+};
+
+// A file on its way into the pool.
+struct Pending {
+  const FileDescriptorProto* proto = nullptr;
+  enum { kUnseen, kOpen, kOrdered } state = kUnseen;
+  int next_import = 0;
+  int depth = 0;          // of imports below it
+  bool editions = false;  // it, or what it imports
+};
+
+class Order {
+ public:
+  // Fills *order so that each file stands behind its imports. No recursion: a chain of imports may be long.
+  std::string sort(const google::protobuf::RepeatedPtrField<FileDescriptorProto>& files,
+                   std::vector<const Pending*>* order) {
+    for (const auto& file : files) pending_[file.name()].proto = &file;
+    for (const auto& file : files) {
+      std::string error = visit(&pending_[file.name()], order);
+      if (!error.empty()) return error;
+    }
+    return {};
+  }
+
+ private:
+  std::string visit(Pending* root, std::vector<const Pending*>* order) {
+    std::vector<Pending*> stack;
+    if (root->state == Pending::kUnseen) stack.push_back(root);
+    while (!stack.empty()) {
+      Pending* top = stack.back();
+      top->state = Pending::kOpen;
+      if (top->next_import == top->proto->dependency_size()) {
+        if (!close(top)) return top->proto->name() + ": imports nest deeper than 1000";
+        order->push_back(top);
+        stack.pop_back();
+        continue;
+      }
+      const std::string& name = top->proto->dependency(top->next_import++);
+      auto import = pending_.find(name);
+      if (import == pending_.end()) return name + ": imported, but not in the FileDescriptorSet";
+      if (import->second.state == Pending::kOpen) return name + ": imports itself";
+      if (import->second.state == Pending::kUnseen) stack.push_back(&import->second);
+    }
+    return {};
+  }
+
+  // All its imports are ordered. False: it nests too deeply.
+  bool close(Pending* file) {
+    file->editions = is_editions_file(*file->proto);
+    for (const std::string& name : file->proto->dependency()) {
+      const Pending& import = pending_[name];
+      file->editions = file->editions || import.editions;
+      file->depth = std::max(file->depth, import.depth + 1);
+    }
+    file->state = Pending::kOrdered;
+    return file->depth <= kMaxImportDepth;
+  }
+
+  std::map<std::string, Pending> pending_;
+};
+
+// The file as the pool will take it: itself, or *rewritten.
+std::string prepare(const Pending& file, FileDescriptorProto* rewritten, const FileDescriptorProto** out) {
+  *out = file.proto;
+  bool editions = is_editions_file(*file.proto);
+  if (!editions) {
+    std::string error = check_no_features(*file.proto);
+    if (!error.empty()) return error;
+  }
+  if (!editions && !(file.editions && file.proto->syntax() == "proto3")) return {};
+  *rewritten = *file.proto;
+  *out = rewritten;
+  return rewrite_as_proto2(rewritten);
+}
+
+}  // namespace
+
+std::string DescriptorFiles::link(const google::protobuf::RepeatedPtrField<FileDescriptorProto>& files) {
+  Limits limits;
+  for (const FileDescriptorProto& file : files) {
+    std::string error = limits.check(file);
+    if (!error.empty()) return error;
+  }
+  Order order;
+  std::vector<const Pending*> sorted;
+  std::string error = order.sort(files, &sorted);
+  if (!error.empty()) return error;
+  for (const Pending* pending : sorted) {
+    FileDescriptorProto rewritten;
+    const FileDescriptorProto* proto = nullptr;
+    error = prepare(*pending, &rewritten, &proto);
+    if (!error.empty()) return error;
+    ErrorText errors;
+    const FileDescriptor* file = pool_.BuildFileCollectingErrors(*proto, &errors);
+    if (file == nullptr) return errors.text.empty() ? proto->name() + ": not a valid file descriptor" : errors.text;
+    files_.push_back(file);
+  }
+  return {};
+}
+
+}  // namespace drover::schema

@@ -1,0 +1,47 @@
+// DynamicSchema: a schema that comes at run time, as a FileDescriptorSet (`protoc --include_imports
+// --descriptor_set_out=...`), and owns the image that is built from it.
+//
+//   schema::DynamicSchema schema;
+//   std::string error = schema::DynamicSchema::load(bytes, &schema);
+//   std::optional<schema::MessageType> type = schema.find_message("shop.Order");
+//
+// From then on its types are like compiled ones: the same image, the same decoder at the same speed (codec/decode.h),
+// objects of message/reflection.h, JSON. The set is checked by protobuf's own rules, and what does not fit the formats'
+// limits is refused; both as a text that says why. Thread-safety: const functions from any thread. Movable; the types
+// that it gave out stay valid, and die with it.
+#pragma once
+
+#include <google/protobuf/descriptor.pb.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schema/image_load.h"
+#include "schema/message_type.h"
+
+namespace drover::schema {
+
+class DynamicSchema {
+ public:
+  DynamicSchema() = default;
+
+  // From a serialized FileDescriptorSet, or a parsed one; it must hold every file that one of them imports. Sets *out,
+  // and returns an empty string, or what is wrong.
+  static std::string load(std::string_view file_descriptor_set, DynamicSchema* out);
+  static std::string load(const google::protobuf::FileDescriptorSet& set, DynamicSchema* out);
+
+  // The message of that full name, "pkg.Outer.Inner".
+  std::optional<MessageType> find_message(std::string_view full_name) const;
+  // All messages but map entries, in ascending order of their full names.
+  std::vector<MessageType> messages() const;
+
+  bool valid() const { return image_.valid(); }
+  const Image& image() const { return image_.image(); }
+
+ private:
+  OwnedImage image_;
+};
+
+}  // namespace drover::schema

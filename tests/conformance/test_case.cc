@@ -1,0 +1,123 @@
+// The ways through the codec, and the comparison of what comes out of them.
+#include "tests/conformance/test_case.h"
+
+#include <span>
+#include <vector>
+
+#include "codec/encode.h"
+#include "message/operations.h"
+
+namespace drover::conformance {
+namespace {
+
+// What decoding said, and what the object then was as bytes.
+struct RoundTrip {
+  std::string decode_error;
+  std::string encode_error;
+  std::string bytes;
+};
+
+std::string encode_to_string(const Object& object, std::string* error) {
+  Encoded encoded;
+  EncodeResult result = encode(object.type(), object.get(), {}, &encoded);
+  if (!result.ok()) {
+    *error = to_string(result);
+    return {};
+  }
+  std::string bytes(encoded.size(), '\0');
+  encoded.copy_to(bytes.data());
+  return bytes;
+}
+
+RoundTrip round_trip(Object* object, std::span<const std::string_view> pieces, const DecodeOptions& options) {
+  RoundTrip out;
+  DecodeResult result = decode(object->type(), object->get(), pieces, object->arena(), options);
+  if (!result.ok()) {
+    out.decode_error = to_string(result);
+  } else if (!message::is_initialized(object->type(), *object->get())) {
+    out.decode_error = "a required field is missing";
+  } else {
+    out.bytes = encode_to_string(*object, &out.encode_error);
+  }
+  return out;
+}
+
+// The payload in `count` pieces of about the same length.
+std::vector<std::string_view> cut(std::string_view payload, size_t count) {
+  std::vector<std::string_view> pieces;
+  for (size_t i = 0; i < count; ++i) {
+    size_t begin = payload.size() * i / count;
+    pieces.push_back(payload.substr(begin, payload.size() * (i + 1) / count - begin));
+  }
+  return pieces;
+}
+
+// Decodes once more, in another way; says in what it differs from `expected`, if in anything.
+std::string difference(const TestCase& test, size_t pieces, const DecodeOptions& options, const RoundTrip& expected) {
+  std::string wire(test.payload);  // of its own, so that a sanitizer sees a read past its end
+  wire.push_back('\x7f');
+  Object object(test.type);
+  std::vector<std::string_view> parts = cut(std::string_view(wire).substr(0, test.payload.size()), pieces);
+  RoundTrip got = round_trip(&object, parts, options);
+  if (got.decode_error.empty() != expected.decode_error.empty()) {
+    return "accepted in one way and refused in another: " + got.decode_error + expected.decode_error;
+  }
+  if (got.bytes != expected.bytes || got.encode_error != expected.encode_error) return "other values";
+  return {};
+}
+
+// All ways to decode must agree with `expected`. Empty, or which one does not.
+std::string compare_decoders(const TestCase& test, const RoundTrip& expected) {
+  for (size_t pieces : {size_t{1}, size_t{2}, size_t{3}, test.payload.size() + 1}) {
+    for (bool alias : {false, true}) {
+      DecodeOptions options;
+      options.alias = options.terminate_aliases = alias;
+      std::string what = difference(test, pieces, options, expected);
+      if (what.empty()) continue;
+      return "decoding in " + std::to_string(pieces) + " piece(s)" + (alias ? ", aliasing: " : ": ") + what;
+    }
+  }
+  return {};
+}
+
+std::string compare_encoders(const Object& object, const std::string& expected) {
+  if (encoded_size(object.type(), object.get()) != expected.size()) return "encoded_size is not the size";
+  Encoded scratch;
+  std::string array(expected.size(), '\0');
+  size_t written = 0;
+  EncodeError error = encode_to_array(object.type(), object.get(), {}, &scratch, array.data(), array.size(), &written);
+  if (error != EncodeError::ok || written != expected.size() || array != expected) {
+    return std::string("encode_to_array differs: ") + encode_error_name(error);
+  }
+  return {};
+}
+
+Answer write(const Object& object, const std::string& encode_error, std::string bytes) {
+  if (!encode_error.empty()) return {Outcome::serialize_error, encode_error};
+  std::string difference = compare_encoders(object, bytes);
+  if (!difference.empty()) return {Outcome::runtime_error, difference};
+  return {Outcome::protobuf_payload, std::move(bytes)};
+}
+
+}  // namespace
+
+Object::Object(const schema::MessageType& type)
+    : type_(type),
+      arena_(std::make_unique<Arena>()),
+      object_(static_cast<Message*>(arena_->allocate_zeroed(type.entry().object_size))) {
+  *object_->drover_owner() = reinterpret_cast<OwnerWord>(arena_.get());
+}
+
+Answer run(const TestCase& test) {
+  if (test.input == Format::json || test.output == Format::json) {
+    return {Outcome::skipped, "JSON is not built"};
+  }
+  Object object(test.type);
+  RoundTrip result = round_trip(&object, std::span(&test.payload, 1), {});
+  std::string difference = compare_decoders(test, result);
+  if (!difference.empty()) return {Outcome::runtime_error, difference};
+  if (!result.decode_error.empty()) return {Outcome::parse_error, result.decode_error};
+  return write(object, result.encode_error, std::move(result.bytes));
+}
+
+}  // namespace drover::conformance
