@@ -10,7 +10,6 @@
 
 #include "codec/cpu.h"
 #include "codec/decoder.h"
-#include "message/operations.h"
 
 namespace drover {
 
@@ -95,7 +94,9 @@ struct Decoder<Memory>::Handlers {
     return p;
 #endif
   }
+#if DROVER_MUSTTAIL
   static DROVER_NOINLINE DROVER_HANDLER(begin) { DROVER_NEXT(); }
+#endif
 
   // ---- ends
   static DROVER_NOINLINE DROVER_HANDLER(at_limit) {
@@ -433,8 +434,8 @@ struct Decoder<Memory>::Handlers {
     bool terminate = d->options_.terminate_aliases && begin + size < d->input_.piece_end();
     to->set_begin(begin);
     to->size = size;
-    to->meta =
-        (to->meta & ~((1u << String::kBackShift) - 1)) | String::kBorrowed | (terminate ? 0 : String::kUnterminated);
+    to->meta = (to->meta & ~((1u << raw::Words::kBackShift) - 1)) | raw::Words::kBorrowed |
+               (terminate ? 0 : raw::Words::kUnterminated);
     if (kUtf8 && !is_valid_utf8(begin, size)) [[unlikely]] {
       p = d->fail(DecodeError::bad_utf8, begin);
       DROVER_GO(failed);
@@ -616,7 +617,8 @@ struct Decoder<Memory>::Handlers {
     fill<kAlias, 2>(&table);
     return table;
   }
-  static constexpr Table kTables[2] = {make_table<false>(), make_table<true>()};
+  static constexpr bool kAliases = !Memory::kPlacesBytes;  // nobody could reach the wire bytes
+  static constexpr Table kTables[2] = {make_table<false>(), make_table<kAliases>()};
 #if DROVER_BMI2
   template <int kTagSize>
   static constexpr void fill_bmi2(Table* table) {
@@ -635,7 +637,7 @@ struct Decoder<Memory>::Handlers {
     fill_bmi2<2>(&table);
     return table;
   }
-  static constexpr Table kBmi2Tables[2] = {make_bmi2_table<false>(), make_bmi2_table<true>()};
+  static constexpr Table kBmi2Tables[2] = {make_bmi2_table<false>(), make_bmi2_table<kAliases>()};
 #endif
   static const Handler* table(bool alias) {
 #if DROVER_BMI2
@@ -795,21 +797,23 @@ bool Decoder<Memory>::string_alias(const char* p, raw::Words* to, uint32_t size)
   bool terminate = options_.terminate_aliases && writable_behind;
   to->set_begin(origin);
   to->size = size;
-  to->meta =
-      (to->meta & ~((1u << String::kBackShift) - 1)) | String::kBorrowed | (terminate ? 0 : String::kUnterminated);
+  to->meta = (to->meta & ~((1u << raw::Words::kBackShift) - 1)) | raw::Words::kBorrowed |
+             (terminate ? 0 : raw::Words::kUnterminated);
   if (terminate) terminate_later(const_cast<char*>(origin) + size);
   return true;
 }
 
 template <typename Memory>
 const char* Decoder<Memory>::string_copy(const char* p, raw::Words* to, uint32_t size, bool check_utf8) {
-  constexpr uint32_t kMetaBelowBack = (1u << String::kBackShift) - 1;
+  constexpr uint32_t kMetaBelowBack = (1u << raw::Words::kBackShift) - 1;
   if (size == 0) {
     *to = {0, 0, to->meta & ~kMetaBelowBack};
     return p;
   }
   if constexpr (Memory::kPlacesBytes) {
-    if (memory_.places(size) && static_cast<int64_t>(size) <= input_.contiguous(p)) {
+    // A map's keys are compared, so its entries stay whole; and bytes in the patch buffer do not stay long enough.
+    bool stays = (entry_->flags & schema::kMessageFlagMapEntry) == 0 && input_.in_piece();
+    if (stays && memory_.places(size) && static_cast<int64_t>(size) <= input_.contiguous(p)) {
       if (check_utf8 && !is_valid_utf8(p, size)) return fail(DecodeError::bad_utf8, p);
       if (!memory_.place_bytes(to, p, size)) return fail(DecodeError::out_of_memory, p);
       return p + size;

@@ -3,7 +3,7 @@
 
 #include "codec/decoder.h"
 #include "codec/packed_varints.h"
-#include "message/operations.h"
+#include "message/clear.h"
 
 namespace drover {
 
@@ -30,6 +30,7 @@ DROVER_NOINLINE bool Decoder<Memory>::grow(raw::Words* repeated, uint32_t wanted
   if (cls < 3) cls = 3;
   uint32_t capacity = 1u << (cls - 1), kept = repeated->data == 0 ? 0 : repeated->capacity();
   size_t prefix = strings ? sizeof(OwnerWord) : 0;
+  if (capacity > (SIZE_MAX / 2 - prefix) / element_size) return fail(DecodeError::out_of_memory, p), false;
   auto* block = static_cast<char*>(arena_.allocate_recycled(prefix + capacity * element_size));
   if (block == nullptr) return fail(DecodeError::out_of_memory, p), false;
   if (strings) raw::store(block, owner_);
@@ -158,7 +159,9 @@ char* Decoder<Memory>::add_message(const char* p, char* at, const FieldEntry& fi
     }
     pointer->set(element);
   } else {
-    message::clear({&image_, field.sub}, reinterpret_cast<Message*>(element));
+    // A received element is nobody's to give memory back from.
+    bool owned = raw::load<OwnerWord>(element) > kReceived;
+    message::clear_content({&image_, field.sub}, element, owned ? &arena_ : nullptr);
   }
   ++to->size;
   return element;
