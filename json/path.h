@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "message/raw.h"
+#include "object/map.h"
+#include "object/repeated.h"
 #include "schema/message_type.h"
 
 namespace drover::json {

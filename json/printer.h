@@ -11,6 +11,8 @@
 #include "json/path.h"
 #include "message/extensions.h"
 #include "message/raw.h"
+#include "object/map.h"
+#include "object/repeated.h"
 
 namespace drover::json {
 
