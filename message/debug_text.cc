@@ -11,6 +11,8 @@
 #include "message/extensions.h"
 #include "message/operations.h"
 #include "message/raw.h"
+#include "object/map.h"
+#include "object/repeated.h"
 
 namespace drover::message {
 namespace {
@@ -118,7 +120,7 @@ class Printer {
 
   void extension(const MessageType& extendee, const DecodedExtensions::Extension& found, int depth) {
     std::string name = "[" + std::string(extension_print_name(extendee, found.type)) + "]";
-    all_of_field(found.type, found.type.fields()[0], found.object->drover_bytes(), name, depth);
+    all_of_field(found.type, found.type.fields()[0], found.object->drover_bytes(), name, depth - 10);
   }
 
   void all_of_field(const MessageType& type, const FieldEntry& field, const char* from, std::string_view name,

@@ -1,27 +1,35 @@
 // Arena: the memory of one tree of objects, freed at once (docs/formats.md, section 2).
 //
-// A bump allocator over blocks that a BlockSource supplies: the heap (default), or chunks of a region. Memory
-// given back with `recycle` is kept in per-size lists and handed out again, so that a long-lived message that
-// is changed over and over does not grow without bound.
+// A bump allocator over blocks that a BlockSource supplies: the heap (default), chunks of a region, or none at all.
+// Memory given back with `recycle` is kept in per-size lists and handed out again, so that a long-lived message that is
+// changed over and over does not grow without bound.
 //
 //   block:  [ BlockHeader | objects ... -> ptr_      free      end_ ]
 //
 // Thread-safety: none; one thread at a time. Lifetime: every object allocated from it dies with it (or with
-// `reset`); destructors are not run.
+// `reset`); destructors are not run. Freestanding, but for the heap (object/heap_blocks.cc).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 namespace drover {
 
 // Releases what String::terminated_copy (string.h) holds for Strings inside [begin, begin+size). Most processes never
-// make such a copy: their number is looked at first, with atomic builtins.
+// make such a copy: their number is looked at first, with atomic builtins. Without an operating system there is no
+// String, only its words.
+#if __STDC_HOSTED__
 void forget_terminated_copies(const void* begin, size_t size);
 inline size_t terminated_copy_count = 0;
+inline bool has_terminated_copies() { return __atomic_load_n(&terminated_copy_count, __ATOMIC_RELAXED) != 0; }
+#else
+inline void forget_terminated_copies(const void*, size_t) {}
+inline bool has_terminated_copies() { return false; }
+#endif
 
 // Where an Arena gets its blocks. Implementations are not owned by the Arena and must outlive it.
 class BlockSource {
@@ -41,15 +49,31 @@ class BlockSource {
 // Blocks from malloc; never runs out short of the process's own limit.
 BlockSource& heap_block_source();
 
+// protobuf's way to give an Arena its first block. The members that name block sizes and functions are absent.
+struct ArenaOptions {
+  char* initial_block = nullptr;
+  size_t initial_block_size = 0;
+};
+
 class Arena {
  public:
   Arena() : Arena(heap_block_source()) {}
+  explicit Arena(const ArenaOptions& options)
+      : Arena(heap_block_source(), options.initial_block, options.initial_block_size) {}
+  Arena(char* initial_block, size_t size) : Arena(heap_block_source(), initial_block, size) {}
   explicit Arena(BlockSource& source) : source_(&source) {}
   // Starts in `initial`, which the caller owns and which must outlive the arena.
   Arena(BlockSource& source, void* initial, size_t size)
       : ptr_(static_cast<char*>(initial)),
         end_(ptr_ + (size & ~size_t{7})),
         source_(&source),
+        initial_(initial),
+        initial_size_(size) {}
+  // Lives in `initial` alone, and is out of memory at its end.
+  Arena(void* initial, size_t size)
+      : ptr_(static_cast<char*>(initial)),
+        end_(ptr_ + (size & ~size_t{7})),
+        source_(nullptr),
         initial_(initial),
         initial_size_(size) {}
   Arena(const Arena&) = delete;
@@ -95,9 +119,25 @@ class Arena {
   static T* CreateMessage(Arena* arena) {  // protobuf's spelling; a null arena makes a heap message
     return arena == nullptr ? new T() : arena->create<T>();
   }
+  // A message, or any T whose destructor has nothing to do; a null arena makes it on the heap.
+  template <typename T, typename... Arguments>
+  static T* Create(Arena* arena, Arguments&&... arguments) {
+    if constexpr (sizeof...(Arguments) == 0 && std::is_constructible_v<T, Arena*>) {
+      return CreateMessage<T>(arena);
+    } else {
+      static_assert(std::is_trivially_destructible_v<T>, "an arena runs no destructors");
+      static_assert(alignof(T) <= 8);
+      if (arena == nullptr) return new T(std::forward<Arguments>(arguments)...);
+      void* memory = arena->allocate(sizeof(T));
+      return memory == nullptr ? nullptr : new (memory) T(std::forward<Arguments>(arguments)...);
+    }
+  }
+  // `count` elements, not initialized.
   template <typename T>
-  static T* Create(Arena* arena) {
-    return CreateMessage<T>(arena);
+  static T* CreateArray(Arena* arena, size_t count) {
+    static_assert(std::is_trivial_v<T> && alignof(T) <= 8);
+    if (count > SIZE_MAX / sizeof(T)) return nullptr;
+    return static_cast<T*>(arena == nullptr ? ::operator new[](count * sizeof(T)) : arena->allocate(count * sizeof(T)));
   }
 
   // Gives memory back for reuse by allocate_recycled. `size` as it was asked for.
@@ -109,17 +149,27 @@ class Arena {
 
   // Frees everything; the initial block is used again.
   void reset() {
-    if (blocks_ != nullptr || __atomic_load_n(&terminated_copy_count, __ATOMIC_RELAXED) != 0) [[unlikely]]
+    if (blocks_ != nullptr || has_terminated_copies()) [[unlikely]]
       free_blocks();
     free_lists_ = nullptr;
     ptr_ = static_cast<char*>(initial_);
     end_ = ptr_ + (initial_size_ & ~size_t{7});
   }
+  uint64_t Reset() {  // protobuf's spelling; returns the bytes that were allocated
+    uint64_t allocated = space_allocated();
+    reset();
+    return allocated;
+  }
+  uint64_t SpaceAllocated() const { return space_allocated(); }
+  // What is left at the end of blocks before the current one counts as used.
+  uint64_t SpaceUsed() const { return space_allocated() - static_cast<size_t>(end_ - ptr_); }
 
   // Bytes of all blocks, the initial one included.
   size_t space_allocated() const { return initial_size_ + block_bytes_; }
   // True if every byte handed out so far came from the initial block.
   bool only_initial_block() const { return blocks_ == nullptr; }
+  // How many bytes of the initial block are taken, from its front; while it is the only one.
+  size_t initial_used() const { return static_cast<size_t>(ptr_ - static_cast<char*>(initial_)); }
 
   // Bytes inside [begin, begin+size) outlive this arena and may be referred to instead of copied
   // (the request's memory, for the arena of the same call's response).
@@ -151,7 +201,7 @@ class Arena {
 
   char* ptr_ = nullptr;
   char* end_ = nullptr;
-  BlockSource* source_;
+  BlockSource* source_;  // null: none
   BlockHeader* blocks_ = nullptr;
   size_t block_bytes_ = 0;
   void* initial_ = nullptr;

@@ -11,6 +11,14 @@
 
 #include "object/arena.h"
 
+// On a member function that returns a reference or pointer into its object: clang warns where the object is a temporary
+// that does not live as long. Stands behind the parameter list.
+#if defined(__clang__)
+#define DROVER_LIFETIME_BOUND [[clang::lifetimebound]]
+#else
+#define DROVER_LIFETIME_BOUND
+#endif
+
 namespace drover {
 
 using OwnerWord = uint64_t;
@@ -32,7 +40,7 @@ Arena* make_owned_arena(OwnerWord* owner);
 // The arena behind an owner word, made now if there was none. Ends the process on a received object.
 inline Arena* arena_of(OwnerWord* owner) {
   if (*owner > kReceived) [[likely]]
-    return reinterpret_cast<Arena*>(*owner & ~kOwnsArena);
+    return reinterpret_cast<Arena*>(static_cast<uintptr_t>(*owner & ~kOwnsArena));
   return make_owned_arena(owner);
 }
 
