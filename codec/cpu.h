@@ -13,9 +13,16 @@
 namespace drover::cpu {
 
 #if DROVER_BMI2
-// pext and pdep, in hardware: AMD's before Zen 3 run them in microcode, slower than shifts and masks.
-extern const bool kFastBmi2;
-inline bool has_fast_bmi2() { return kFastBmi2; }
+// All are false until they are initialized: what runs before then takes the portable way.
+struct Features {
+  bool fast_bmi2 = false;  // pext and pdep in hardware: AMD's before Zen 3 run them in microcode, slower than shifts
+  bool avx2 = false;       // with fast_bmi2
+  bool avx512 = false;     // F, BW, VL and VBMI2, with avx2
+};
+extern const Features kFeatures;
+inline bool has_fast_bmi2() { return kFeatures.fast_bmi2; }
+inline bool has_avx2() { return kFeatures.avx2; }
+inline bool has_avx512() { return kFeatures.avx512; }
 #endif
 
 }  // namespace drover::cpu

@@ -1,4 +1,4 @@
-// The decoder on the memory of this machine, and the names of its errors.
+// The decoder on the memory of this machine.
 #include "codec/decode.h"
 
 #include "codec/decode_handlers.h"
@@ -36,32 +36,6 @@ DecodeResult decode(const schema::MessageType& type, Message* object, std::strin
                     const DecodeOptions& options) {
   if (wire.size() > wire::kMaxMessage) return {DecodeError::too_large, 0, type.full_name(), 0};
   return decode_total(type, object, &wire, 1, wire.size(), arena, options);
-}
-
-const char* decode_error_name(DecodeError error) {
-  switch (error) {
-    case DecodeError::ok:
-      return "ok";
-    case DecodeError::truncated:
-      return "truncated";
-    case DecodeError::overlong_varint:
-      return "overlong_varint";
-    case DecodeError::bad_tag:
-      return "bad_tag";
-    case DecodeError::unmatched_end_group:
-      return "unmatched_end_group";
-    case DecodeError::depth_limit:
-      return "depth_limit";
-    case DecodeError::length_past_end:
-      return "length_past_end";
-    case DecodeError::bad_utf8:
-      return "bad_utf8";
-    case DecodeError::out_of_memory:
-      return "out_of_memory";
-    case DecodeError::too_large:
-      return "too_large";
-  }
-  return "unknown";
 }
 
 std::string to_string(const DecodeResult& result) {

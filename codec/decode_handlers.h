@@ -10,7 +10,6 @@
 
 #include "codec/cpu.h"
 #include "codec/decoder.h"
-#include "message/operations.h"
 
 namespace drover {
 
@@ -38,6 +37,24 @@ struct Decoder<Memory>::Handlers {
   static DROVER_INLINE char* place(char* object, uint64_t data) { return object + (data >> 48); }
   static DROVER_INLINE raw::Words* words(char* object, uint64_t data) {
     return reinterpret_cast<raw::Words*>(place(object, data));
+  }
+
+  // A length of one to three bytes, and the position behind it; null if it is longer.
+  static DROVER_INLINE const char* short_length(const char* p, uint32_t* size) {
+    uint32_t first = static_cast<uint8_t>(p[0]);
+    if (first < 0x80) {
+      *size = first;
+      return p + 1;
+    }
+    uint32_t second = static_cast<uint8_t>(p[1]);
+    first = (first & 0x7f) | (second & 0x7f) << 7;
+    if (second < 0x80) {
+      *size = first;
+      return p + 2;
+    }
+    uint32_t third = static_cast<uint8_t>(p[2]);
+    *size = first | third << 14;
+    return third < 0x80 ? p + 3 : nullptr;
   }
 
   static DROVER_INLINE DROVER_HANDLER(next) {
@@ -77,7 +94,9 @@ struct Decoder<Memory>::Handlers {
     return p;
 #endif
   }
+#if DROVER_MUSTTAIL
   static DROVER_NOINLINE DROVER_HANDLER(begin) { DROVER_NEXT(); }
+#endif
 
   // ---- ends
   static DROVER_NOINLINE DROVER_HANDLER(at_limit) {
@@ -360,16 +379,9 @@ struct Decoder<Memory>::Handlers {
   template <bool kUtf8>
   static DROVER_NOINLINE DROVER_HANDLER(string_copied_long) {
     raw::Words* to = words(object, data);
-    uint32_t size = static_cast<uint8_t>(p[0]);
-    const char* begin = p + 1;
-    if (size >= 0x80) {
-      uint32_t second = static_cast<uint8_t>(p[1]);
-      if (second >= 0x80) [[unlikely]]
-        DROVER_GO(string_slow<kUtf8>);
-      size = (size & 0x7f) | second << 7;
-      ++begin;
-    }
-    if (Memory::kPlacesBytes || to->data != 0 || size == 0 ||
+    uint32_t size;
+    const char* begin = short_length(p, &size);
+    if (Memory::kPlacesBytes || begin == nullptr || to->data != 0 || size == 0 ||
         static_cast<int64_t>(size) > d->input_.contiguous(begin) || static_cast<int64_t>(size) > d->input_.left(begin))
         [[unlikely]]
       DROVER_GO(string_slow<kUtf8>);
@@ -412,25 +424,18 @@ struct Decoder<Memory>::Handlers {
     if (!matches<kTagSize>(data)) [[unlikely]]
       DROVER_GO(find);
     p += kTagSize;
-    const char* begin = p + 1;
-    uint32_t size = static_cast<uint8_t>(p[0]);
-    if (size >= 0x80) {
-      uint32_t second = static_cast<uint8_t>(p[1]);
-      if (second >= 0x80) [[unlikely]]
-        DROVER_GO(string_slow<kUtf8>);
-      size = (size & 0x7f) | second << 7;
-      ++begin;
-    }
+    uint32_t size;
+    const char* begin = short_length(p, &size);
     raw::Words* to = words(object, data);
-    if (!d->input_.in_piece() || static_cast<int64_t>(size) > d->input_.left(begin) ||
+    if (begin == nullptr || !d->input_.in_piece() || static_cast<int64_t>(size) > d->input_.left(begin) ||
         static_cast<int64_t>(size) > d->input_.contiguous(begin) || size < d->options_.min_alias_size || size == 0)
         [[unlikely]]
       DROVER_GO(string_slow<kUtf8>);
     bool terminate = d->options_.terminate_aliases && begin + size < d->input_.piece_end();
     to->set_begin(begin);
     to->size = size;
-    to->meta =
-        (to->meta & ~((1u << String::kBackShift) - 1)) | String::kBorrowed | (terminate ? 0 : String::kUnterminated);
+    to->meta = (to->meta & ~((1u << raw::Words::kBackShift) - 1)) | raw::Words::kBorrowed |
+               (terminate ? 0 : raw::Words::kUnterminated);
     if (kUtf8 && !is_valid_utf8(begin, size)) [[unlikely]] {
       p = d->fail(DecodeError::bad_utf8, begin);
       DROVER_GO(failed);
@@ -451,7 +456,7 @@ struct Decoder<Memory>::Handlers {
   }
 
   // ---- messages
-  // The usual case: a length of one or two bytes, a field that was unset, memory and a frame at hand. Whatever is not
+  // The usual case: a length of up to three bytes, a field that was unset, memory and a frame at hand. Whatever is not
   // so is left to sub_message_slow before anything has changed.
   template <int kTagSize>
   static DROVER_HANDLER(sub_message) {
@@ -461,16 +466,9 @@ struct Decoder<Memory>::Handlers {
     auto* pointer = reinterpret_cast<raw::Pointer*>(place(object, data));
     if (pointer->offset != 0 || d->top_ == d->frames_end_) [[unlikely]]
       DROVER_GO(sub_message_slow);
-    uint32_t size = static_cast<uint8_t>(p[0]);
-    const char* begin = p + 1;
-    if (size >= 0x80) {
-      uint32_t second = static_cast<uint8_t>(p[1]);
-      if (second >= 0x80) [[unlikely]]
-        DROVER_GO(sub_message_slow);
-      size = (size & 0x7f) | second << 7;
-      ++begin;
-    }
-    if (static_cast<int64_t>(size) > d->input_.left(begin)) [[unlikely]]
+    uint32_t size;
+    const char* begin = short_length(p, &size);
+    if (begin == nullptr || static_cast<int64_t>(size) > d->input_.left(begin)) [[unlikely]]
       DROVER_GO(sub_message_slow);
     const MessageEntry& entry = d->image_.message(d->field_at(data).sub);
     char* sub = d->new_message_at_hand(entry);
@@ -619,7 +617,8 @@ struct Decoder<Memory>::Handlers {
     fill<kAlias, 2>(&table);
     return table;
   }
-  static constexpr Table kTables[2] = {make_table<false>(), make_table<true>()};
+  static constexpr bool kAliases = !Memory::kPlacesBytes;  // nobody could reach the wire bytes
+  static constexpr Table kTables[2] = {make_table<false>(), make_table<kAliases>()};
 #if DROVER_BMI2
   template <int kTagSize>
   static constexpr void fill_bmi2(Table* table) {
@@ -638,7 +637,7 @@ struct Decoder<Memory>::Handlers {
     fill_bmi2<2>(&table);
     return table;
   }
-  static constexpr Table kBmi2Tables[2] = {make_bmi2_table<false>(), make_bmi2_table<true>()};
+  static constexpr Table kBmi2Tables[2] = {make_bmi2_table<false>(), make_bmi2_table<kAliases>()};
 #endif
   static const Handler* table(bool alias) {
 #if DROVER_BMI2
@@ -798,21 +797,23 @@ bool Decoder<Memory>::string_alias(const char* p, raw::Words* to, uint32_t size)
   bool terminate = options_.terminate_aliases && writable_behind;
   to->set_begin(origin);
   to->size = size;
-  to->meta =
-      (to->meta & ~((1u << String::kBackShift) - 1)) | String::kBorrowed | (terminate ? 0 : String::kUnterminated);
+  to->meta = (to->meta & ~((1u << raw::Words::kBackShift) - 1)) | raw::Words::kBorrowed |
+             (terminate ? 0 : raw::Words::kUnterminated);
   if (terminate) terminate_later(const_cast<char*>(origin) + size);
   return true;
 }
 
 template <typename Memory>
 const char* Decoder<Memory>::string_copy(const char* p, raw::Words* to, uint32_t size, bool check_utf8) {
-  constexpr uint32_t kMetaBelowBack = (1u << String::kBackShift) - 1;
+  constexpr uint32_t kMetaBelowBack = (1u << raw::Words::kBackShift) - 1;
   if (size == 0) {
     *to = {0, 0, to->meta & ~kMetaBelowBack};
     return p;
   }
   if constexpr (Memory::kPlacesBytes) {
-    if (memory_.places(size) && static_cast<int64_t>(size) <= input_.contiguous(p)) {
+    // A map's keys are compared, so its entries stay whole; and bytes in the patch buffer do not stay long enough.
+    bool stays = (entry_->flags & schema::kMessageFlagMapEntry) == 0 && input_.in_piece();
+    if (stays && memory_.places(size) && static_cast<int64_t>(size) <= input_.contiguous(p)) {
       if (check_utf8 && !is_valid_utf8(p, size)) return fail(DecodeError::bad_utf8, p);
       if (!memory_.place_bytes(to, p, size)) return fail(DecodeError::out_of_memory, p);
       return p + size;

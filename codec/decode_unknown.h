@@ -12,13 +12,13 @@ DROVER_NOINLINE char* Decoder<Memory>::extend_unknown(char* object, size_t size,
   auto* pointer = reinterpret_cast<raw::Pointer*>(object + offsetof(MessageHeader, unknown));
   auto* bytes = reinterpret_cast<raw::Words*>(pointer->get());
   if (bytes == nullptr) {
-    bytes = static_cast<raw::Words*>(arena_.allocate_zeroed(sizeof(String)));
+    bytes = static_cast<raw::Words*>(arena_.allocate_zeroed(sizeof(raw::Words)));
     if (bytes == nullptr) return const_cast<char*>(fail(DecodeError::out_of_memory, p));
     pointer->set(bytes);
   }
   size_t have = bytes->data == 0 || bytes->borrowed() ? 0 : bytes->string_storage();
-  size_t wanted = size_t{bytes->size} + size;
-  if (wanted > String::kMaxSize) return const_cast<char*>(fail(DecodeError::too_large, p));
+  uint64_t wanted = uint64_t{bytes->size} + size;
+  if (wanted > raw::Words::kMaxString) return const_cast<char*>(fail(DecodeError::too_large, p));
   if (wanted + 1 > have) {
     uint32_t cls = static_cast<uint32_t>(std::bit_width(wanted));
     if (cls < 5) cls = 5;
@@ -27,7 +27,7 @@ DROVER_NOINLINE char* Decoder<Memory>::extend_unknown(char* object, size_t size,
     if (bytes->size != 0) std::memcpy(block, bytes->begin(), bytes->size);
     if (have != 0) arena_.recycle(bytes->begin(), have);
     bytes->set_begin(block);
-    bytes->meta = (bytes->meta & ~((1u << String::kBackShift) - 1)) | cls << raw::Words::kClassShift;
+    bytes->meta = (bytes->meta & ~((1u << raw::Words::kBackShift) - 1)) | cls << raw::Words::kClassShift;
   }
   char* to = bytes->begin() + bytes->size;
   bytes->size = static_cast<uint32_t>(wanted);
@@ -112,7 +112,7 @@ DROVER_NOINLINE bool Decoder<Memory>::append_unknown_entry(char* object, const F
   const char* at = map_entry + key.offset;
   switch (static_cast<schema::Kind>(key.kind)) {
     case schema::Kind::kString:
-      text = reinterpret_cast<const String*>(at)->view();
+      if (auto* words = raw::words(map_entry, key.offset); words->size != 0) text = {words->begin(), words->size};
       break;
     case schema::Kind::kBool:
       *scalar_end++ = *at;

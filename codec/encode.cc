@@ -1,6 +1,7 @@
 // The ways in to the encoder: pieces from a trusted or a hostile object, one array, and the size alone.
 #include "codec/encode.h"
 
+#include "codec/backward_sink.h"
 #include "codec/encode_handlers.h"
 #include "codec/encoder.h"
 
@@ -93,32 +94,6 @@ size_t Encoded::buffer_bytes() const {
   size_t sum = 0;
   for (const Block& block : blocks_) sum += block.size;
   return sum;
-}
-
-const char* encode_error_name(EncodeError error) {
-  switch (error) {
-    case EncodeError::ok:
-      return "ok";
-    case EncodeError::out_of_bounds:
-      return "out_of_bounds";
-    case EncodeError::misaligned:
-      return "misaligned";
-    case EncodeError::depth_limit:
-      return "depth_limit";
-    case EncodeError::too_large:
-      return "too_large";
-    case EncodeError::too_much_work:
-      return "too_much_work";
-    case EncodeError::out_of_memory:
-      return "out_of_memory";
-    case EncodeError::missing_required:
-      return "missing_required";
-    case EncodeError::null_element:
-      return "null_element";
-    case EncodeError::no_room:
-      return "no_room";
-  }
-  return "unknown";
 }
 
 std::string to_string(const EncodeResult& result) {

@@ -167,7 +167,7 @@ struct Encoder<Memory, Sink>::Handlers {
     }
     if (!refers) {
       p -= range.size;
-      if constexpr (Sink::kWrites) copy_bytes(p, range.data, range.size);
+      e->copy_range(p, range.data, range.size);
     }
     p = put_varint<Sink>(p, range.size);
     p = put_tag<kTagSize>(e, p, step);

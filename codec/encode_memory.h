@@ -1,5 +1,7 @@
-// How the encoder reads an object: TrustedMemory believes it, BoundedMemory believes nothing. Both offer the same
-// functions, so that there is one encoder, and no path in it that reads an object in any other way.
+// How the encoder reads an object: TrustedMemory believes it, BoundedMemory believes nothing; codec/fetched_memory.h
+// reads one that lies in another machine's memory. All offer the same functions, so that there is one encoder, and no
+// path in it that reads an object in any other way. kDirect: what a LoadedRange refers to can be read in place;
+// elsewhere the policy has copy(). Freestanding.
 //
 // BoundedMemory loads each word once, with a volatile access (the other process may write at any time), checks what
 // it says, and works on its local copy from then on.
@@ -8,7 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "codec/encode.h"
+#include "codec/encode_types.h"
 
 namespace drover {
 
@@ -21,6 +23,7 @@ struct LoadedRange {
 class TrustedMemory {
  public:
   static constexpr bool kTrusted = true;
+  static constexpr bool kDirect = true;
 
   template <typename T>
   T load(const char* at) const {
@@ -42,6 +45,7 @@ class TrustedMemory {
 class BoundedMemory {
  public:
   static constexpr bool kTrusted = false;
+  static constexpr bool kDirect = true;
   explicit BoundedMemory(const Bounds& bounds) : base_(reinterpret_cast<uintptr_t>(bounds.base)), size_(bounds.size) {}
 
   // `at` lies in memory that was checked already, and is aligned to T.

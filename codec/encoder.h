@@ -51,6 +51,14 @@ class Encoder {
     p = sink_.room(p, n);
     return p != nullptr ? p : fail(sink_.error(), entry, field);
   }
+  // What a LoadedRange refers to.
+  DROVER_INLINE void copy_range(char* to, const char* from, size_t size) {
+    if constexpr (Sink::kWrites && Memory::kDirect) {
+      copy_bytes(to, from, size);
+    } else if constexpr (Sink::kWrites) {
+      memory_.copy(to, from, size);
+    }
+  }
   static char* tag(char* p, const FieldEntry& field) { return number_tag(p, field.number, field.wire_type); }
   static char* number_tag(char* p, uint32_t number, uint32_t wire_type) {
     return put_varint<Sink>(p, wire::make_tag(number, wire_type));
@@ -180,7 +188,10 @@ char* Encoder<Memory, Sink>::blob(char* p, const char* data, size_t size, const 
     return p != nullptr ? p : fail(sink_.error(), entry, field);
   }
   p = room(p, size, entry, field);
-  return p == nullptr ? nullptr : put_bytes<Sink>(p, data, size);
+  if (p == nullptr) return nullptr;
+  p -= size;
+  copy_range(p, data, size);
+  return p;
 }
 
 // A singular field whose presence its step cannot say, or a group.

@@ -5,6 +5,8 @@
 #include "codec/encode.h"
 #include "message/extensions.h"
 #include "message/raw.h"
+#include "object/map.h"
+#include "object/repeated.h"
 
 namespace drover::extension {
 namespace {

@@ -10,6 +10,8 @@
 #include "codec/codec_testing.h"
 #include "codec/random_schema.h"
 #include "message/raw.h"
+#include "object/map.h"
+#include "object/repeated.h"
 
 namespace drover {
 namespace {

@@ -1,7 +1,8 @@
 // Packed varints: the content of one length-delimited record, counted first, then read into an array at one go.
-// The portable way; codec/packed_varints.cc chooses a faster one where the machine has it. Freestanding.
+// The portable way is here, freestanding; packed_varints_x86.cc has those for machines with AVX2 and AVX-512.
 #pragma once
 
+#include "codec/cpu.h"
 #include "codec/decoder.h"
 
 namespace drover {
@@ -10,8 +11,18 @@ struct PackedResult {
   const char* error_at = nullptr;  // a varint of more than ten bytes
 };
 
+#if DROVER_BMI2
+namespace x86 {
+uint32_t count_varints(const char* p, uint32_t size);
+PackedResult read_packed_varints(uint32_t op, const char* p, uint32_t size, char* at, uint32_t count);
+}  // namespace x86
+#endif
+
 // How many varints end in [p, p + size).
 inline uint32_t count_varints(const char* p, uint32_t size) {
+#if DROVER_BMI2
+  if (size >= 32 && cpu::has_avx2()) return x86::count_varints(p, size);
+#endif
   uint32_t count = 0;
   for (uint32_t i = 0; i < size; ++i) count += static_cast<signed char>(p[i]) >= 0;
   return count;
@@ -53,8 +64,12 @@ PackedResult read_varints(const char* p, uint32_t size, char* at, uint32_t count
   return mixed ? read_varints_as<kOp, true>(p, p + size, at) : read_varints_as<kOp, false>(p, p + size, at);
 }
 
-// [p, p + size) holds exactly `count` varints, the last of which ends there; `at` has room for that many elements.
+// [p, p + size) holds exactly `count` varints, the last of which ends there, and 16 more bytes can be read behind it;
+// `at` has room for that many elements.
 inline PackedResult read_packed_varints(uint32_t op, const char* p, uint32_t size, char* at, uint32_t count) {
+#if DROVER_BMI2
+  if (size >= 64 && cpu::has_avx2()) return x86::read_packed_varints(op, p, size, at, count);
+#endif
   switch (op) {
     case schema::kOpBool:
       return read_varints<schema::kOpBool>(p, size, at, count);

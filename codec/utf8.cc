@@ -1,8 +1,11 @@
-// ASCII is skipped 16 bytes at a time, then 8; everything else is checked sequence by sequence.
+// The portable way: ASCII is skipped 16 bytes at a time, then 8; everything else is checked sequence by sequence.
+// utf8_x86.cc has another.
 #include "codec/utf8.h"
 
 #include <cstdint>
 #include <cstring>
+
+#include "codec/cpu.h"
 
 namespace drover {
 namespace {
@@ -42,6 +45,9 @@ size_t sequence_length(const uint8_t* p, size_t left) {
 }  // namespace
 
 bool is_valid_utf8(const char* bytes, size_t size) {
+#if DROVER_BMI2
+  if (size >= 64 && cpu::has_avx2()) return x86::is_valid_utf8(bytes, size);
+#endif
   const char* end = bytes + size;
   const char* p = bytes;
   for (;;) {

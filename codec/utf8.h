@@ -9,6 +9,10 @@ namespace drover {
 
 bool is_valid_utf8(const char* bytes, size_t size);
 
+namespace x86 {
+bool is_valid_utf8(const char* bytes, size_t size);  // needs AVX2
+}
+
 // The first `size` of 32 readable bytes are ASCII; 1 <= size <= 32.
 inline bool is_ascii_32(const char* bytes, size_t size) {
   uint64_t words[4];

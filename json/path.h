@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "message/raw.h"
+#include "object/map.h"
+#include "object/repeated.h"
 #include "schema/message_type.h"
 
 namespace drover::json {

@@ -11,6 +11,8 @@
 #include "message/extensions.h"
 #include "message/operations.h"
 #include "message/raw.h"
+#include "object/map.h"
+#include "object/repeated.h"
 
 namespace drover::message {
 namespace {

@@ -9,6 +9,8 @@
 #include "message/message.h"
 #include "message/raw.h"
 #include "object/arena.h"
+#include "object/map.h"
+#include "object/repeated.h"
 
 namespace drover::raw {
 

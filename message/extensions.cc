@@ -5,6 +5,8 @@
 #include <mutex>
 
 #include "message/raw.h"
+#include "object/map.h"
+#include "object/repeated.h"
 
 namespace drover::message {
 namespace {

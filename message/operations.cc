@@ -3,114 +3,17 @@
 
 #include <utility>
 
+#include "message/clear.h"
 #include "message/extensions.h"
 #include "message/raw.h"
+#include "object/map.h"
+#include "object/repeated.h"
 
 namespace drover::message {
 namespace {
 
 using schema::FieldEntry;
 using schema::MessageType;
-
-constexpr uint32_t kBelowBack = (1u << String::kBackShift) - 1;
-
-// ---- clear
-
-void release_object(const MessageType& type, char* object, Arena* arena, int depth);
-
-void release_string(raw::Words* string, Arena* arena) {
-  if (string->data != 0 && !string->borrowed()) arena->recycle(string->begin(), string->string_storage());
-}
-
-void release_elements(const MessageType& type, const FieldEntry& field, raw::Words* repeated, Arena* arena, int depth) {
-  if (repeated->data == 0) return;
-  if (schema::is_message_kind(field.kind)) {
-    auto* pointers = reinterpret_cast<raw::Pointer*>(repeated->begin());
-    for (uint32_t i = 0; i < repeated->size; ++i) {
-      if (char* element = pointers[i].get()) release_object(type.sub(field), element, arena, depth);
-    }
-  } else if (schema::is_string_kind(field.kind)) {
-    auto* strings = reinterpret_cast<raw::Words*>(repeated->begin());
-    for (uint32_t i = 0; i < repeated->size; ++i) release_string(strings + i, arena);
-  }
-  size_t prefix = schema::is_string_kind(field.kind) ? sizeof(OwnerWord) : 0;
-  forget_terminated_copies(repeated->begin(), repeated->capacity() * size_t{schema::kStorageOfKind[field.kind]});
-  arena->recycle(repeated->begin() - prefix,
-                 prefix + repeated->capacity() * size_t{schema::kStorageOfKind[field.kind]});
-}
-
-// Gives back what the field holds; the field itself still has to be zeroed.
-void release_field(const MessageType& type, char* object, const FieldEntry& field, Arena* arena, int depth) {
-  if (field.label != schema::kLabelSingular) {
-    release_elements(type, field, raw::words(object, field.offset), arena, depth);
-  } else if (schema::is_string_kind(field.kind)) {
-    release_string(raw::words(object, field.offset), arena);
-  } else if (schema::is_message_kind(field.kind)) {
-    if (char* sub = raw::pointer(object, field.offset)->get()) release_object(type.sub(field), sub, arena, depth);
-  }
-}
-
-bool holds_its_slot(const char* object, const FieldEntry& field) {
-  return field.case_offset == 0 || raw::load<uint32_t>(object + field.case_offset) == field.number;
-}
-
-void release_content(const MessageType& type, char* object, Arena* arena, int depth) {
-  for (const FieldEntry& field : type.fields()) {
-    if (holds_its_slot(object, field)) release_field(type, object, field, arena, depth);
-  }
-  auto* unknown = raw::pointer(object, offsetof(MessageHeader, unknown));
-  if (auto* string = reinterpret_cast<raw::Words*>(unknown->get())) {
-    release_string(string, arena);
-    arena->recycle(string, sizeof(String));
-  }
-}
-
-void release_object(const MessageType& type, char* object, Arena* arena, int depth) {
-  if (depth == 0) return;
-  release_content(type, object, arena, depth - 1);
-  size_t size = type.entry().object_size;
-  forget_terminated_copies(object, size);
-  arena->recycle(object, size);
-}
-
-// Zeroes everything but the owner, and where Strings and Repeateds find it: somebody may hold a pointer to one.
-void zero_content(const MessageType& type, char* object) {
-  const schema::MessageEntry& entry = type.entry();
-  raw::store<int64_t>(object + offsetof(MessageHeader, unknown), 0);
-  std::memset(object + sizeof(MessageHeader), 0, schema::object_prefix_size(entry) - sizeof(MessageHeader));
-  for (const FieldEntry& field : type.fields()) {
-    uint32_t storage = schema::field_storage(field.kind, field.label);
-    char* at = object + field.offset;
-    if (field.case_offset != 0) {
-      std::memset(at, 0, storage > 8 ? storage : 8);
-    } else if (storage >= sizeof(raw::Words)) {
-      auto* words = reinterpret_cast<raw::Words*>(at);
-      *words = {0, 0, words->meta & ~kBelowBack};
-      if (storage > sizeof(raw::Words)) raw::store<int64_t>(at + sizeof(raw::Words), 0);  // a map's index
-    } else {
-      std::memset(at, 0, storage);
-    }
-  }
-}
-
-// Zeroes a field that has been released, and its presence.
-void zero_field(char* object, const FieldEntry& field) {
-  const uint32_t storage = schema::field_storage(field.kind, field.label);
-  char* at = object + field.offset;
-  if (field.case_offset != 0) {
-    std::memset(at, 0, storage > 8 ? storage : 8);
-    raw::store<uint32_t>(object + field.case_offset, 0);
-    return;
-  }
-  if (field.has_bit != schema::kNoHasBit) raw::clear_has_bit(object, field.has_bit);
-  if (storage < sizeof(raw::Words)) {
-    std::memset(at, 0, storage);
-    return;
-  }
-  auto* words = reinterpret_cast<raw::Words*>(at);
-  *words = {0, 0, words->meta & ~kBelowBack};
-  if (storage > sizeof(raw::Words)) raw::store<int64_t>(at + sizeof(raw::Words), 0);  // a map's index
-}
 
 // ---- move
 
@@ -121,7 +24,7 @@ void rebase_object(const MessageType& type, char* object, int64_t delta) {
   };
   rebase(offsetof(MessageHeader, unknown));
   for (const FieldEntry& field : type.fields()) {
-    if (!holds_its_slot(object, field)) continue;
+    if (!raw::holds_its_slot(object, field)) continue;
     if (field.label == schema::kLabelSingular && !schema::is_string_kind(field.kind) &&
         !schema::is_message_kind(field.kind)) {
       continue;
@@ -142,23 +45,20 @@ void clear(const MessageType& type, Message* object) {
   OwnerWord* owner = object->drover_owner();
   size_t size = type.entry().object_size;
   forget_terminated_copies(object, size);
-  if (*owner != 0) {
-    Arena* arena = arena_of(owner);
-    if ((*owner & kOwnsArena) != 0) {
-      arena->reset();
-    } else {
-      release_content(type, object->drover_bytes(), arena, kMaxDepth);
-    }
+  Arena* arena = *owner == 0 ? nullptr : arena_of(owner);
+  if ((*owner & kOwnsArena) != 0) {
+    arena->reset();
+    arena = nullptr;
   }
-  zero_content(type, object->drover_bytes());
+  clear_content(type, object->drover_bytes(), arena);
 }
 
 void clear_field(const MessageType& type, Message* object, const FieldEntry& field) {
   char* bytes = object->drover_bytes();
-  if (!holds_its_slot(bytes, field)) return;
+  if (!raw::holds_its_slot(bytes, field)) return;
   forget_terminated_copies(bytes + field.offset, schema::field_storage(field.kind, field.label));
-  if (*object->drover_owner() != 0) release_field(type, bytes, field, arena_of(object->drover_owner()), kMaxDepth);
-  zero_field(bytes, field);
+  Arena* arena = *object->drover_owner() == 0 ? nullptr : arena_of(object->drover_owner());
+  clear_field_content(type, bytes, field, arena);
 }
 
 bool swap_in_place(const MessageType& type, Message* a, Message* b) {

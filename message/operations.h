@@ -10,13 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "message/clear.h"
 #include "message/message.h"
 #include "object/arena.h"
 #include "schema/message_type.h"
 
 namespace drover::message {
-
-inline constexpr int kMaxDepth = 1000;
 
 // Back to the empty message. Memory goes back to the object's arena for reuse.
 void clear(const schema::MessageType& type, Message* object);

@@ -1,44 +1,16 @@
-// The raw words of String, Repeated and Map (docs/formats.md, section 2), for code that is driven by a schema image
-// and works on any object: the codec and message/operations. Trusted objects only; codec/encode_memory.h reads
-// objects that are not.
+// Fields by their offsets in a schema image, for code that works on any object: the codec and message/operations.
+// Trusted objects only; codec/encode_memory.h reads objects that are not. Freestanding.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
-#include "object/map.h"
-#include "object/repeated.h"
-#include "object/string.h"
+#include "object/map_base.h"
+#include "object/owner.h"
+#include "object/words.h"
 #include "schema/message_type.h"
 
 namespace drover::raw {
-
-struct Words {  // of a String or a Repeated
-  int64_t data;
-  uint32_t size;
-  uint32_t meta;
-
-  char* begin() { return data == 0 ? nullptr : reinterpret_cast<char*>(this) + data; }
-  const char* begin() const { return data == 0 ? nullptr : reinterpret_cast<const char*>(this) + data; }
-  void set_begin(const void* to) { data = static_cast<const char*>(to) - reinterpret_cast<const char*>(this); }
-  uint32_t storage_class() const { return (meta & kClassMask) >> kClassShift; }
-  // Of a Repeated: elements that its storage has room for.
-  uint32_t capacity() const { return storage_class() == 0 ? size : 1u << (storage_class() - 1); }
-  // Of a String with bytes of its own: bytes of its storage, the NUL's included.
-  size_t string_storage() const { return storage_class() == 0 ? size_t{size} + 1 : size_t{1} << storage_class(); }
-  bool borrowed() const { return (meta & String::kBorrowed) != 0; }
-
-  static constexpr uint32_t kClassShift = String::kClassShift, kClassMask = String::kClassMask;
-};
-static_assert(sizeof(Words) == sizeof(String) && sizeof(Words) == sizeof(RepeatedBase));
-static_assert(String::kClassShift == RepeatedBase::kClassShift && String::kClassMask == RepeatedBase::kClassMask);
-
-struct Pointer {
-  int64_t offset;
-  char* get() { return offset == 0 ? nullptr : reinterpret_cast<char*>(this) + offset; }
-  const char* get() const { return offset == 0 ? nullptr : reinterpret_cast<const char*>(this) + offset; }
-  void set(const void* to) { offset = static_cast<const char*>(to) - reinterpret_cast<const char*>(this); }
-};
 
 inline Words* words(char* object, uint32_t offset) { return reinterpret_cast<Words*>(object + offset); }
 inline const Words* words(const char* object, uint32_t offset) {
@@ -87,6 +59,11 @@ inline bool present(const char* object, const schema::FieldEntry& field) {
   if (field.has_bit != schema::kNoHasBit) return has_bit(object, field.has_bit);
   if (schema::is_string_kind(field.kind)) return words(object, field.offset)->size != 0;
   return scalar_nonzero(at, schema::kStorageOfKind[field.kind]);
+}
+
+// False for a member of a oneof whose slot another member holds.
+inline bool holds_its_slot(const char* object, const schema::FieldEntry& field) {
+  return field.case_offset == 0 || load<uint32_t>(object + field.case_offset) == field.number;
 }
 
 inline MapKeyKind map_key_kind(const schema::FieldEntry& key) {

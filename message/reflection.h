@@ -25,6 +25,8 @@
 #include "message/message.h"
 #include "message/operations.h"
 #include "message/raw.h"
+#include "object/map.h"
+#include "object/repeated.h"
 
 namespace drover::reflection {
 

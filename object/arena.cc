@@ -1,34 +1,20 @@
 #include "object/arena.h"
 
-#include <algorithm>
 #include <bit>
-#include <cstdlib>
 
 namespace drover {
 namespace {
-
-class HeapBlockSource final : public BlockSource {
- public:
-  Block allocate_block(size_t min_size) override {
-    void* data = std::malloc(min_size);
-    return {data, data == nullptr ? 0 : min_size};
-  }
-  void free_block(void* data, size_t) override { std::free(data); }
-};
 
 constexpr size_t kSmallestRecycled = 16;
 
 }  // namespace
 
-BlockSource& heap_block_source() {
-  static HeapBlockSource source;
-  return source;
-}
-
 void* Arena::allocate_slow(size_t size) {
-  if (size > SIZE_MAX / 2) return nullptr;
-  size_t growth = std::clamp(block_bytes_ + initial_size_, kFirstHeapBlock, kLargestGrowth);
-  size_t wanted = std::max(size + sizeof(BlockHeader), growth);
+  if (source_ == nullptr || size > SIZE_MAX / 2) return nullptr;
+  size_t wanted = block_bytes_ + initial_size_;
+  if (wanted < kFirstHeapBlock) wanted = kFirstHeapBlock;
+  if (wanted > kLargestGrowth) wanted = kLargestGrowth;
+  if (wanted < size + sizeof(BlockHeader)) wanted = size + sizeof(BlockHeader);
   BlockSource::Block block = source_->allocate_block(wanted);
   if (block.data == nullptr && wanted > size + sizeof(BlockHeader)) {
     block = source_->allocate_block(size + sizeof(BlockHeader));
@@ -54,7 +40,8 @@ void Arena::recycle(void* memory, size_t size) {
     free_lists_ = static_cast<FreeNode**>(allocate_zeroed(kFreeLists * sizeof(FreeNode*)));
     if (free_lists_ == nullptr) return;
   }
-  int list = std::min(static_cast<int>(std::bit_width(size)) - 1, kFreeLists - 1);
+  int list = static_cast<int>(std::bit_width(size)) - 1;
+  if (list >= kFreeLists) list = kFreeLists - 1;
   auto* node = new (memory) FreeNode{free_lists_[list], size};
   free_lists_[list] = node;
 }

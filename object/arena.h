@@ -1,13 +1,13 @@
 // Arena: the memory of one tree of objects, freed at once (docs/formats.md, section 2).
 //
-// A bump allocator over blocks that a BlockSource supplies: the heap (default), or chunks of a region. Memory
-// given back with `recycle` is kept in per-size lists and handed out again, so that a long-lived message that
-// is changed over and over does not grow without bound.
+// A bump allocator over blocks that a BlockSource supplies: the heap (default), chunks of a region, or none at all.
+// Memory given back with `recycle` is kept in per-size lists and handed out again, so that a long-lived message that is
+// changed over and over does not grow without bound.
 //
 //   block:  [ BlockHeader | objects ... -> ptr_      free      end_ ]
 //
 // Thread-safety: none; one thread at a time. Lifetime: every object allocated from it dies with it (or with
-// `reset`); destructors are not run.
+// `reset`); destructors are not run. Freestanding, but for the heap (object/heap_blocks.cc).
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,16 @@
 namespace drover {
 
 // Releases what String::terminated_copy (string.h) holds for Strings inside [begin, begin+size). Most processes never
-// make such a copy: their number is looked at first, with atomic builtins.
+// make such a copy: their number is looked at first, with atomic builtins. Without an operating system there is no
+// String, only its words.
+#if __STDC_HOSTED__
 void forget_terminated_copies(const void* begin, size_t size);
 inline size_t terminated_copy_count = 0;
+inline bool has_terminated_copies() { return __atomic_load_n(&terminated_copy_count, __ATOMIC_RELAXED) != 0; }
+#else
+inline void forget_terminated_copies(const void*, size_t) {}
+inline bool has_terminated_copies() { return false; }
+#endif
 
 // Where an Arena gets its blocks. Implementations are not owned by the Arena and must outlive it.
 class BlockSource {
@@ -60,6 +67,13 @@ class Arena {
       : ptr_(static_cast<char*>(initial)),
         end_(ptr_ + (size & ~size_t{7})),
         source_(&source),
+        initial_(initial),
+        initial_size_(size) {}
+  // Lives in `initial` alone, and is out of memory at its end.
+  Arena(void* initial, size_t size)
+      : ptr_(static_cast<char*>(initial)),
+        end_(ptr_ + (size & ~size_t{7})),
+        source_(nullptr),
         initial_(initial),
         initial_size_(size) {}
   Arena(const Arena&) = delete;
@@ -135,7 +149,7 @@ class Arena {
 
   // Frees everything; the initial block is used again.
   void reset() {
-    if (blocks_ != nullptr || __atomic_load_n(&terminated_copy_count, __ATOMIC_RELAXED) != 0) [[unlikely]]
+    if (blocks_ != nullptr || has_terminated_copies()) [[unlikely]]
       free_blocks();
     free_lists_ = nullptr;
     ptr_ = static_cast<char*>(initial_);
@@ -154,6 +168,8 @@ class Arena {
   size_t space_allocated() const { return initial_size_ + block_bytes_; }
   // True if every byte handed out so far came from the initial block.
   bool only_initial_block() const { return blocks_ == nullptr; }
+  // How many bytes of the initial block are taken, from its front; while it is the only one.
+  size_t initial_used() const { return static_cast<size_t>(ptr_ - static_cast<char*>(initial_)); }
 
   // Bytes inside [begin, begin+size) outlive this arena and may be referred to instead of copied
   // (the request's memory, for the arena of the same call's response).
@@ -185,7 +201,7 @@ class Arena {
 
   char* ptr_ = nullptr;
   char* end_ = nullptr;
-  BlockSource* source_;
+  BlockSource* source_;  // null: none
   BlockHeader* blocks_ = nullptr;
   size_t block_bytes_ = 0;
   void* initial_ = nullptr;

@@ -1,13 +1,25 @@
-#include "object/map.h"
+// The index of a map, and maps without their types. Freestanding.
+#include "object/map_base.h"
 
-#include <random>
+#include <cstring>
+#include <new>
 
 namespace drover {
 namespace {
 
+// The two halves of the 128-bit product, one on the other. The same on every machine: one builds an index, another
+// reads it.
 uint64_t mix(uint64_t a, uint64_t b) {
+#ifdef __SIZEOF_INT128__
   unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+#else
+  uint64_t a_low = static_cast<uint32_t>(a), a_high = a >> 32, b_low = static_cast<uint32_t>(b), b_high = b >> 32;
+  uint64_t low = a_low * b_low, cross = a_high * b_low;
+  uint64_t middle = a_low * b_high + static_cast<uint32_t>(cross) + (low >> 32);
+  uint64_t high = a_high * b_high + (cross >> 32) + (middle >> 32);
+  return (middle << 32 | static_cast<uint32_t>(low)) ^ high;
+#endif
 }
 
 uint64_t hash_key(const MapKey& key, MapKeyKind kind, uint64_t seed) {
@@ -24,15 +36,6 @@ uint64_t hash_key(const MapKey& key, MapKeyKind kind, uint64_t seed) {
   uint64_t word = 0;
   if (left != 0) std::memcpy(&word, at, left);
   return mix(hash ^ word, kOdd ^ seed);
-}
-
-// One secret a process, so that no client can choose keys that collide.
-uint64_t process_seed() {
-  static const uint64_t seed = [] {
-    std::random_device device;
-    return uint64_t{device()} << 32 | device();
-  }();
-  return seed;
 }
 
 bool same_key(const MapKey& a, const MapKey& b, MapKeyKind kind) {
@@ -59,7 +62,8 @@ MapKey MapBase::key_of(const void* entry, uint32_t key_offset, MapKeyKind kind) 
   const char* at = static_cast<const char*>(entry) + key_offset;
   MapKey key;
   if (kind == MapKeyKind::kString) {
-    key.text = reinterpret_cast<const String*>(at)->view();
+    auto* words = reinterpret_cast<const raw::Words*>(at);
+    key.text = words->size == 0 ? std::string_view() : std::string_view(words->begin(), words->size);
   } else {
     std::memcpy(&key.bits, at, key_bytes(kind));
   }
@@ -113,7 +117,7 @@ bool MapBase::build_index(Arena* arena, uint32_t key_offset, MapKeyKind kind) {
   void* memory = arena->allocate_recycled(index_bytes(mask));
   if (memory == nullptr) return false;
   std::memset(memory, 0, index_bytes(mask));
-  auto* index = new (memory) MapIndex{process_seed() ^ reinterpret_cast<uintptr_t>(this), mask, 0};
+  auto* index = new (memory) MapIndex{map_seed() ^ reinterpret_cast<uintptr_t>(this), mask, 0};
   if (old != nullptr) arena->recycle(old, index_bytes(old->mask));
   index_.set(index);
   for (int i = 0; i < size(); ++i) {

@@ -20,7 +20,10 @@ class OffsetPtr {
     return *this;
   }
 
-  T* get() const { return offset_ == 0 ? nullptr : reinterpret_cast<T*>(reinterpret_cast<intptr_t>(this) + offset_); }
+  T* get() const {
+    return offset_ == 0 ? nullptr
+                        : reinterpret_cast<T*>(reinterpret_cast<intptr_t>(this) + static_cast<intptr_t>(offset_));
+  }
   void set(const T* target) {
     offset_ = target == nullptr ? 0 : reinterpret_cast<intptr_t>(target) - reinterpret_cast<intptr_t>(this);
   }

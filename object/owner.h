@@ -40,7 +40,7 @@ Arena* make_owned_arena(OwnerWord* owner);
 // The arena behind an owner word, made now if there was none. Ends the process on a received object.
 inline Arena* arena_of(OwnerWord* owner) {
   if (*owner > kReceived) [[likely]]
-    return reinterpret_cast<Arena*>(*owner & ~kOwnsArena);
+    return reinterpret_cast<Arena*>(static_cast<uintptr_t>(*owner & ~kOwnsArena));
   return make_owned_arena(owner);
 }
 

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "object/owner.h"
+#include "object/words.h"
 
 namespace drover {
 
@@ -136,11 +137,10 @@ class String {
   int64_t data_offset() const { return data_; }  // as stored, for a reader that does not trust the object
   uint32_t meta() const { return meta_; }
 
-  static constexpr uint32_t kBorrowed = 1;
-  static constexpr uint32_t kUnterminated = 2;
-  static constexpr uint32_t kClassShift = 2, kClassMask = 31u << kClassShift;
-  static constexpr uint32_t kBackShift = 8;
-  static constexpr uint32_t kMaxSize = 0x7fffffff;
+  static constexpr uint32_t kBorrowed = raw::Words::kBorrowed, kUnterminated = raw::Words::kUnterminated;
+  static constexpr uint32_t kClassShift = raw::Words::kClassShift, kClassMask = raw::Words::kClassMask;
+  static constexpr uint32_t kBackShift = raw::Words::kBackShift;
+  static constexpr uint32_t kMaxSize = raw::Words::kMaxString;
 
  private:
   void set_data(const char* bytes) { data_ = bytes - reinterpret_cast<const char*>(this); }
@@ -154,7 +154,7 @@ class String {
   uint32_t meta_ = 0;
 };
 
-static_assert(sizeof(String) == 16);
+static_assert(sizeof(String) == sizeof(raw::Words));
 
 // The bytes change places; for algorithms, on two Strings reached through mutating accessors.
 void swap(String& a, String& b);

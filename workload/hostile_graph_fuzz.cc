@@ -11,6 +11,8 @@
 
 #include "message/operations.h"
 #include "message/raw.h"
+#include "object/map.h"
+#include "object/repeated.h"
 #include "workload/message_generator.h"
 #include "workload/random_schema.h"
 #include "workload/workload_testing.h"

@@ -1,0 +1,64 @@
+// A DMA engine (codec/dma.h) between this program's memory and a host's, which is an array under another address: what
+// it is told to do it does at wait(), the last command first, so that whoever relies on an order, or on bytes being
+// there too early, is found out. A command outside the host's memory ends the test.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace drover {
+
+class DelayedDma {
+ public:
+  // `fault` is called, and must not return, when a command leaves the host's memory.
+  DelayedDma(uint64_t base, char* host, size_t size, void (*fault)())
+      : base_(base), host_(host), size_(size), fault_(fault) {}
+
+  void to_host(uint64_t host, const void* local, size_t size) { add({const_cast<void*>(local), host, size, true}); }
+  void from_host(void* local, uint64_t host, size_t size) {
+    add({local, host, size, false});
+    std::memset(local, 0xA5, size);  // nothing to be read yet
+  }
+  void wait() {
+    while (count_ != 0) run(queue_[--count_]);
+  }
+
+  uint32_t commands() const { return commands_; }
+  uint32_t bytes() const { return bytes_; }
+
+ private:
+  struct Command {
+    void* local;
+    uint64_t host;
+    size_t size;
+    bool to_host;
+  };
+  static constexpr size_t kQueue = 256;
+
+  void add(const Command& command) {
+    if (command.host < base_ || command.host - base_ > size_ || command.size > size_ - (command.host - base_)) fault_();
+    if (count_ == kQueue) run(queue_[--count_]);
+    queue_[count_++] = command;
+    ++commands_;
+    bytes_ += static_cast<uint32_t>(command.size);
+  }
+  void run(const Command& command) {
+    char* host = host_ + static_cast<size_t>(command.host - base_);
+    if (command.to_host) {
+      std::memcpy(host, command.local, command.size);
+    } else {
+      std::memcpy(command.local, host, command.size);
+    }
+  }
+
+  uint64_t base_;
+  char* host_;
+  size_t size_;
+  void (*fault_)();
+  Command queue_[kQueue];
+  size_t count_ = 0;
+  uint32_t commands_ = 0, bytes_ = 0;
+};
+
+}  // namespace drover

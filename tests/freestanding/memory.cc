@@ -1,0 +1,37 @@
+// The three functions of a C library that the codec calls, for programs without one. Plain; a device has better ones.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+extern "C" {
+
+void* memcpy(void* to, const void* from, size_t size) {
+  auto* out = static_cast<char*>(to);
+  auto* in = static_cast<const char*>(from);
+  // Words, if both ends are aligned alike; what the codec copies in bulk mostly is not.
+  if (((reinterpret_cast<uintptr_t>(out) | reinterpret_cast<uintptr_t>(in)) & (sizeof(long) - 1)) == 0) {
+    for (; size >= sizeof(long); size -= sizeof(long), out += sizeof(long), in += sizeof(long)) {
+      *reinterpret_cast<long*>(out) = *reinterpret_cast<const long*>(in);
+    }
+  }
+  for (; size != 0; --size) *out++ = *in++;
+  return to;
+}
+void* memmove(void* to, const void* from, size_t size) {
+  auto* out = static_cast<char*>(to);
+  auto* in = static_cast<const char*>(from);
+  if (reinterpret_cast<uintptr_t>(out) <= reinterpret_cast<uintptr_t>(in)) return memcpy(to, from, size);
+  while (size-- != 0) out[size] = in[size];
+  return to;
+}
+void* memset(void* to, int value, size_t size) {
+  auto* out = static_cast<char*>(to);
+  unsigned long word = static_cast<unsigned char>(value) * (~0ul / 255);
+  for (; size != 0 && (reinterpret_cast<uintptr_t>(out) & (sizeof(long) - 1)) != 0; --size)
+    *out++ = static_cast<char>(value);
+  for (; size >= sizeof(long); size -= sizeof(long), out += sizeof(long)) *reinterpret_cast<unsigned long*>(out) = word;
+  for (; size != 0; --size) *out++ = static_cast<char>(value);
+  return to;
+}
+
+}  // extern "C"
