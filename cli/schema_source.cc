@@ -135,26 +135,9 @@ std::string SchemaSource::load_protos() {
 }
 
 std::string SchemaSource::build() {
-  pool_ = std::make_unique<google::protobuf::DescriptorPool>();
-  Errors errors;
-  // A set may have its files in any order: those whose imports are there come first.
-  std::vector<const google::protobuf::FileDescriptorProto*> left;
-  for (const auto& file : files_.file()) left.push_back(&file);
-  while (!left.empty()) {
-    size_t before = left.size();
-    std::erase_if(left, [&](const auto* file) {
-      for (const std::string& import : file->dependency()) {
-        if (pool_->FindFileByName(import) == nullptr) return false;
-      }
-      pool_->BuildFileCollectingErrors(*file, &errors);
-      return true;
-    });
-    if (!errors.text.empty()) return errors.text;
-    if (left.size() == before) {
-      return left[0]->name() + " imports what is not in the set (protoc: --include_imports)";
-    }
-  }
-  schema::BuildResult built = schema::build_image(files_);
+  descriptors_ = std::make_unique<schema::DescriptorFiles>();
+  if (std::string error = descriptors_->link(files_.file()); !error.empty()) return error;
+  schema::BuildResult built = schema::build_image(descriptors_->files());
   if (!built.ok()) return built.error;
   schema::LoadResult loaded = schema::OwnedImage::load(built.image, &image_);
   return loaded.ok() ? "" : schema::load_message(loaded);
@@ -183,31 +166,27 @@ std::string SchemaSource::find_method(const std::string& name,
                                       const google::protobuf::MethodDescriptor** method) const {
   std::string dotted = name.starts_with("/") ? name.substr(1) : name;
   std::replace(dotted.begin(), dotted.end(), '/', '.');
-  *method = pool_->FindMethodByName(dotted);
-  if (*method != nullptr) return "";
+  std::vector<const google::protobuf::MethodDescriptor*> matches;
   std::vector<std::string> names;
-  for (const auto& file : files_.file()) {
-    const FileDescriptor* descriptor = pool_->FindFileByName(file.name());
-    for (int s = 0; s < descriptor->service_count(); ++s) {
-      const auto* service = descriptor->service(s);
-      for (int m = 0; m < service->method_count(); ++m) {
-        names.push_back(service->full_name() + "/" + service->method(m)->name());
+  auto spelled = [](const auto* m) { return m->service()->full_name() + "/" + m->name(); };
+  for (const FileDescriptor* file : descriptors_->files()) {
+    for (int s = 0; s < file->service_count(); ++s) {
+      for (int m = 0; m < file->service(s)->method_count(); ++m) {
+        const auto* candidate = file->service(s)->method(m);
+        names.push_back(spelled(candidate));
+        const std::string& full = candidate->full_name();
+        if (full == dotted) matches.insert(matches.begin(), candidate);
+        if (ends_with_name(full, dotted)) matches.push_back(candidate);
       }
     }
   }
   if (names.empty()) return "the schema has no services";
-  std::vector<std::string> matches;
-  for (const std::string& full : names) {
-    std::string full_dotted = full;
-    std::replace(full_dotted.begin(), full_dotted.end(), '/', '.');
-    if (ends_with_name(full_dotted, dotted)) matches.push_back(full_dotted);
-  }
-  if (matches.size() > 1) return name + " could be " + nearest_names(name, matches, 8);
-  if (matches.size() == 1) {
-    *method = pool_->FindMethodByName(matches[0]);
-    return "";
-  }
-  return "no method " + name + "; there is " + nearest_names(name, names, 8);
+  if (matches.empty()) return "no method " + name + "; there is " + nearest_names(name, names, 8);
+  *method = matches[0];
+  if (matches.size() == 1 || matches[0]->full_name() == dotted) return "";
+  names.clear();
+  for (const auto* match : matches) names.push_back(spelled(match));
+  return name + " could be " + nearest_names(name, names, 8);
 }
 
 std::string nearest_names(const std::string& name, std::vector<std::string> names, size_t count) {

@@ -1,6 +1,7 @@
 // Where a command gets its schema from: .proto files or a FileDescriptorSet, named on the command line.
 //
-// google/protobuf/*.proto (timestamp, any, ...) are found without a directory for them.
+// google/protobuf/*.proto (timestamp, any, ...) are found without a directory for them. .proto files are read by
+// libprotobuf's parser, Debian's 3.21: editions have to come as a FileDescriptorSet of a newer protoc.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "schema/descriptor_files.h"
 #include "schema/image_load.h"
 #include "schema/message_type.h"
 
@@ -32,7 +34,6 @@ class SchemaSource {
 
   // ---- after load()
   const google::protobuf::FileDescriptorSet& files() const { return files_; }
-  const google::protobuf::DescriptorPool& pool() const { return *pool_; }
   const schema::Image& image() const { return image_.image(); }
   // The message of that full name, or the only one whose name ends so ("HelloRequest"). Returns an empty string, or
   // that there is none and what there is instead.
@@ -48,7 +49,7 @@ class SchemaSource {
   std::vector<std::string> protos_, include_dirs_;
   std::string descriptor_set_;
   google::protobuf::FileDescriptorSet files_;
-  std::unique_ptr<google::protobuf::DescriptorPool> pool_;
+  std::unique_ptr<schema::DescriptorFiles> descriptors_;
   schema::OwnedImage image_;
 };
 

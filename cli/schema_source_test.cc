@@ -68,7 +68,7 @@ TEST_F(SchemaSourceTest, ADescriptorSetMayHaveItsFilesInAnyOrder) {
   app.parse("--descriptor-set " + path("set.fds"));
   EXPECT_EQ(again.load(), "");
   reversed.mutable_file()->DeleteSubrange(1, 2);
-  EXPECT_THAT(again.load(reversed), HasSubstr("imports what is not in the set"));
+  EXPECT_THAT(again.load(reversed), HasSubstr("imported, but not in the FileDescriptorSet"));
 }
 
 TEST_F(SchemaSourceTest, ErrorsNameThePlaceAndWhatToDo) {

@@ -39,6 +39,24 @@ struct Decoder<Memory>::Handlers {
     return reinterpret_cast<raw::Words*>(place(object, data));
   }
 
+  // A length of one to three bytes, and the position behind it; null if it is longer.
+  static DROVER_INLINE const char* short_length(const char* p, uint32_t* size) {
+    uint32_t first = static_cast<uint8_t>(p[0]);
+    if (first < 0x80) {
+      *size = first;
+      return p + 1;
+    }
+    uint32_t second = static_cast<uint8_t>(p[1]);
+    first = (first & 0x7f) | (second & 0x7f) << 7;
+    if (second < 0x80) {
+      *size = first;
+      return p + 2;
+    }
+    uint32_t third = static_cast<uint8_t>(p[2]);
+    *size = first | third << 14;
+    return third < 0x80 ? p + 3 : nullptr;
+  }
+
   static DROVER_INLINE DROVER_HANDLER(next) {
     if (!d->input_.inside(p)) [[unlikely]]
       DROVER_GO(at_limit);
@@ -361,16 +379,9 @@ struct Decoder<Memory>::Handlers {
   template <bool kUtf8>
   static DROVER_NOINLINE DROVER_HANDLER(string_copied_long) {
     raw::Words* to = words(object, data);
-    uint32_t size = static_cast<uint8_t>(p[0]);
-    const char* begin = p + 1;
-    if (size >= 0x80) {
-      uint32_t second = static_cast<uint8_t>(p[1]);
-      if (second >= 0x80) [[unlikely]]
-        DROVER_GO(string_slow<kUtf8>);
-      size = (size & 0x7f) | second << 7;
-      ++begin;
-    }
-    if (Memory::kPlacesBytes || to->data != 0 || size == 0 ||
+    uint32_t size;
+    const char* begin = short_length(p, &size);
+    if (Memory::kPlacesBytes || begin == nullptr || to->data != 0 || size == 0 ||
         static_cast<int64_t>(size) > d->input_.contiguous(begin) || static_cast<int64_t>(size) > d->input_.left(begin))
         [[unlikely]]
       DROVER_GO(string_slow<kUtf8>);
@@ -413,17 +424,10 @@ struct Decoder<Memory>::Handlers {
     if (!matches<kTagSize>(data)) [[unlikely]]
       DROVER_GO(find);
     p += kTagSize;
-    const char* begin = p + 1;
-    uint32_t size = static_cast<uint8_t>(p[0]);
-    if (size >= 0x80) {
-      uint32_t second = static_cast<uint8_t>(p[1]);
-      if (second >= 0x80) [[unlikely]]
-        DROVER_GO(string_slow<kUtf8>);
-      size = (size & 0x7f) | second << 7;
-      ++begin;
-    }
+    uint32_t size;
+    const char* begin = short_length(p, &size);
     raw::Words* to = words(object, data);
-    if (!d->input_.in_piece() || static_cast<int64_t>(size) > d->input_.left(begin) ||
+    if (begin == nullptr || !d->input_.in_piece() || static_cast<int64_t>(size) > d->input_.left(begin) ||
         static_cast<int64_t>(size) > d->input_.contiguous(begin) || size < d->options_.min_alias_size || size == 0)
         [[unlikely]]
       DROVER_GO(string_slow<kUtf8>);
@@ -452,7 +456,7 @@ struct Decoder<Memory>::Handlers {
   }
 
   // ---- messages
-  // The usual case: a length of one or two bytes, a field that was unset, memory and a frame at hand. Whatever is not
+  // The usual case: a length of up to three bytes, a field that was unset, memory and a frame at hand. Whatever is not
   // so is left to sub_message_slow before anything has changed.
   template <int kTagSize>
   static DROVER_HANDLER(sub_message) {
@@ -462,16 +466,9 @@ struct Decoder<Memory>::Handlers {
     auto* pointer = reinterpret_cast<raw::Pointer*>(place(object, data));
     if (pointer->offset != 0 || d->top_ == d->frames_end_) [[unlikely]]
       DROVER_GO(sub_message_slow);
-    uint32_t size = static_cast<uint8_t>(p[0]);
-    const char* begin = p + 1;
-    if (size >= 0x80) {
-      uint32_t second = static_cast<uint8_t>(p[1]);
-      if (second >= 0x80) [[unlikely]]
-        DROVER_GO(sub_message_slow);
-      size = (size & 0x7f) | second << 7;
-      ++begin;
-    }
-    if (static_cast<int64_t>(size) > d->input_.left(begin)) [[unlikely]]
+    uint32_t size;
+    const char* begin = short_length(p, &size);
+    if (begin == nullptr || static_cast<int64_t>(size) > d->input_.left(begin)) [[unlikely]]
       DROVER_GO(sub_message_slow);
     const MessageEntry& entry = d->image_.message(d->field_at(data).sub);
     char* sub = d->new_message_at_hand(entry);

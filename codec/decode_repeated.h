@@ -176,12 +176,15 @@ DROVER_NOINLINE const char* Decoder<Memory>::packed(const char* p, char* object,
   if (p == nullptr || size == 0) return p;
   raw::Words* to = raw::words(object, field.offset);
   if (field.wire_type != wire::kVarint) return packed_fixed(p, to, field, size);
-  // Read at one go where all of it lies in one piece, 16 readable bytes behind it.
+  // Read at one go as far as it lies in one piece with 16 readable bytes behind; the rest, if any, one by one.
   bool closed = (field.flags & schema::kFieldFlagClosedEnum) != 0;
-  if (!closed && input_.contiguous(p) >= static_cast<int64_t>(size) + Input::kSlop) {
-    return packed_varints(p, to, field, size);
-  }
-  return packed_varints_slow(p, object, field, size);
+  int64_t at_once = input_.contiguous(p) - Input::kSlop;
+  if (closed || at_once < 32) return packed_varints_slow(p, object, field, size);
+  if (at_once >= static_cast<int64_t>(size)) return packed_varints(p, to, field, size, 0);
+  while (at_once > 0 && static_cast<signed char>(p[at_once - 1]) < 0) --at_once;
+  auto first = static_cast<uint32_t>(at_once);
+  if (first != 0) p = packed_varints(p, to, field, first, size - first);
+  return p == nullptr ? nullptr : packed_varints_slow(p, object, field, size - first);
 }
 
 template <typename Memory>
@@ -201,16 +204,14 @@ const char* Decoder<Memory>::packed_fixed(const char* p, raw::Words* to, const F
   return input_.copy(p, at, size);
 }
 
-// `size` readable bytes, and 16 more behind them.
+// `size` readable bytes, and 16 more behind them. At most `more` elements will follow.
 template <typename Memory>
-const char* Decoder<Memory>::packed_varints(const char* p, raw::Words* to, const FieldEntry& field, uint32_t size) {
+const char* Decoder<Memory>::packed_varints(const char* p, raw::Words* to, const FieldEntry& field, uint32_t size,
+                                            uint32_t more) {
   if (static_cast<signed char>(p[size - 1]) < 0) return fail(DecodeError::truncated, p + size);
   uint32_t element_size = schema::kStorageOfKind[field.kind];
   uint32_t count = count_varints(p, size);
-  // The readers store whole vectors: some bytes behind the last element are theirs to write.
-  if (count > to->capacity() - to->size || to->data == 0) {
-    if (!grow(to, to->size + count, field, p)) return nullptr;
-  }
+  if (count + more > to->capacity() - to->size && !grow(to, to->size + count + more, field, p)) return nullptr;
   char* at = to->begin() + size_t{to->size} * element_size;
   PackedResult result = read_packed_varints(schema::op_class(field.kind, false, false), p, size, at, count);
   if (result.error_at != nullptr) return fail(DecodeError::overlong_varint, result.error_at);

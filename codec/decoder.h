@@ -114,7 +114,7 @@ class Decoder {
   char* add_message(const char* p, char* repeated, const FieldEntry& field);
   const char* packed(const char* p, char* object, const FieldEntry& field);
   const char* packed_fixed(const char* p, raw::Words* to, const FieldEntry& field, uint32_t size);
-  const char* packed_varints(const char* p, raw::Words* to, const FieldEntry& field, uint32_t size);
+  const char* packed_varints(const char* p, raw::Words* to, const FieldEntry& field, uint32_t size, uint32_t more);
   const char* packed_varints_slow(const char* p, char* object, const FieldEntry& field, uint32_t size);
   bool end_map_entry(const char* p, char* object, const FieldEntry& field, char* added);
   // Room for `wanted` elements; false after fail(out_of_memory). An error's position is `p`.

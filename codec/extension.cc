@@ -229,7 +229,16 @@ void Decoded::clear() {
 }
 
 void Decoded::write(const Of& of, Message* to) const {
-  replace_all(of, to, encoded(of.extension, reinterpret_cast<const Message*>(object_)));
+  write_field(of, to, *reinterpret_cast<const Message*>(object_));
+}
+
+void write_field(const Of& of, Message* message, const Message& object) {
+  if (!message::is_message_set(of.extendee)) return replace_all(of, message, encoded(of.extension, &object));
+  const schema::FieldEntry& field = of.field();
+  const char* sub =
+      raw::present(object.drover_bytes(), field) ? raw::pointer(object.drover_bytes(), field.offset)->get() : nullptr;
+  if (sub == nullptr) return clear(of, message);
+  write_message(of, message, kAll, of.extension.sub(field), *reinterpret_cast<const Message*>(sub));
 }
 
 void add_scalar(const Of& of, Message* message, const void* value) {

@@ -69,6 +69,9 @@ inline constexpr int kAdd = -2;
 void write_value(const Of& of, Message* message, int index, std::string_view bytes);
 void write_message(const Of& of, Message* message, int index, const schema::MessageType& type, const Message& value);
 void clear(const Of& of, Message* message);
+// For whoever has filled a message of the extension's own type, whose only field the extension is (a parser of text, a
+// dynamic user): the field takes the place of what `message` has of it.
+void write_field(const Of& of, Message* message, const Message& object);
 
 // One decoded extension as a field of an object: a scalar, or a repeated field of any kind.
 class Decoded {
@@ -164,8 +167,8 @@ class ExtensionEditor {
       extension::write_message(of_, message_, index_, V::drover_type(), value_);
     }
   }
-  V* operator->() && { return &value_; }
-  V& operator*() && { return value_; }
+  V* operator->() && DROVER_LIFETIME_BOUND { return &value_; }
+  V& operator*() && DROVER_LIFETIME_BOUND { return value_; }
 
  private:
   extension::Of of_;
@@ -189,8 +192,8 @@ class RepeatedExtension {
   decltype(auto) Get(int i) const { return field().Get(i); }
   decltype(auto) operator[](int i) const { return field().Get(i); }
   decltype(auto) at(int i) const { return field().Get(i); }
-  const_iterator begin() const { return field().begin(); }
-  const_iterator end() const { return field().end(); }
+  const_iterator begin() const DROVER_LIFETIME_BOUND { return field().begin(); }
+  const_iterator end() const DROVER_LIFETIME_BOUND { return field().end(); }
 
  private:
   const Container& field() const { return *reinterpret_cast<const Container*>(decoded_.field()); }
@@ -208,8 +211,8 @@ class RepeatedExtensionEditor {
   RepeatedExtensionEditor(const RepeatedExtensionEditor&) = delete;
   RepeatedExtensionEditor& operator=(const RepeatedExtensionEditor&) = delete;
   ~RepeatedExtensionEditor() { decoded_.write(of_, message_); }
-  Container* operator->() && { return reinterpret_cast<Container*>(decoded_.field()); }
-  Container& operator*() && { return *reinterpret_cast<Container*>(decoded_.field()); }
+  Container* operator->() && DROVER_LIFETIME_BOUND { return reinterpret_cast<Container*>(decoded_.field()); }
+  Container& operator*() && DROVER_LIFETIME_BOUND { return *reinterpret_cast<Container*>(decoded_.field()); }
 
  private:
   extension::Of of_;

@@ -1,6 +1,9 @@
 // The bodies that all generated classes share.
 #include "codec/generated_message.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
 #include <iterator>
 
@@ -131,6 +134,36 @@ bool write_to_array(const schema::MessageType& type, const Message& message, voi
   EncodeError error = encode_to_array(type, &message, {}, buffers.encoded.get(), data, capacity, nullptr);
   buffers.trim();
   return error == EncodeError::ok;
+}
+
+char* write_to_sized_array(const schema::MessageType& type, const Message& message, char* data) {
+  ThreadBuffers& buffers = thread_buffers();
+  if (!encode(type, &message, {}, buffers.encoded.get()).ok()) fatal("a message cannot be serialized");
+  buffers.encoded->copy_to(data);
+  size_t size = buffers.encoded->size();
+  buffers.trim();
+  return data + size;
+}
+
+bool write_to_file(const schema::MessageType& type, const Message& message, int fd) {
+  std::string wire;
+  if (!append_to_string(type, message, &wire)) return false;
+  for (size_t at = 0; at < wire.size();) {
+    ssize_t written = write(fd, wire.data() + at, wire.size() - at);
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) at += static_cast<size_t>(written);
+  }
+  return true;
+}
+
+bool read_file(int fd, std::string* out) {
+  char buffer[16384];
+  for (;;) {
+    ssize_t got = read(fd, buffer, sizeof(buffer));
+    if (got == 0) return true;
+    if (got < 0 && errno != EINTR) return false;
+    if (got > 0) out->append(buffer, static_cast<size_t>(got));
+  }
 }
 
 std::string read_all(std::istream* in) {

@@ -25,6 +25,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "codec/decode.h"
 #include "codec/encode.h"
@@ -49,7 +50,11 @@ bool check_initialized(const schema::MessageType& type, const Message& message, 
 bool append_to_string(const schema::MessageType& type, const Message& message, std::string* out);
 bool write_to_stream(const schema::MessageType& type, const Message& message, std::ostream* out);
 bool write_to_array(const schema::MessageType& type, const Message& message, void* data, size_t capacity);
+char* write_to_sized_array(const schema::MessageType& type, const Message& message, char* data);
+bool write_to_file(const schema::MessageType& type, const Message& message, int fd);
 std::string read_all(std::istream* in);
+// All that is left to read; false after an error.
+bool read_file(int fd, std::string* out);
 std::string missing_fields(const schema::MessageType& type, const Message& message);
 std::string_view full_name(const schema::MessageType& type);
 void print(std::string_view text);
@@ -63,8 +68,7 @@ class MessageOf : public Message {
     static const T* instance = new T();  // never destroyed: other statics may still refer to it
     return *instance;
   }
-  T* New() const { return new T(); }
-  T* New(Arena* arena) const { return Arena::CreateMessage<T>(arena); }
+  T* New(Arena* arena = nullptr) const { return Arena::CreateMessage<T>(arena); }
 
   std::string GetTypeName() const { return std::string(generated::full_name(T::drover_type())); }
   static std::string_view FullMessageName() { return generated::full_name(T::drover_type()); }
@@ -79,6 +83,7 @@ class MessageOf : public Message {
   void CopyFrom(const T& other) { generated::copy_from(T::drover_type(), this, other); }
   void MergeFrom(const T& other) { generated::merge_from(T::drover_type(), this, other); }
   void Swap(T* other) { generated::swap(T::drover_type(), this, other); }
+  void UnsafeArenaSwap(T* other) { Swap(other); }
   friend void swap(T& a, T& b) { a.Swap(&b); }
 
   // ---- parsing. The first three clear first; Partial: missing required fields are no error.
@@ -93,6 +98,14 @@ class MessageOf : public Message {
   }
   bool ParsePartialFromIstream(std::istream* in) {
     return ParsePartialFromString(generated::read_all(in)) && !in->bad();
+  }
+  bool ParseFromFileDescriptor(int fd) {
+    std::string wire;
+    return generated::read_file(fd, &wire) && ParseFromString(wire);
+  }
+  bool ParsePartialFromFileDescriptor(int fd) {
+    std::string wire;
+    return generated::read_file(fd, &wire) && ParsePartialFromString(wire);
   }
   bool MergeFromString(std::string_view wire) {
     return MergePartialFromString(wire) && generated::check_initialized(T::drover_type(), *this, "parse");
@@ -138,13 +151,30 @@ class MessageOf : public Message {
   bool SerializePartialToOstream(std::ostream* out) const {
     return generated::write_to_stream(T::drover_type(), *this, out);
   }
+  bool SerializeToFileDescriptor(int fd) const {
+    return generated::check_initialized(T::drover_type(), *this, "serialize") && SerializePartialToFileDescriptor(fd);
+  }
+  bool SerializePartialToFileDescriptor(int fd) const { return generated::write_to_file(T::drover_type(), *this, fd); }
+  // Into ByteSizeLong() bytes of room; returns the position behind what was written.
+  uint8_t* SerializeWithCachedSizesToArray(uint8_t* target) const {
+    return reinterpret_cast<uint8_t*>(
+        generated::write_to_sized_array(T::drover_type(), *this, reinterpret_cast<char*>(target)));
+  }
   size_t ByteSizeLong() const { return encoded_size(T::drover_type(), this); }
   int ByteSize() const { return static_cast<int>(ByteSizeLong()); }
+  int GetCachedSize() const { return ByteSize(); }  // nothing is cached
 
   // ---- looking
   bool IsInitialized() const { return message::is_initialized(T::drover_type(), *this); }
   // The missing required fields' paths, "a.b, c[2].d".
   std::string InitializationErrorString() const { return generated::missing_fields(T::drover_type(), *this); }
+  void FindInitializationErrors(std::vector<std::string>* errors) const {
+    message::find_missing(T::drover_type(), *this, errors);
+  }
+  // Ends the process if a required field is missing.
+  void CheckInitialized() const {
+    if (!generated::check_initialized(T::drover_type(), *this, "use")) fatal("a message lacks required fields");
+  }
   std::string DebugString() const { return message::debug_text(T::drover_type(), *this, {}); }
   std::string ShortDebugString() const { return message::debug_text(T::drover_type(), *this, {.one_line = true}); }
   std::string Utf8DebugString() const { return message::debug_text(T::drover_type(), *this, {.keep_utf8 = true}); }
@@ -152,8 +182,12 @@ class MessageOf : public Message {
   // Wire bytes of the fields that the schema does not know.
   std::string_view unknown_fields() const { return drover_unknown(); }
   void DiscardUnknownFields() { message::discard_unknown(T::drover_type(), this); }
+  int SpaceUsed() const { return static_cast<int>(SpaceUsedLong()); }
   size_t SpaceUsedLong() const { return message::linearized_size(T::drover_type(), *this); }
+  // Drover's own: the same fields set to the same values (reals by their bits), the same entries in maps in any order,
+  // the same unknown bytes.
   bool MessageEquals(const T& other) const { return message::equal(T::drover_type(), *this, other); }
+  friend bool operator==(const T& a, const T& b) { return a.MessageEquals(b); }
 
   void CheckTypeAndMergeFrom(const T& other) { MergeFrom(other); }
 

@@ -302,6 +302,17 @@ TEST(ApiExtensions, MessagesWithThemCopyMergeAndSwap) {
   EXPECT_EQ(moved.GetExtension(ext::one_int32), 1);
 }
 
+TEST(ApiExtensions, AreNoUnknownFields) {
+  ext::Base m;  // one_int32: 5, 20000: 1, one_string as a varint
+  ASSERT_TRUE(m.ParseFromString(api::bytes("5805 80e20901 b80107")));
+  m.DiscardUnknownFields();
+  EXPECT_EQ(api::hex(m.SerializeAsString()), "5805");
+  EXPECT_EQ(m.GetExtension(ext::one_int32), 5);
+  m.ClearExtension(ext::one_int32);
+  m.DiscardUnknownFields();
+  EXPECT_EQ(m.ByteSizeLong(), 0u);
+}
+
 TEST(ApiExtensions, LiveInArenas) {
   google::protobuf::Arena arena;
   auto* m = google::protobuf::Arena::CreateMessage<ext::Base>(&arena);

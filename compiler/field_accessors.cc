@@ -8,6 +8,7 @@ const char* const kString = "::drover::String";
 const char* const kOwner = "drover_owner()";
 const char* const kArena = "::drover::arena_of(drover_owner())";
 const char* const kAccessors = "::drover::accessors::";
+const char* const kBound = " DROVER_LIFETIME_BOUND";
 
 bool is_string(const FieldDescriptor* field) { return field->cpp_type() == FieldDescriptor::CPPTYPE_STRING; }
 bool is_message(const FieldDescriptor* field) { return field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE; }
@@ -84,7 +85,7 @@ void add_string(const FieldDescriptor* field, const Names& n, const Options& opt
   if (in_oneof || has_default) {
     value = n.has + " ? " + value + " : " + (has_default ? n.default_value : call("empty_string", ""));
   }
-  text->method("const ::drover::String&", n.x + "() const", "return " + value + ";");
+  text->method("const ::drover::String&", n.x + "() const" + kBound, "return " + value + ";");
 
   std::string assign = in_oneof ? selected(field, n, options) + "->" : n.set + n.stored + ".";
   text->method("void", "set_" + n.x + "(std::string_view value)", assign + "assign_in(" + kArena + ", value);");
@@ -99,15 +100,17 @@ void add_string(const FieldDescriptor* field, const Names& n, const Options& opt
   // A field that is about to be changed in place starts from its default.
   std::string from_default =
       has_default ? "if (!(" + n.has + ")) set_" + n.x + "(" + n.default_value + ".view()); " : "";
-  text->method("::drover::String*", "mutable_" + n.x + "()",
+  text->method("::drover::String*", "mutable_" + n.x + "()" + kBound,
                from_default +
                    (in_oneof ? "return " + selected(field, n, options) + "->" : n.set + "return " + n.stored + ".") +
                    "with_owner(" + kOwner + ");");
   std::string clear = in_oneof ? n.unset : n.unset + n.stored + ".clear();";
   text->method("void", "clear_" + n.x + "()", clear);
-  std::string released = has_default || in_oneof
-                             ? "auto* copy = new std::string(" + n.x + "().view()); clear_" + n.x + "(); return copy;"
-                             : n.unset + "return " + call("release_string", "&" + n.stored) + ";";
+  // Of a field with presence that is not set: null, as protobuf's.
+  std::string released = n.has.empty() ? "" : "if (!(" + n.has + ")) return nullptr; ";
+  released += has_default || in_oneof
+                  ? "auto* copy = new std::string(" + n.x + "().view()); clear_" + n.x + "(); return copy;"
+                  : n.unset + "return " + call("release_string", "&" + n.stored) + ";";
   text->method("std::string*", "release_" + n.x + "()", released);
   text->method("void", "set_allocated_" + n.x + "(std::string* value)",
                "if (value == nullptr) { clear_" + n.x + "(); } else { set_" + n.x + "(*value); delete value; }");
@@ -124,9 +127,9 @@ void add_message(const FieldDescriptor* field, const Names& n, const Options& op
   bool in_oneof = !n.slot.empty();
   std::string value = call("message_or_default", n.stored);
   if (in_oneof) value = n.has + " ? " + value + " : " + n.type + "::default_instance()";
-  text->method("const " + n.type + "&", n.x + "() const", "return " + value + ";");
+  text->method("const " + n.type + "&", n.x + "() const" + kBound, "return " + value + ";");
   std::string pointer = in_oneof ? selected(field, n, options) : "&" + n.stored;
-  text->method(n.type + "*", "mutable_" + n.x + "()",
+  text->method(n.type + "*", "mutable_" + n.x + "()" + kBound,
                "return " + call("mutable_message", pointer + ", " + kOwner) + ";");
   std::string clear = in_oneof ? n.unset : n.stored + ".set(nullptr);";
   text->method("void", "clear_" + n.x + "()", clear);
@@ -141,13 +144,17 @@ void add_message(const FieldDescriptor* field, const Names& n, const Options& op
     take = "if (value == nullptr) { " + call("clear_oneof", n.slot + ", &" + n.case_word) + "; } else { " + take + " }";
   }
   text->method("void", "set_allocated_" + n.x + "(" + n.type + "* value)", take);
+  // Nothing of another owner's can be a part of the message: these copy, as the safe ones do.
+  text->method("void", "unsafe_arena_set_allocated_" + n.x + "(" + n.type + "* value)",
+               "set_allocated_" + n.x + "(value);");
+  text->method(n.type + "*", "unsafe_arena_release_" + n.x + "()", "return release_" + n.x + "();");
 }
 
 // x(), mutable_x(), x_size() and clear_x() of repeated and map fields.
 void add_container(const Names& n, const std::string& type, ClassText* text) {
   text->method("int", n.x + "_size() const", "return " + n.stored + ".size();");
-  text->method("const " + type + "&", n.x + "() const", "return " + n.stored + ";");
-  text->method(type + "*", "mutable_" + n.x + "()",
+  text->method("const " + type + "&", n.x + "() const" + kBound, "return " + n.stored + ";");
+  text->method(type + "*", "mutable_" + n.x + "()" + kBound,
                n.stored + ".note_owner(" + kOwner + "); return &" + n.stored + ";");
 }
 
@@ -162,22 +169,23 @@ void add_repeated_scalar(const FieldDescriptor* field, const Names& n, ClassText
 
 void add_repeated_string(const Names& n, ClassText* text) {
   const std::string bytes = "std::string_view(static_cast<const char*>(value), size)";
-  text->method("const ::drover::String&", n.x + "(int index) const", "return " + n.stored + ".Get(index);");
-  text->method("::drover::String*", "mutable_" + n.x + "(int index)", "return " + n.stored + ".Mutable(index);");
+  text->method("const ::drover::String&", n.x + "(int index) const" + kBound, "return " + n.stored + ".Get(index);");
+  text->method("::drover::String*", "mutable_" + n.x + "(int index)" + kBound,
+               "return " + n.stored + ".Mutable(index);");
   text->method("void", "set_" + n.x + "(int index, std::string_view value)",
                n.stored + ".Mutable(index)->assign_in(" + kArena + ", value);");
   text->method("void", "set_" + n.x + "(int index, const void* value, size_t size)",
                "set_" + n.x + "(index, " + bytes + ");");
-  text->method("::drover::String*", "add_" + n.x + "()", "return " + n.stored + ".add_in(" + kArena + ");");
+  text->method("::drover::String*", "add_" + n.x + "()" + kBound, "return " + n.stored + ".add_in(" + kArena + ");");
   text->method("void", "add_" + n.x + "(std::string_view value)",
                "auto* arena = " + std::string(kArena) + "; " + n.stored + ".add_in(arena)->assign_in(arena, value);");
   text->method("void", "add_" + n.x + "(const void* value, size_t size)", "add_" + n.x + "(" + bytes + ");");
 }
 
 void add_repeated_message(const Names& n, ClassText* text) {
-  text->method("const " + n.type + "&", n.x + "(int index) const", "return " + n.stored + ".Get(index);");
-  text->method(n.type + "*", "mutable_" + n.x + "(int index)", "return " + n.stored + ".Mutable(index);");
-  text->method(n.type + "*", "add_" + n.x + "()", "return " + n.stored + ".add_in(" + kArena + ");");
+  text->method("const " + n.type + "&", n.x + "(int index) const" + kBound, "return " + n.stored + ".Get(index);");
+  text->method(n.type + "*", "mutable_" + n.x + "(int index)" + kBound, "return " + n.stored + ".Mutable(index);");
+  text->method(n.type + "*", "add_" + n.x + "()" + kBound, "return " + n.stored + ".add_in(" + kArena + ");");
 }
 
 }  // namespace

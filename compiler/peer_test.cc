@@ -7,15 +7,18 @@
 
 #include "beside/proto2.pb.h"
 #include "beside/proto3.pb.h"
+#include "beside/wide.pb.h"
 #include "compiler/peer_testing.h"
 #include "proto2.pb.h"
 #include "proto3.pb.h"
+#include "wide.pb.h"
 
 namespace drover {
 namespace {
 
 namespace three = ::drover_test::three;
 namespace two = ::drover_test::two;
+namespace wide = ::drover_test::wide;
 using testing::difference;
 using testing::Maps;
 
@@ -71,6 +74,15 @@ RC_GTEST_PROP(BesideProtobuf, Proto2RequiredFieldsHaveTheSameBytes, ()) {
 }
 RC_GTEST_PROP(BesideProtobuf, Proto2SparseNumbersHaveTheSameBytes, ()) {
   round_trip<beside::drover_test::two::FarAway, two::FarAway>(Maps::kNone);
+}
+RC_GTEST_PROP(BesideProtobuf, MoreThan64HasBitsHaveTheSameBytes, ()) {
+  round_trip<beside::drover_test::wide::Wide, wide::Wide>(Maps::kNone);
+}
+RC_GTEST_PROP(BesideProtobuf, HundredsOfSparseNumbersHaveTheSameBytes, ()) {
+  round_trip<beside::drover_test::wide::Sparse, wide::Sparse>(Maps::kNone);
+}
+RC_GTEST_PROP(BesideProtobuf, EnumsOfTheOtherSyntaxPassThroughUnchanged, ()) {
+  round_trip<beside::drover_test::wide::Mixed, wide::Mixed>(Maps::kSome);
 }
 RC_GTEST_PROP(BesideProtobuf, Proto2GroupsHaveTheSameBytes, ()) {
   round_trip<beside::drover_test::two::Around, two::Around>(Maps::kNone);

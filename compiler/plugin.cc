@@ -44,7 +44,7 @@ std::string generate_all(const CodeGeneratorRequest& request, const CodeGenerato
   for (const std::string& name : request.file_to_generate()) {
     const google::protobuf::FileDescriptor* file = files.find(name);
     if (file == nullptr) return name + ": protoc wants code for it but does not say what is in it";
-    if (!generator.Generate(file, request.parameter(), &context, &error)) return name + ": " + error;
+    if (!generator.Generate(file, request.parameter(), &context, &error)) return error.insert(0, name + ": ");
   }
   return {};
 }

@@ -6,9 +6,10 @@
 //   if (!result.ok()) log(json::to_string(result));     // "wrong type at 3:17, in items[2].price: expected a number"
 //
 // Well-known types (Any, Timestamp, Duration, FieldMask, Struct, Value, ListValue, NullValue, the wrappers, Empty) have
-// their own forms. Unknown fields are not printed. The input is hostile: depth is limited, the time is linear in the
-// text, and what is kept comes from the message's arena. Errors are values. Thread-safety: any number of calls at once
-// on different messages; a message that is only printed may be shared.
+// their own forms. Extensions that some image knows (message/extensions.h) are fields named "[pkg.extension]"; other
+// unknown fields are not printed. The input is hostile: depth is limited, the time is linear in the text, and what is
+// kept comes from the message's arena. Errors are values. Thread-safety: any number of calls at once on different
+// messages; a message that is only printed may be shared.
 #pragma once
 
 #include <concepts>
@@ -88,7 +89,7 @@ struct PrintOptions {
   bool enums_as_ints = false;
   // How deep messages may nest.
   int depth_limit = 100;
-  const TypeResolver* resolver = nullptr;  // null: the message's own image
+  const TypeResolver* resolver = nullptr;  // null: the message's own image, then those of all generated classes
 };
 
 struct ParseOptions {
@@ -98,7 +99,7 @@ struct ParseOptions {
   bool check_required = false;
   // How deep objects and arrays may nest.
   int depth_limit = 100;
-  const TypeResolver* resolver = nullptr;  // null: the message's own image
+  const TypeResolver* resolver = nullptr;  // null: the message's own image, then those of all generated classes
 };
 
 // ---- any message, by its type

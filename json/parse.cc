@@ -4,6 +4,7 @@
 #include "codec/wire.h"
 #include "json/parser.h"
 #include "json/well_known.h"
+#include "message/extensions.h"
 
 namespace drover::json {
 
@@ -11,8 +12,7 @@ using schema::Kind;
 using schema::MessageType;
 
 Result parse(const MessageType& type, std::string_view text, const ParseOptions& options, Message* message) {
-  const ImageResolver own({type.image});
-  return Parser(text, options, options.resolver != nullptr ? *options.resolver : own).run(type, message);
+  return Parser(text, options).run(type, message);
 }
 
 Result Parser::run(const MessageType& type, Message* object) {
@@ -64,6 +64,16 @@ bool Parser::message(const MessageType& type, char* object, int depth) {
   return false;
 }
 
+namespace {
+
+// The extension of `type` whose full name, in brackets, `name` is.
+MessageType find_extension(const MessageType& type, std::string_view name) {
+  if (!message::takes_extensions(type) || name.size() < 3 || name.front() != '[' || name.back() != ']') return {};
+  return message::find_extension(type, name.substr(1, name.size() - 2));
+}
+
+}  // namespace
+
 // With in_any, "@type" may stand among the fields, once.
 bool Parser::fields(const MessageType& type, char* object, int depth, bool in_any) {
   if (lexer_.peek() != '{') return fail(Error::wrong_type, "an object");
@@ -71,6 +81,7 @@ bool Parser::fields(const MessageType& type, char* object, int depth, bool in_an
   lexer_.take('{');
   if (lexer_.take('}')) return true;
   Seen seen(this, type.fields().size() + type.entry().oneof_count);
+  std::set<uint32_t> seen_extensions;
   uint32_t next = 0;
   bool seen_type = false;
   do {
@@ -83,7 +94,10 @@ bool Parser::fields(const MessageType& type, char* object, int depth, bool in_an
     }
     const schema::FieldEntry* known = names_.find_field(type, name, &next);
     if (known == nullptr) {
-      if (!unknown_field(type, name, depth)) return false;
+      const MessageType found = find_extension(type, name);
+      const bool read = found.image == nullptr ? unknown_field(type, name, depth)
+                                               : extension(type, found, object, depth - 1, &seen_extensions);
+      if (!read) return false;
       continue;
     }
     if (!lexer_.expect(':', "':'")) return false;
@@ -97,7 +111,7 @@ bool Parser::fields(const MessageType& type, char* object, int depth, bool in_an
   return lexer_.expect('}', "',' or '}'");
 }
 
-// A name that is no field's. Extensions, "[pkg.name]", have no field entries yet; they would be found here.
+// A name that is no field's.
 bool Parser::unknown_field(const MessageType& type, std::string_view name, int depth) {
   if (!options_.ignore_unknown) {
     const Scope scope(&path_, name);

@@ -39,9 +39,11 @@ bool Parser::number_text(std::string_view* text) {
 
 namespace {
 
+// Reads the text as a Wide, and stores it as a T if it is one.
 template <typename T, typename Wide>
-Error narrow(Error error, Wide wide, char* to) {
-  if (error != Error::ok) return error;
+Error read_as(Error (*read)(std::string_view, Wide*), std::string_view text, char* to) {
+  Wide wide = 0;
+  if (const Error error = read(text, &wide); error != Error::ok) return error;
   if (wide < std::numeric_limits<T>::min() || wide > std::numeric_limits<T>::max()) return Error::out_of_range;
   raw::store(to, static_cast<T>(wide));
   return Error::ok;
@@ -55,32 +57,23 @@ bool Parser::integer(Kind kind, std::string_view text, char* to) {
   switch (kind) {
     case Kind::kInt64:
     case Kind::kSint64:
-    case Kind::kSfixed64: {
-      int64_t value;
-      error = narrow<int64_t>(read_int64(text, &value), value, to);
+    case Kind::kSfixed64:
+      error = read_as<int64_t>(read_int64, text, to);
       expected = "an integer of 64 bits";
       break;
-    }
     case Kind::kUint64:
-    case Kind::kFixed64: {
-      uint64_t value;
-      error = narrow<uint64_t>(read_uint64(text, &value), value, to);
+    case Kind::kFixed64:
+      error = read_as<uint64_t>(read_uint64, text, to);
       expected = "an unsigned integer of 64 bits";
       break;
-    }
     case Kind::kUint32:
-    case Kind::kFixed32: {
-      uint64_t value;
-      error = narrow<uint32_t>(read_uint64(text, &value), value, to);
+    case Kind::kFixed32:
+      error = read_as<uint32_t>(read_uint64, text, to);
       expected = "an unsigned integer of 32 bits";
       break;
-    }
-    default: {
-      int64_t value;
-      error = narrow<int32_t>(read_int64(text, &value), value, to);
+    default:
+      error = read_as<int32_t>(read_int64, text, to);
       expected = "an integer of 32 bits";
-      break;
-    }
   }
   return error == Error::ok || fail_at_token(error, expected);
 }

@@ -133,6 +133,11 @@ TEST(ParseTest, RefusesUnknownNamesUnlessToldToIgnoreThem) {
             R"({"manyColor":["RED"]})");
 }
 
+TEST(ParseTest, TakesEveryNameOfAnEnumsValue) {
+  EXPECT_EQ(through(R"({"aColor":"VERT","manyColor":["GREEN","VERT"]})"),
+            R"({"aColor":"GREEN","manyColor":["GREEN","GREEN"]})");
+}
+
 TEST(ParseTest, KeepsUnknownNumbersOfOpenEnums) {
   EXPECT_EQ(through(R"({"aColor":77,"manyColor":["-3","RED",1]})"),
             R"({"aColor":77,"manyColor":["NEGATIVE","RED","RED"]})");

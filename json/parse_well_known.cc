@@ -94,8 +94,7 @@ bool Parser::any(const MessageType& type, char* object, int depth) {
   if (empty) return true;
   const size_t url_at = lexer_.token();
   lexer_.rewind(begin);
-  const std::string_view name = type_of_url(url);
-  const MessageType content = name.empty() ? MessageType{} : resolver_.find_message(name);
+  const MessageType content = find_any_type(options_.resolver, *type.image, url);
   if (content.image == nullptr) {
     return lexer_.fail_at(Error::unknown_type, "a type URL, \"type.googleapis.com/\" and a known message's name",
                           url_at);
@@ -185,11 +184,15 @@ bool Parser::any_content(const MessageType& type, char* object, int depth) {
     }
     if (seen_value) return fail_at_token(Error::duplicate_field, "\"value\" once");
     seen_value = true;
-    const Scope scope(&path_, "value");
-    if (!lexer_.expect(':', "':'") || !message(type, object, depth - 1)) return false;
+    if (!any_value(type, object, depth - 1)) return false;
   } while (lexer_.take(','));
   if (!seen_value) return fail(Error::bad_value, "\"value\" in the Any");
   return lexer_.expect('}', "',' or '}'");
+}
+
+bool Parser::any_value(const MessageType& type, char* object, int depth) {
+  const Scope scope(&path_, "value");
+  return lexer_.expect(':', "':'") && message(type, object, depth);
 }
 
 }  // namespace drover::json

@@ -4,6 +4,7 @@
 // more may open. Functions return false once something is wrong; what, is in the lexer.
 #pragma once
 
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -23,8 +24,7 @@ inline constexpr int kMostDepth = 330;
 
 class Parser {
  public:
-  Parser(std::string_view text, const ParseOptions& options, const TypeResolver& resolver)
-      : options_(options), resolver_(resolver), lexer_(text, &path_) {}
+  Parser(std::string_view text, const ParseOptions& options) : options_(options), lexer_(text, &path_) {}
   Result run(const schema::MessageType& type, Message* object);
 
  private:
@@ -65,6 +65,8 @@ class Parser {
   bool message(const MessageType& type, char* object, int depth);
   bool fields(const MessageType& type, char* object, int depth, bool in_any);
   bool unknown_field(const MessageType& type, std::string_view name, int depth);
+  bool extension(const MessageType& type, const MessageType& extension, char* object, int depth,
+                 std::set<uint32_t>* seen);
   bool field(const MessageType& type, char* object, const FieldEntry& field, int depth);
   bool mark_seen(const MessageType& type, const FieldEntry& field, size_t name_at, Seen* seen);
   bool singular(const MessageType& type, char* object, const FieldEntry& field, int depth);
@@ -91,6 +93,7 @@ class Parser {
   bool any(const MessageType& type, char* object, int depth);
   bool any_url(int depth, std::string* url, bool* empty);
   bool any_content(const MessageType& type, char* object, int depth);
+  bool any_value(const MessageType& type, char* object, int depth);
   bool type_key(bool* seen_type, int depth);
   bool time(const MessageType& type, char* object, bool is_duration);
   bool field_mask(const MessageType& type, char* object);
@@ -102,7 +105,6 @@ class Parser {
   bool no_memory() { return fail_at_token(Error::out_of_memory, "room in the message's arena"); }
 
   const ParseOptions& options_;
-  const TypeResolver& resolver_;
   Path path_;
   Lexer lexer_;
   Names names_;

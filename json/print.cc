@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "codec/decode.h"
 #include "codec/utf8.h"
 #include "json/base64.h"
 #include "json/number.h"
@@ -18,8 +19,7 @@ using schema::Kind;
 using schema::MessageType;
 
 Result print(const MessageType& type, const Message& message, const PrintOptions& options, std::string* out) {
-  const ImageResolver own({type.image});
-  return Printer(options, options.resolver != nullptr ? *options.resolver : own, out).run(type, message);
+  return Printer(options, out).run(type, message);
 }
 
 Result Printer::run(const MessageType& type, const Message& object) {
@@ -86,7 +86,36 @@ bool Printer::fields(const MessageType& type, const char* object, int depth, boo
     const Scope scope(&path_, name);
     if (!field(type, object, each, depth)) return false;
   }
+  if (message::takes_extensions(type) && !extensions(type, object, depth, &first)) return false;
   close('}', first);
+  return true;
+}
+
+namespace {
+
+// A program without generated classes may not have installed the decoder that extensions are decoded with.
+void install_decoder() {
+  message::DecodeWire none = nullptr;
+  message::installed_decoder.compare_exchange_strong(
+      none, [](const MessageType& type, Message* object, std::string_view wire, Arena* arena) {
+        return decode(type, object, wire, *arena).ok();
+      });
+}
+
+}  // namespace
+
+// The unknown bytes that are some known extension's, decoded on the side.
+bool Printer::extensions(const MessageType& type, const char* object, int depth, bool* first) {
+  if (message::installed_decoder.load(std::memory_order_acquire) == nullptr) install_decoder();
+  const message::DecodedExtensions decoded(type, object, &finder_);
+  for (const auto& [extension, value] : decoded.extensions()) {
+    separate(first);
+    const char* name = extension.image->name(extension.fields()[0].json_name);  // in brackets
+    string(name);
+    colon();
+    const Scope scope(&path_, name);
+    if (!field(extension, value->drover_bytes(), extension.fields()[0], depth)) return false;
+  }
   return true;
 }
 

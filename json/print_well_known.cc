@@ -65,8 +65,7 @@ bool Printer::any(const MessageType& type, const char* object, int depth) {
     out_ += "{}";
     return true;
   }
-  const std::string_view name = type_of_url(url->view());
-  const MessageType content = name.empty() ? MessageType{} : resolver_.find_message(name);
+  const MessageType content = find_any_type(options_.resolver, *type.image, url->view());
   if (content.image == nullptr) {
     return fail(Error::unknown_type, "a type URL, \"type.googleapis.com/\" and a known message's name");
   }

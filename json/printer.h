@@ -9,6 +9,7 @@
 
 #include "json/json.h"
 #include "json/path.h"
+#include "message/extensions.h"
 #include "message/raw.h"
 #include "object/map.h"
 #include "object/repeated.h"
@@ -17,8 +18,7 @@ namespace drover::json {
 
 class Printer {
  public:
-  Printer(const PrintOptions& options, const TypeResolver& resolver, std::string* out)
-      : options_(options), resolver_(resolver), out_(*out) {}
+  Printer(const PrintOptions& options, std::string* out) : options_(options), out_(*out) {}
   Result run(const schema::MessageType& type, const Message& object);
 
  private:
@@ -28,6 +28,7 @@ class Printer {
   bool message(const MessageType& type, const char* object, int depth);
   // The fields of an object whose '{' is written; `first` says that nothing has been written into it.
   bool fields(const MessageType& type, const char* object, int depth, bool first);
+  bool extensions(const MessageType& type, const char* object, int depth, bool* first);
   bool field(const MessageType& type, const char* object, const FieldEntry& field, int depth);
   bool list(const MessageType& type, const char* object, const FieldEntry& field, int depth);
   bool map(const MessageType& type, const char* object, const FieldEntry& field, int depth);
@@ -86,8 +87,8 @@ class Printer {
   }
 
   const PrintOptions& options_;
-  const TypeResolver& resolver_;
   std::string& out_;
+  message::ExtensionFinder finder_;
   int level_ = 0;
   Path path_;
   Error error_ = Error::ok;

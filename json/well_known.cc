@@ -3,6 +3,8 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "message/extensions.h"
+
 namespace drover::json {
 namespace {
 
@@ -67,9 +69,20 @@ bool is_null_value(const schema::Image& image, const FieldEntry& field) {
          std::strcmp(image.name(image.enum_entry(field.sub).name), "google.protobuf.NullValue") == 0;
 }
 
-std::string_view type_of_url(std::string_view url) {
+MessageType find_any_type(const TypeResolver* resolver, const schema::Image& own, std::string_view url) {
   const size_t slash = url.rfind('/');
-  return slash == std::string_view::npos ? std::string_view() : url.substr(slash + 1);
+  if (slash == std::string_view::npos || slash + 1 == url.size()) return {};
+  const std::string_view name = url.substr(slash + 1);
+  MessageType found;
+  if (resolver != nullptr) {
+    found = resolver->find_message(name);
+  } else if (const int64_t index = own.find_message(name.data(), name.size()); index >= 0) {
+    found = {&own, static_cast<uint32_t>(index)};
+  } else {
+    found = message::find_registered_message(name);
+  }
+  constexpr uint32_t kNoMessage = schema::kMessageFlagMapEntry | schema::kMessageFlagExtension;
+  return found.image == nullptr || (found.entry().flags & kNoMessage) != 0 ? MessageType{} : found;
 }
 
 }  // namespace drover::json

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "json/json.h"
 #include "schema/message_type.h"
 
 namespace drover::json {
@@ -32,7 +33,9 @@ inline WellKnown well_known(const schema::MessageType& type) {
 // True if the field's type is google.protobuf.NullValue.
 bool is_null_value(const schema::Image& image, const schema::FieldEntry& field);
 
-// The type that a type URL, "type.googleapis.com/pkg.Message", names; empty if there is no '/' or nothing behind it.
-std::string_view type_of_url(std::string_view url);
+// The message that a type URL, "type.googleapis.com/pkg.Message", names. Without a resolver it is looked for in `own`
+// and in the images of all generated classes. Its image is null if there is none, or if it is one that no Any holds: a
+// map's entry, or an extension's.
+schema::MessageType find_any_type(const TypeResolver* resolver, const schema::Image& own, std::string_view url);
 
 }  // namespace drover::json

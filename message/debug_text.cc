@@ -120,7 +120,7 @@ class Printer {
 
   void extension(const MessageType& extendee, const DecodedExtensions::Extension& found, int depth) {
     std::string name = "[" + std::string(extension_print_name(extendee, found.type)) + "]";
-    all_of_field(found.type, found.type.fields()[0], found.object->drover_bytes(), name, depth);
+    all_of_field(found.type, found.type.fields()[0], found.object->drover_bytes(), name, depth - 10);
   }
 
   void all_of_field(const MessageType& type, const FieldEntry& field, const char* from, std::string_view name,

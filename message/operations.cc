@@ -221,11 +221,29 @@ void missing(const MessageType& type, const char* object, const std::string& pre
   });
 }
 
-void discard(const MessageType& type, char* object, int depth) {
-  raw::store<int64_t>(object + offsetof(MessageHeader, unknown), 0);
+// The unknown bytes of what is an extension that somebody knows.
+std::string extension_bytes(const MessageType& type, std::string_view unknown, ExtensionFinder* finder) {
+  std::string kept;
+  UnknownRecords records(unknown, is_message_set(type));
+  UnknownRecord record;
+  while (records.next(&record)) {
+    const MessageType extension = finder->find(type, record.number, true);
+    if (extension.image != nullptr && is_occurrence(extension.fields()[0], record)) kept += record.bytes;
+  }
+  return kept;
+}
+
+void discard(const MessageType& type, char* object, ExtensionFinder* finder, int depth) {
+  auto* unknown = reinterpret_cast<String*>(raw::pointer(object, offsetof(MessageHeader, unknown))->get());
+  if (unknown != nullptr && takes_extensions(type) && !unknown->empty()) {
+    std::string kept = extension_bytes(type, std::as_const(*unknown).view(), finder);
+    unknown->assign_in(arena_of(reinterpret_cast<OwnerWord*>(object)), kept);
+  } else {
+    raw::store<int64_t>(object + offsetof(MessageHeader, unknown), 0);
+  }
   if (depth == 0) return;
   for_each_sub(type, object, [&](const MessageType& sub, const char* at, const FieldEntry&, int64_t) {
-    discard(sub, const_cast<char*>(at), depth - 1);
+    discard(sub, const_cast<char*>(at), finder, depth - 1);
     return true;
   });
 }
@@ -248,7 +266,8 @@ void find_missing(const MessageType& type, const Message& object, std::vector<st
 
 void discard_unknown(const MessageType& type, Message* object) {
   if (object->drover_owner_word() == kReceived) fatal("a message received over a channel is read-only");
-  discard(type, object->drover_bytes(), kMaxDepth);
+  ExtensionFinder finder;
+  discard(type, object->drover_bytes(), &finder, kMaxDepth);
 }
 
 }  // namespace drover::message

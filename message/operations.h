@@ -39,6 +39,7 @@ bool is_initialized(const schema::MessageType& type, const Message& object);
 // Paths of those that are not: "a.b", "c[2].d".
 void find_missing(const schema::MessageType& type, const Message& object, std::vector<std::string>* paths);
 
+// Extensions that somebody knows (message/extensions.h) are no unknown fields, and stay as they are.
 void discard_unknown(const schema::MessageType& type, Message* object);
 
 // ---- one contiguous copy, for sending

@@ -115,7 +115,7 @@ bool ConstObject::find_enum_value(const FieldEntry& field, std::string_view name
   if (field.kind != static_cast<uint8_t>(schema::Kind::kEnum)) die(path(type_, field) + " is no enum");
   const schema::Image& image = *type_.image;
   const schema::EnumEntry& e = image.enum_entry(field.sub);
-  for (uint32_t i = 0; i < e.value_count; ++i) {
+  for (uint32_t i = 0; i < schema::Image::enum_name_count(e); ++i) {
     const schema::EnumValueEntry& value = image.enum_values(e)[i];
     if (image.name(value.name) != name) continue;
     *number = value.number;

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 namespace drover {
@@ -48,9 +49,18 @@ class BlockSource {
 // Blocks from malloc; never runs out short of the process's own limit.
 BlockSource& heap_block_source();
 
+// protobuf's way to give an Arena its first block. The members that name block sizes and functions are absent.
+struct ArenaOptions {
+  char* initial_block = nullptr;
+  size_t initial_block_size = 0;
+};
+
 class Arena {
  public:
   Arena() : Arena(heap_block_source()) {}
+  explicit Arena(const ArenaOptions& options)
+      : Arena(heap_block_source(), options.initial_block, options.initial_block_size) {}
+  Arena(char* initial_block, size_t size) : Arena(heap_block_source(), initial_block, size) {}
   explicit Arena(BlockSource& source) : source_(&source) {}
   // Starts in `initial`, which the caller owns and which must outlive the arena.
   Arena(BlockSource& source, void* initial, size_t size)
@@ -109,9 +119,25 @@ class Arena {
   static T* CreateMessage(Arena* arena) {  // protobuf's spelling; a null arena makes a heap message
     return arena == nullptr ? new T() : arena->create<T>();
   }
+  // A message, or any T whose destructor has nothing to do; a null arena makes it on the heap.
+  template <typename T, typename... Arguments>
+  static T* Create(Arena* arena, Arguments&&... arguments) {
+    if constexpr (sizeof...(Arguments) == 0 && std::is_constructible_v<T, Arena*>) {
+      return CreateMessage<T>(arena);
+    } else {
+      static_assert(std::is_trivially_destructible_v<T>, "an arena runs no destructors");
+      static_assert(alignof(T) <= 8);
+      if (arena == nullptr) return new T(std::forward<Arguments>(arguments)...);
+      void* memory = arena->allocate(sizeof(T));
+      return memory == nullptr ? nullptr : new (memory) T(std::forward<Arguments>(arguments)...);
+    }
+  }
+  // `count` elements, not initialized.
   template <typename T>
-  static T* Create(Arena* arena) {
-    return CreateMessage<T>(arena);
+  static T* CreateArray(Arena* arena, size_t count) {
+    static_assert(std::is_trivial_v<T> && alignof(T) <= 8);
+    if (count > SIZE_MAX / sizeof(T)) return nullptr;
+    return static_cast<T*>(arena == nullptr ? ::operator new[](count * sizeof(T)) : arena->allocate(count * sizeof(T)));
   }
 
   // Gives memory back for reuse by allocate_recycled. `size` as it was asked for.
@@ -129,6 +155,14 @@ class Arena {
     ptr_ = static_cast<char*>(initial_);
     end_ = ptr_ + (initial_size_ & ~size_t{7});
   }
+  uint64_t Reset() {  // protobuf's spelling; returns the bytes that were allocated
+    uint64_t allocated = space_allocated();
+    reset();
+    return allocated;
+  }
+  uint64_t SpaceAllocated() const { return space_allocated(); }
+  // What is left at the end of blocks before the current one counts as used.
+  uint64_t SpaceUsed() const { return space_allocated() - static_cast<size_t>(end_ - ptr_); }
 
   // Bytes of all blocks, the initial one included.
   size_t space_allocated() const { return initial_size_ + block_bytes_; }

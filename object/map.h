@@ -95,9 +95,13 @@ class Map : public MapBase {
       return *this;
     }
     operator Iterator<true>() const { return {map_, position_}; }
-    reference operator*() const {
+    reference operator*() const DROVER_LIFETIME_BOUND {
       void* entry = map_->entry(position_);
-      return *new (pair_) Pair{key_at(entry), value_at(entry)};
+      if constexpr (kConst) {
+        return *new (pair_) Pair{key_at(entry), value_at(entry)};
+      } else {
+        return *new (pair_) Pair{key_at(entry), note_value(entry)};
+      }
     }
     pointer operator->() const { return &**this; }
     Iterator& operator++() { return ++position_, *this; }
@@ -118,7 +122,7 @@ class Map : public MapBase {
   const_iterator end() const { return {this, count()}; }
   const_iterator cbegin() const { return begin(); }
   const_iterator cend() const { return end(); }
-  iterator begin() { return note_values(), iterator(this, 0); }
+  iterator begin() { return {this, 0}; }
   iterator end() { return {this, count()}; }
 
   const_iterator find(KeyArg key) const {
@@ -127,9 +131,7 @@ class Map : public MapBase {
   }
   iterator find(KeyArg key) {
     int64_t at = position_of(key);
-    if (at < 0) return end();
-    note_value(entry(static_cast<uint32_t>(at)));
-    return iterator(this, static_cast<uint32_t>(at));
+    return at < 0 ? end() : iterator(this, static_cast<uint32_t>(at));
   }
   std::pair<const_iterator, const_iterator> equal_range(KeyArg key) const { return range_from(find(key), end()); }
   std::pair<iterator, iterator> equal_range(KeyArg key) { return range_from(find(key), end()); }
@@ -280,11 +282,6 @@ class Map : public MapBase {
       }
     }
     return value_at(entry);
-  }
-  void note_values() {
-    if constexpr (!kIsMapScalar<V>) {
-      for (uint32_t i = 0; i < count(); ++i) note_value(entry(i));
-    }
   }
   void* add(KeyArg key) {
     Arena* memory = arena();

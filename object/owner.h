@@ -11,6 +11,14 @@
 
 #include "object/arena.h"
 
+// On a member function that returns a reference or pointer into its object: clang warns where the object is a temporary
+// that does not live as long. Stands behind the parameter list.
+#if defined(__clang__)
+#define DROVER_LIFETIME_BOUND [[clang::lifetimebound]]
+#else
+#define DROVER_LIFETIME_BOUND
+#endif
+
 namespace drover {
 
 using OwnerWord = uint64_t;

@@ -155,6 +155,7 @@ std::string contradiction(const FieldDescriptor* descriptor, const FieldModel& f
   if (of_map_entry != (field.label == kLabelMap) || (of_map_entry && field.kind != Kind::kMessage)) {
     return "only a map field can be of a map entry";
   }
+  if (in_map_entry && descriptor->is_extension()) return "a map entry cannot be extended";
   if (in_map_entry && field.label != kLabelSingular) return "a map's key and value cannot be repeated";
   if (in_map_entry && (field.required || field.oneof >= 0))
     return "a map's key and value are no required or oneof fields";
@@ -168,7 +169,9 @@ std::string contradiction(const FieldDescriptor* descriptor, const FieldModel& f
 std::string map_entry_contradiction(const MessageModel& entry) {
   const std::vector<FieldModel>& fields = entry.fields;
   bool two_fields = fields.size() == 2 && fields[0].number + fields[1].number == 3;
-  if (!two_fields || entry.oneof_count != 0) return "a map entry has the fields 1 and 2, and no oneof";
+  if (!two_fields || entry.oneof_count != 0 || entry.extension_ranges) {
+    return "a map entry has the fields 1 and 2, and neither oneofs nor extensions";
+  }
   const FieldModel& key = fields[fields[0].number == 1 ? 0 : 1];
   const FieldModel& value = fields[fields[0].number == 1 ? 1 : 0];
   bool good_key = !key.is_message() && key.kind != Kind::kDouble && key.kind != Kind::kFloat &&

@@ -32,7 +32,8 @@ std::optional<MessageType> DynamicSchema::find_message(std::string_view full_nam
 std::vector<MessageType> DynamicSchema::messages() const {
   std::vector<MessageType> types;
   for (uint32_t i = 0; valid() && i < image().message_count(); ++i) {
-    if ((image().message(i).flags & kMessageFlagMapEntry) == 0) types.push_back({&image(), i});
+    constexpr uint32_t kNoMessage = kMessageFlagMapEntry | kMessageFlagExtension;
+    if ((image().message(i).flags & kNoMessage) == 0) types.push_back({&image(), i});
   }
   return types;
 }

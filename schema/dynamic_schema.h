@@ -34,7 +34,7 @@ class DynamicSchema {
 
   // The message of that full name, "pkg.Outer.Inner".
   std::optional<MessageType> find_message(std::string_view full_name) const;
-  // All messages but map entries, in ascending order of their full names.
+  // All messages but map entries and extensions, in ascending order of their full names.
   std::vector<MessageType> messages() const;
 
   bool valid() const { return image_.valid(); }

@@ -340,6 +340,9 @@ bool Checker::check_presence(const MessageEntry& m, const FieldEntry& f) {
 }
 
 bool Checker::check_sub(const MessageEntry& m, const FieldEntry& f) {
+  if (f.label == kLabelMap && f.kind != static_cast<uint8_t>(Kind::kMessage)) {
+    return fail_field(LoadError::kBadMapEntry, "kind of a map field", f.kind, static_cast<uint8_t>(Kind::kMessage));
+  }
   if (f.kind == static_cast<uint8_t>(Kind::kEnum)) {
     if (f.sub >= header_.enum_count) return fail_field(LoadError::kBadSub, "enum index", f.sub, header_.enum_count);
     return true;
@@ -358,9 +361,6 @@ bool Checker::check_sub(const MessageEntry& m, const FieldEntry& f) {
   if (entry != (f.label == kLabelMap)) {
     return fail_field(LoadError::kBadMapEntry, "a map field and a map entry belong together", f.label,
                       entry ? kLabelMap : kLabelRepeated);
-  }
-  if (f.label == kLabelMap && f.kind != static_cast<uint8_t>(Kind::kMessage)) {
-    return fail_field(LoadError::kBadMapEntry, "kind of a map field", f.kind, static_cast<uint8_t>(Kind::kMessage));
   }
   if (f.label == kLabelMap && (m.flags & kMessageFlagMapEntry) != 0) {
     return fail_field(LoadError::kBadMapEntry, "a map in a map entry", f.label);

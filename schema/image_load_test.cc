@@ -234,6 +234,21 @@ DAMAGE(AnEnumIndexOutOfRange, kBadSub, field("p.M", 3).sub = header().enum_count
 DAMAGE(AMissingSub, kBadSub, field("p.N", 1).sub = kNoSub)
 DAMAGE(ASubThatIsNotNeeded, kBadSub, field("p.M", 1).sub = 0)
 DAMAGE(AMapOfAPlainMessage, kBadMapEntry, field("p.M", 5).sub = message_index("p.N"))
+// With steps to match, as image_use_fuzz found it: nothing but the kind tells.
+TEST_F(Damaged, AMapFieldThatIsNoMessage) {
+  FieldEntry& map = field("p.M", 5);
+  map.kind = static_cast<uint8_t>(Kind::kInt32);
+  map.wire_type = 0;
+  map.sub = kNoSub;
+  const MessageEntry& m = message("p.M");
+  for (uint32_t i = 0; i < m.field_count; ++i) {
+    const FieldEntry& f = table<FieldEntry>(header().fields)[m.first_field + i];
+    FieldStep step = make_step(m, f, i + 1);
+    table<FieldStep>(m.steps)[i] = step;
+    if (f.number < m.slot_count) table<FieldStep>(m.slots)[f.number] = step;
+  }
+  expect(LoadError::kBadMapEntry);
+}
 DAMAGE(AnEntryInAPlainField, kBadMapEntry, field("p.N", 1).sub = message_index("p.M.MEntry"))
 DAMAGE(AnEntryThatIsNoEntry, kBadMapEntry, message("p.M.MEntry").flags = 0)
 DAMAGE(APlainMessageMarkedAsEntry, kBadMapEntry, message("p.M").flags |= kMessageFlagMapEntry)

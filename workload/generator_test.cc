@@ -58,7 +58,9 @@ TEST_P(GeneratorOfSeed, WhatItMakesSurvivesTheCodecAndProtobufUnchanged) {
       EXPECT_EQ(object.encode() == wire, true) << name << " " << seed;
       auto peer = schema.peer(name);
       ASSERT_TRUE(peer->ParseFromString(wire)) << name << " " << seed;
-      if (!schema_options.maps) EXPECT_EQ(serialize(*peer) == wire, true) << name << " " << seed;
+      if (!schema_options.maps) {
+        EXPECT_EQ(serialize(*peer) == wire, true) << name << " " << seed;
+      }
       Statistics statistics;
       EXPECT_TRUE(add_message(schema.type(name), wire, &statistics));
     }
@@ -84,7 +86,9 @@ TEST_P(GeneratorOfSeed, OddFormsSayTheSameAsPlainOnes) {
       EXPECT_EQ(serialize(*peer) == serialize(*odd_peer), true) << name << " " << seed;
     }
   }
-  if (message_names(schema.files()).size() > 3) EXPECT_GT(odd_messages, 0u);
+  if (message_names(schema.files()).size() > 3) {
+    EXPECT_GT(odd_messages, 0u);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, GeneratorOfSeed, ::testing::Range(uint64_t{1}, uint64_t{41}));

@@ -62,6 +62,7 @@ class Filler {
  public:
   Filler(const Shape& shape, const std::vector<MessagePlan>& plans, const schema::Image& image, Random random)
       : image_(image),
+        deciles_(shape.string_deciles),
         random_(random),
         int32_(shape.int32, count_values(plans, {Kind::kInt32, Kind::kSint32}), random_),
         int64_(shape.int64, count_values(plans, {Kind::kInt64, Kind::kSint64}), random_),
@@ -101,13 +102,21 @@ class Filler {
       case Kind::kBytes:
         values->texts.resize(count);
         for (std::string& text : values->texts) {
-          if (static_cast<Kind>(plan.kind) == Kind::kString) text.resize(take_string());
-          (static_cast<Kind>(plan.kind) == Kind::kString ? texts_ : large_).push_back(&text);
+          bool string = static_cast<Kind>(plan.kind) == Kind::kString;
+          if (string) text.resize(take_string());
+          // Where no size is published, bytes values are as long as strings.
+          if (!string && plan_->shape.wire_size == 0) text.resize(any_string_length());
+          (string ? texts_ : large_).push_back(&text);
         }
         break;
       default:
         for (size_t i = 0; i < count; ++i) values->scalars.push_back(scalar(*values->field, type));
     }
+  }
+
+  size_t any_string_length() {
+    size_t decile = random_.index(10);
+    return random_.between(deciles_[decile], deciles_[decile + 1]);
   }
 
   size_t take_string() {
@@ -173,6 +182,7 @@ class Filler {
   }
 
   const schema::Image& image_;
+  const uint32_t* deciles_;
   Random random_;
   LengthDeck int32_, int64_, uint32_, uint64_;
   std::vector<size_t> strings_;

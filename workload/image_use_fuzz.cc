@@ -2,6 +2,9 @@
 // operations on objects trust blindly. Messages are generated from the damaged image itself.
 // (schema/image_fuzz.cc has arbitrary bytes, and walks what loads.)
 //
+// Changes are of two kinds: of the schema model, from which an image is then built whose tables agree with each other
+// (a field over another, a has-bit used twice, a kind that does not fit), and of the image's bytes.
+//
 //   input: u8 schema | u16 message seed | changes: u16 place, u8 what, u8 value
 #include <google/protobuf/stubs/logging.h>
 
@@ -9,6 +12,9 @@
 #include <cstring>
 
 #include "message/operations.h"
+#include "schema/descriptor_files.h"
+#include "schema/descriptor_model.h"
+#include "schema/image_builder.h"
 #include "schema/image_load.h"
 #include "schema/image_walk.h"
 #include "workload/message_generator.h"
@@ -20,16 +26,74 @@ namespace {
 
 using testing::die;
 
-const std::string& image_of(uint8_t number) {
-  static std::array<std::string, 32> images;
-  std::string& image = images[number % 32];
-  if (image.empty()) {
+const schema::Schema& model_of(uint8_t number) {
+  static std::array<std::unique_ptr<schema::Schema>, 32> models;
+  std::unique_ptr<schema::Schema>& model = models[number % 32];
+  if (model == nullptr) {
     SchemaOptions options;
     options.max_messages = 2;
     options.max_fields = 12;
-    image = schema::build_image(random_schema(2000u + number % 32, options)).image;
+    schema::DescriptorFiles files;
+    model = std::make_unique<schema::Schema>();
+    std::string error = files.link(random_schema(2000u + number % 32, options).file());
+    if (error.empty()) error = schema::schema_from_files(files.files(), model.get());
+    if (!error.empty()) die(error);
   }
-  return image;
+  return *model;
+}
+
+// Changes one member of a message or field of the model; never anything that the image builder follows (indices stay
+// in range).
+void change(schema::Schema* model, size_t place, uint8_t what, uint8_t value) {
+  schema::MessageModel& message = model->messages[place % model->messages.size()];
+  if (message.fields.empty() || what % 16 > 12) {
+    if (what % 4 == 0) message.object_size += 8u * (value % 9) - 32;
+    if (what % 4 == 1) message.has_words = value % 5;
+    if (what % 4 == 2) message.oneof_count = value % 4;
+    if (what % 4 == 3) message.map_entry = !message.map_entry;
+    return;
+  }
+  schema::FieldModel& field = message.fields[place / 256 % message.fields.size()];
+  const schema::FieldModel& other = message.fields[value % message.fields.size()];
+  switch (what % 16) {
+    case 0:
+    case 1:
+      field.offset = other.offset;
+      break;
+    case 2:
+      field.offset += static_cast<uint32_t>(value) % 33 - 16;
+      break;
+    case 3:
+      field.has_bit = value < 128 ? other.has_bit : value % 80;
+      break;
+    case 4:
+      field.case_offset = value < 128 ? other.case_offset : static_cast<uint16_t>(16 + value % 64);
+      break;
+    case 5:
+      field.kind = static_cast<schema::Kind>(1 + value % 18);
+      break;
+    case 6:
+      field.label = value % 3;
+      break;
+    case 7:
+      field.sub = value < 64 ? schema::kNoSub : value % static_cast<uint32_t>(model->messages.size());
+      break;
+    case 8:
+      field.number = value < 128 ? other.number : value - 127u;
+      break;
+    case 9:
+      field.packed = !field.packed;
+      break;
+    case 10:
+      field.oneof = value % 3 - 1;
+      break;
+    case 11:
+      field.required = !field.required;
+      break;
+    default:
+      field.explicit_presence = !field.explicit_presence;
+      field.closed_enum = (value & 1) != 0;
+  }
 }
 
 void change(std::string* image, size_t place, uint8_t what, uint8_t value) {
@@ -77,10 +141,19 @@ void use(const schema::MessageType& type, uint64_t seed) {
 }
 
 void run(const uint8_t* data, size_t size) {
-  std::string bytes = image_of(data[0]);
-  for (size_t i = 3; i + 4 <= size && i < 3 + 4 * 16; i += 4) {
-    change(&bytes, data[i] | size_t{data[i + 1]} << 8, data[i + 2], data[i + 3]);
-  }
+  schema::Schema model = model_of(data[0]);
+  auto each_change = [&](auto apply) {
+    for (size_t i = 3; i + 4 <= size && i < 3 + 4 * 16; i += 4) {
+      apply(data[i] | size_t{data[i + 1]} << 8, data[i + 2], data[i + 3]);
+    }
+  };
+  each_change([&](size_t place, uint8_t what, uint8_t value) {
+    if ((what & 64) != 0) change(&model, place, what, value);
+  });
+  std::string bytes = schema::build_image(model).image;
+  each_change([&](size_t place, uint8_t what, uint8_t value) {
+    if ((what & 64) == 0) change(&bytes, place, what, value);
+  });
   auto checksum = schema::image_checksum(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
   std::memcpy(bytes.data() + offsetof(schema::ImageHeader, checksum), &checksum, sizeof(checksum));
   schema::OwnedImage image;

@@ -2,12 +2,14 @@
 // boundaries, cuts anywhere. The codec reads it whole and in pieces, protobuf C++ as a dynamic message, and all must
 // agree (workload/peer_compare.h).
 //
-//   input: u8 schema | u8 message | u16 message seed | u8 mutations | u8 cuts | u8 odd | u64 seed of these
+//   input: u8 schema | u8 message | u16 message seed | u8 mutations | u8 cuts | u8 odd | u8 flags | u64 seed of these
+//   flags: 1 alias in pieces, 2 long repeated fields, 4 long strings
 //
 // Mutations are drawn from a seed, not read from the input: nearby inputs share schema and message, and libFuzzer
 // explores which of them reach new code.
 #include <google/protobuf/stubs/logging.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -68,6 +70,16 @@ void run(const Input& input) {
   options.unknown_permille = 200;
   options.utf8 = true;
   options.odd_permille = input.odd % 4 == 0 ? 300 : 0;
+  if ((input.flags & 2) != 0) {  // long packed fields: the vector code's share
+    static constexpr uint32_t kLong[8] = {0, 0, 5, 10, 20, 30, 30, 10};
+    std::copy_n(kLong, 8, options.repeated_counts);
+    options.max_size = 6000;
+  }
+  if ((input.flags & 4) != 0) {  // long strings, likewise
+    static constexpr uint32_t kLong[12] = {0, 0, 0, 5, 10, 20, 20, 20, 20, 20, 10, 5};
+    std::copy_n(kLong, 12, options.string_lengths);
+    options.max_size = 6000;
+  }
   std::string wire = generate_wire(type, input.message_seed, options);
   for (int i = input.mutations % 6; i > 0; --i) mutate_wire(random, &wire);
   testing::Pieces pieces;

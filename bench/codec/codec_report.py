@@ -7,6 +7,8 @@ A measurement is {"case", "set", "bytes", "implementation", "metric", "ns", "med
 import math
 import re
 
+from instructions import KIND_OF_MESSAGE
+
 SMALL = 4096  # bytes; what is below is a small message
 
 # (Drover's metric, peer, the peer's metric that stands against it)
@@ -120,7 +122,7 @@ def geomean_rows(measurements):
 
 
 def kind_rows(measurements):
-    """ns for one field of a kind: what 2N fields take more than N, over N."""
+    """ns for one field of a kind: what 2N fields take more than N, over N. "kind.message": what is left without any."""
     sizes = {}
     for case in measurements.cases:
         match = re.fullmatch(r"(kind\.\w+)\.(\d+)", case)
@@ -133,8 +135,11 @@ def kind_rows(measurements):
         small, large = (f"{kind}.{count}" for count in sorted(counts))
         twice = {(metric, peer): (own, other) for metric, peer, own, other in measurements.pairs(large)}
         for metric, peer, own, other in measurements.pairs(small):
-            own, other = ((b - a) / min(counts) for a, b in zip((own, other), twice[metric, peer]))
-            rows.append(row(kind, metric, "ns/field", own, other, peer))
+            own2, other2 = twice[metric, peer]
+            count = min(counts)
+            rows.append(row(kind, metric, "ns/field", (own2 - own) / count, (other2 - other) / count, peer))
+            if kind == f"kind.{KIND_OF_MESSAGE}":
+                rows.append(row("kind.message", metric, "ns", 2 * own - own2, 2 * other - other2, peer))
     return rows
 
 
@@ -145,7 +150,8 @@ def instruction_rows(counts):
         for metric, peer, peer_metric in COMPARISONS:
             own, other = columns.get(("drover", metric)), columns.get((peer, peer_metric))
             if own is not None and other is not None:
-                rows.append(row(f"kind.{kind}", f"{metric}_instructions", "instructions/field", own, other, peer))
+                unit = "instructions" if kind == "message" else "instructions/field"
+                rows.append(row(f"kind.{kind}", f"{metric}_instructions", unit, own, other, peer))
     return rows
 
 

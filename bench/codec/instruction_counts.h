@@ -7,9 +7,10 @@
 
 namespace drover::bench {
 
-// Does each operation on each message a few times, then once between two client requests, so that callgrind dumps the
-// cost of that once under the name "MESSAGE IMPLEMENTATION METRIC". False, with the reason on stderr, if an operation
-// fails or the program does not run under valgrind.
+// Does each operation on each message a few times, then once and twice, each between two client requests, so that
+// callgrind dumps the cost under the names "MESSAGE IMPLEMENTATION METRIC 1" and "... 2": the difference is the
+// operation without the loop around it. False, with the reason on stderr, if an operation fails or the program does
+// not run under valgrind.
 bool count_instructions(const std::vector<BenchMessage>& messages);
 
 }  // namespace drover::bench

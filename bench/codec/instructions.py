@@ -1,12 +1,12 @@
 """Instructions for one field of each kind, by callgrind.
 
-codec_bench decodes and encodes messages of N and of 2N fields of one kind; the difference, over N, is one field's cost
-without what a message costs. Counts do not depend on what else the machine does. Valgrind knows AVX2 but not AVX-512:
+codec_bench does each operation once and twice: the second time is what it costs. It does so on messages of N and of 2N
+fields of one kind; the difference, over N, is one field's cost without what a message costs. Counts do not depend on what else the machine does. Valgrind knows AVX2 but not AVX-512:
 what chooses its code at run time is counted on its AVX2 path.
 """
 
 import argparse
-import json
+import collections
 import pathlib
 import re
 import shutil
@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 
-METRICS = ["decode_copy", "decode_alias", "encode_pieces", "encode_contiguous"]
 # What each column of the table compares: implementation and metric.
 COLUMNS = [("drover", "decode_copy"), ("protobuf", "decode_copy"), ("upb", "decode_copy"),
            ("drover", "decode_alias"), ("upb", "decode_alias"),
@@ -22,36 +21,69 @@ COLUMNS = [("drover", "decode_copy"), ("protobuf", "decode_copy"), ("upb", "deco
            ("protobuf", "encode_contiguous"), ("upb", "encode_contiguous")]
 
 
+# The kind whose difference also tells what a message costs.
+KIND_OF_MESSAGE = "varint_1byte"
+REQUESTED = "desc: Trigger: Client Request: "  # before the name of a dump
+
+
 class CountingFailed(Exception):
     """There are no counts; the message says why."""
 
 
+# instructions in all, and {function: instructions in itself}
+Dump = collections.namedtuple("Dump", "instructions functions")
+
+
 def parse_dumps(text):
-    """{(message, implementation, metric): instructions} of callgrind's combined dumps."""
-    counts, name = {}, None
+    """{(message, implementation, metric): Dump of doing it once} of callgrind's combined dumps."""
+    dumps, names, costs, function, is_call = {}, {}, collections.Counter(), None, False
     for line in text.splitlines():
-        if line.startswith("desc: Trigger: Client Request: "):
-            name = tuple(line.removeprefix("desc: Trigger: Client Request: ").split(" "))
-        elif line.startswith("summary: ") and name is not None:
-            counts[name] = int(line.split()[1])
-            name = None
-    return counts
+        if line.startswith("desc: Trigger: "):
+            asked = line.startswith(REQUESTED)  # or the program has ended, which is dumped too
+            costs = collections.Counter()
+            *name, times = line.removeprefix(REQUESTED).split(" ")
+        elif line.startswith("summary: ") and asked:
+            dumps.setdefault(tuple(name), {})[times] = Dump(int(line.split()[1]), costs)
+        elif match := re.match(r"(c?)fn=\((\d+)\)(?: (.*))?$", line):
+            if match[3]:
+                names[match[2]] = re.sub(r"'\d+$", "", match[3])  # 'N: callgrind's mark of recursion
+            function = function if match[1] else names[match[2]]
+        elif line.startswith("calls="):
+            is_call = True  # the next line is what the called function cost
+        elif line[:1].isdigit() or line[:1] in "+-*":
+            if not is_call:
+                cost = line.split()[1:] or ["0"]  # a cost of 0 is left out
+                costs[function] += int(cost[0])
+            is_call = False
+    return {name: once_of(done["1"], done["2"]) for name, done in dumps.items()}
 
 
-def per_field(counts):
-    """{kind: {(implementation, metric): instructions for one field}}, kinds in the order of the counts."""
+def once_of(once, twice):
+    """What doing it a second time adds."""
+    functions = {function: cost - once.functions[function] for function, cost in twice.functions.items()}
+    return Dump(twice.instructions - once.instructions, {name: cost for name, cost in functions.items() if cost})
+
+
+def per_field(dumps):
+    """{kind: {(implementation, metric): instructions for one field}}, kinds in the order of the dumps.
+
+    The kind "message" is what is left of a message without fields.
+    """
     kinds = {}
-    for (message, implementation, metric), instructions in counts.items():
+    for (message, implementation, metric), dump in dumps.items():
         match = re.fullmatch(r"kind\.(\w+)\.(\d+)", message)
         if match:
             sizes = kinds.setdefault(match[1], {}).setdefault((implementation, metric), {})
-            sizes[int(match[2])] = instructions
-    return {kind: {key: (sizes[max(sizes)] - sizes[min(sizes)]) / min(sizes) for key, sizes in columns.items()}
-            for kind, columns in kinds.items()}
+            sizes[int(match[2])] = dump.instructions
+    counts = {"message": {key: 2 * sizes[min(sizes)] - sizes[max(sizes)]
+                          for key, sizes in kinds.get(KIND_OF_MESSAGE, {}).items()}}
+    for kind, columns in kinds.items():
+        counts[kind] = {key: (sizes[max(sizes)] - sizes[min(sizes)]) / min(sizes) for key, sizes in columns.items()}
+    return counts
 
 
-def count(codec_bench, filter_regex=""):
-    """Runs codec_bench under callgrind; per_field() of what it counted."""
+def run_callgrind(codec_bench, options):
+    """parse_dumps() of codec_bench --instructions with these options."""
     if shutil.which("valgrind") is None:
         raise CountingFailed("valgrind is not installed")
     with tempfile.TemporaryDirectory() as folder:
@@ -60,14 +92,33 @@ def count(codec_bench, filter_regex=""):
         stripped = pathlib.Path(folder) / "codec_bench"
         subprocess.run(["strip", "--strip-debug", "-o", stripped, codec_bench], check=True)
         command = ["valgrind", "--tool=callgrind", "--combine-dumps=yes", f"--callgrind-out-file={out}",
-                   str(stripped), "--instructions", "--sets", "kinds", "--filter", filter_regex]
+                   str(stripped), "--instructions", *options]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise CountingFailed(f"valgrind ended with code {done.returncode}:\n{done.stderr[-2000:]}")
-        counts = per_field(parse_dumps(out.read_text()))
-    if not counts:
+        dumps = parse_dumps(out.read_text())
+    if not dumps:
         raise CountingFailed("callgrind dumped no counts")
-    return counts
+    return dumps
+
+
+def count(codec_bench, filter_regex=""):
+    return per_field(run_callgrind(codec_bench, ["--sets", "kinds", "--filter", filter_regex]))
+
+
+def function_table(dumps, implementation, metric, rows=30):
+    """Where an implementation's instructions go: functions, over all messages together."""
+    totals, messages = {}, 0
+    for (_, its_implementation, its_metric), dump in dumps.items():
+        if (its_implementation, its_metric) == (implementation, metric):
+            messages += 1
+            for function, instructions in dump.functions.items():
+                totals[function] = totals.get(function, 0) + instructions
+    everything = sum(totals.values())
+    lines = [f"{implementation} {metric}, {messages} messages, {everything:,} instructions"]
+    for function, instructions in sorted(totals.items(), key=lambda item: -item[1])[:rows]:
+        lines.append(f"{instructions:10,} {instructions / everything:6.1%}  {function[:140]}")
+    return "\n".join(lines)
 
 
 def table(counts):
@@ -84,19 +135,22 @@ def table(counts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("codec_bench", type=pathlib.Path, help="the program, as built")
-    parser.add_argument("--filter", default="", help="only kinds whose message name (kind.bool.7) this regex finds")
-    parser.add_argument("--json", type=pathlib.Path, help="write the counts to this file")
+    parser.add_argument("--filter", default="", help="only messages whose name (kind.bool.7) this regex finds")
+    parser.add_argument("--functions", metavar="IMPLEMENTATION.METRIC",
+                        help="instead: the functions in which messages of --sets spend them; drover.decode_copy")
+    parser.add_argument("--sets", default="builtin", help="for --functions; as codec_bench's")
+    parser.add_argument("--hyperprotobench", type=pathlib.Path, help="for --functions --sets hyperprotobench")
     args = parser.parse_args()
     try:
-        counts = count(args.codec_bench, args.filter)
+        if not args.functions:
+            print(table(count(args.codec_bench, args.filter)))
+            return
+        options = ["--sets", args.sets, "--filter", args.filter]
+        if args.hyperprotobench:
+            options += ["--hyperprotobench", str(args.hyperprotobench)]
+        print(function_table(run_callgrind(args.codec_bench, options), *args.functions.split(".")))
     except CountingFailed as error:
         sys.exit(f"instructions.py: {error}")
-    print(table(counts))
-    if args.json:
-        args.json.write_text(json.dumps([{"kind": kind, "implementation": implementation, "metric": metric,
-                                          "instructions": value}
-                                         for kind, columns in counts.items()
-                                         for (implementation, metric), value in columns.items()], indent=1))
 
 
 if __name__ == "__main__":

@@ -148,13 +148,18 @@ void print_kinds(const std::vector<Measured>& measured) {
     const std::string& name = cases[i].name;
     size_t dot = name.rfind('.');
     double count = std::stod(name.substr(dot + 1));
-    std::printf("%-28s %9.1f", name.substr(5, dot - 5).c_str(),
-                static_cast<double>(cases[i + 1].bytes - cases[i].bytes) / count);
-    print_times([&](const Column& column) {
-      double one = results.ns(name, column.implementation, column.metric);
-      double twice = results.ns(cases[i + 1].name, column.implementation, column.metric);
-      return (twice - one) / count;
-    });
+    std::string kind = name.substr(5, dot - 5);
+    auto cost = [&](const Column& column, double of_small, double of_large) {
+      double small = results.ns(name, column.implementation, column.metric);
+      double large = results.ns(cases[i + 1].name, column.implementation, column.metric);
+      return of_small * small + of_large * large;
+    };
+    if (kind == "varint_1byte") {
+      std::printf("%-28s %9s", "(message without fields)", "");
+      print_times([&](const Column& column) { return cost(column, 2, -1); });
+    }
+    std::printf("%-28s %9.1f", kind.c_str(), static_cast<double>(cases[i + 1].bytes - cases[i].bytes) / count);
+    print_times([&](const Column& column) { return cost(column, -1 / count, 1 / count); });
   }
 }
 
@@ -178,10 +183,10 @@ bool write_json(const std::string& path, const std::vector<Measured>& measured) 
   std::FILE* file = std::fopen(path.c_str(), "w");
   if (file == nullptr) return false;
   std::fprintf(file,
-               "{\"upb\": \"%s\", \"protobuf\": \"%d.%d.%d\", \"utf8_peers\": \"%s\", \"compiler\": \"%s\", "
+               "{\"upb\": \"%s\", \"protobuf\": \"%d.%d.%d %s\", \"utf8_peers\": \"%s\", \"compiler\": \"%s\", "
                "\"measurements\": [",
                upb_version().c_str(), GOOGLE_PROTOBUF_VERSION / 1000000, GOOGLE_PROTOBUF_VERSION / 1000 % 1000,
-               GOOGLE_PROTOBUF_VERSION % 1000, utf8_peers().c_str(), __VERSION__);
+               GOOGLE_PROTOBUF_VERSION % 1000, DROVER_PROTOBUF_LINKAGE, utf8_peers().c_str(), __VERSION__);
   const char* separator = "\n";
   for (const Measured& m : measured) {
     std::fprintf(file,

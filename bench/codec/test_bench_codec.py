@@ -90,11 +90,27 @@ def test_the_cost_of_a_field_is_the_difference_of_two_messages():
     assert (row["drover"], row["peer"]) == (pytest.approx(2), pytest.approx(3))
 
 
-def test_callgrinds_dumps_become_instructions_for_a_field():
-    dumps = "\n".join(f"desc: Trigger: Client Request: kind.bool.{count} drover decode_copy\nsummary: {90 + 5 * count}"
-                      for count in (7, 14))
-    counts = instructions.per_field(instructions.parse_dumps(dumps))
-    assert counts == {"bool": {("drover", "decode_copy"): 5}}
+def callgrind_dumps(message, cost_once):
+    """Of doing something once and twice, where the loop around it costs 20 and memcpy 30."""
+    return "\n".join(f"desc: Trigger: Client Request: {message} drover decode_copy {times}\n"
+                     f"summary: {20 + times * (cost_once + 30)}\nfn=(1) loop\n0 20\ncfn=(2) decode\ncalls={times} 0\n"
+                     f"0 {times * (cost_once + 30)}\nfn=(2)\n0 {times * cost_once}\n+1\ncfn=(3) memcpy\n"
+                     f"calls={times} 0\n0 {times * 30}\nfn=(3)\n0 {times * 30}" for times in (1, 2))
+
+
+def test_callgrinds_dumps_become_instructions_of_functions():
+    at_exit = "\ndesc: Trigger: Program termination\nsummary: 1000\nfn=(4) exit\n0 1000\n"
+    dumps = instructions.parse_dumps(callgrind_dumps("like3.M3", 105) + at_exit)
+    assert dumps == {("like3.M3", "drover", "decode_copy"): (135, {"decode": 105, "memcpy": 30})}
+    assert "105  77.8%  decode" in instructions.function_table(dumps, "drover", "decode_copy")
+
+
+def test_instructions_are_told_apart_by_field_and_message():
+    dumps = instructions.parse_dumps("\n".join(callgrind_dumps(f"kind.varint_1byte.{count}", 70 + 5 * count)
+                                               for count in (7, 14)))
+    counts = instructions.per_field(dumps)
+    assert counts["varint_1byte"] == {("drover", "decode_copy"): 5}
+    assert counts["message"] == {("drover", "decode_copy"): 100}
 
 
 def test_a_goal_that_is_missed_is_said_to_be_missed():

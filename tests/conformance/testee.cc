@@ -3,8 +3,8 @@
 //
 //   u32 length, little-endian | conformance.ConformanceRequest     ->     u32 length | conformance.ConformanceResponse
 //
-// FILE is the FileDescriptorSet of the suite's .proto files, which becomes a schema image when the testee starts:
-// no code is generated, and requests and responses are objects of that image like the tests' messages themselves.
+// FILE is the FileDescriptorSet of the suite's .proto files, which is loaded when the testee starts: no code is
+// generated, and requests and responses are objects of that schema like the tests' messages themselves.
 //
 //   --dump DIR   keeps every binary payload of at most 4 KiB as DIR/<message>-<number>
 #include <CLI/CLI.hpp>
@@ -17,11 +17,8 @@
 #include <optional>
 
 #include "codec/encode.h"
-#include "message/raw.h"
-#include "object/map.h"
-#include "object/repeated.h"
-#include "schema/image_builder.h"
-#include "schema/image_load.h"
+#include "message/reflection.h"
+#include "schema/dynamic_schema.h"
 #include "tests/conformance/test_case.h"
 
 namespace drover::conformance {
@@ -34,48 +31,32 @@ constexpr size_t kLargestDump = 4096;
   std::exit(1);
 }
 
-schema::OwnedImage load_schema(const std::string& path) {
+schema::DynamicSchema load_schema(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  google::protobuf::FileDescriptorSet set;
-  if (!file || !set.ParseFromString(bytes)) die(path + ": not a FileDescriptorSet");
-  schema::BuildResult built = schema::build_image(set);
-  if (!built.ok()) die(path + ": " + built.error);
-  schema::OwnedImage image;
-  schema::LoadResult loaded = schema::OwnedImage::load(built.image, &image);
-  if (!loaded.ok()) die(path + ": " + schema::load_message(loaded));
-  return image;
+  if (!file) die(path + ": cannot be read");
+  schema::DynamicSchema schema;
+  std::string error = schema::DynamicSchema::load(bytes, &schema);
+  if (!error.empty()) die(path + ": " + error);
+  return schema;
 }
 
-std::optional<schema::MessageType> find_type(const schema::OwnedImage& image, std::string_view name) {
-  int64_t index = image.image().find_message(name.data(), name.size());
-  if (index < 0) return std::nullopt;
-  return schema::MessageType{&image.image(), static_cast<uint32_t>(index)};
-}
-
-const schema::FieldEntry& field_of(const schema::MessageType& type, std::string_view name) {
-  const schema::FieldEntry* field = type.image->find_field_by_name(type.entry(), name.data(), name.size());
-  if (field == nullptr) die(std::string(type.full_name()) + " has no field " + std::string(name));
+const schema::FieldEntry& field_of(const reflection::ConstObject& object, std::string_view name) {
+  const schema::FieldEntry* field = object.find(name);
+  if (field == nullptr) die(std::string(object.type().full_name()) + " has no field " + std::string(name));
   return *field;
 }
 
-bool has(const Object& object, const char* name) {
-  return raw::present(object.get()->drover_bytes(), field_of(object.type(), name));
-}
+bool has(const reflection::ConstObject& object, const char* name) { return object.has(field_of(object, name)); }
 
-std::string_view string_field(const Object& object, const char* name) {
-  const schema::FieldEntry& field = field_of(object.type(), name);
-  if (!raw::present(object.get()->drover_bytes(), field)) return {};
-  return reinterpret_cast<const String*>(object.get()->drover_bytes() + field.offset)->view();
+std::string_view string_field(const reflection::ConstObject& object, const char* name) {
+  return object.get<std::string_view>(field_of(object, name));
 }
 
 // The name of the value that an enum field holds: "PROTOBUF".
-std::string enum_field(const Object& object, const char* name) {
-  const schema::Image& image = *object.type().image;
-  const schema::FieldEntry& field = field_of(object.type(), name);
-  auto number = raw::load<int32_t>(object.get()->drover_bytes() + field.offset);
-  const schema::EnumValueEntry* value = image.find_enum_value(image.enum_entry(field.sub), number);
-  return value == nullptr ? std::to_string(number) : image.name(value->name);
+std::string_view enum_field(const reflection::ConstObject& object, const char* name) {
+  const schema::FieldEntry& field = field_of(object, name);
+  return object.enum_name(field, object.get<int32_t>(field));
 }
 
 const char* field_name(Outcome outcome) {
@@ -98,8 +79,8 @@ const char* field_name(Outcome outcome) {
 
 class Testee {
  public:
-  Testee(const schema::OwnedImage& image, std::string dump_directory)
-      : image_(image),
+  Testee(const schema::DynamicSchema& schema, std::string dump_directory)
+      : schema_(schema),
         request_type_(type_named("conformance.ConformanceRequest")),
         response_type_(type_named("conformance.ConformanceResponse")),
         dump_directory_(std::move(dump_directory)) {}
@@ -108,31 +89,31 @@ class Testee {
     Object request(request_type_);
     DecodeResult result = decode(request.type(), request.get(), wire, request.arena());
     if (!result.ok()) return respond({Outcome::runtime_error, "ConformanceRequest: " + to_string(result)});
-    return respond(run_request(request));
+    return respond(run_request(reflection::ConstObject(request.type(), request.get())));
   }
 
  private:
   schema::MessageType type_named(const char* name) const {
-    std::optional<schema::MessageType> type = find_type(image_, name);
+    std::optional<schema::MessageType> type = schema_.find_message(name);
     if (!type) die(std::string("the FileDescriptorSet lacks ") + name);
     return *type;
   }
-  Answer run_request(const Object& request);
+  Answer run_request(const reflection::ConstObject& request);
   std::string respond(const Answer& answer) const;
   void dump(const schema::MessageType& type, std::string_view payload);
 
-  const schema::OwnedImage& image_;
+  const schema::DynamicSchema& schema_;
   schema::MessageType request_type_;
   schema::MessageType response_type_;
   std::string dump_directory_;
   int dumped_ = 0;
 };
 
-Answer Testee::run_request(const Object& request) {
+Answer Testee::run_request(const reflection::ConstObject& request) {
   std::string_view type_name = string_field(request, "message_type");
   // The first request asks which tests are known to fail: none.
   if (type_name == "conformance.FailureSet") return {Outcome::protobuf_payload, {}};
-  std::optional<schema::MessageType> type = find_type(image_, type_name);
+  std::optional<schema::MessageType> type = schema_.find_message(type_name);
   if (!type) return {Outcome::runtime_error, "unknown message type " + std::string(type_name)};
 
   TestCase test{*type, Format::protobuf, {}, Format::protobuf};
@@ -145,8 +126,8 @@ Answer Testee::run_request(const Object& request) {
   } else {
     return {Outcome::skipped, "the input is neither protobuf nor JSON"};
   }
-  std::string output = enum_field(request, "requested_output_format");
-  if (output != "PROTOBUF" && output != "JSON") return {Outcome::skipped, "no output as " + output};
+  std::string_view output = enum_field(request, "requested_output_format");
+  if (output != "PROTOBUF" && output != "JSON") return {Outcome::skipped, "no output as " + std::string(output)};
   test.output = output == "JSON" ? Format::json : Format::protobuf;
   test.ignore_unknown_json = enum_field(request, "test_category") == "JSON_IGNORE_UNKNOWN_PARSING_TEST";
   return run(test);
@@ -154,10 +135,8 @@ Answer Testee::run_request(const Object& request) {
 
 std::string Testee::respond(const Answer& answer) const {
   Object response(response_type_);
-  const schema::FieldEntry& field = field_of(response_type_, field_name(answer.outcome));
-  char* bytes = response.get()->drover_bytes();
-  reinterpret_cast<String*>(bytes + field.offset)->assign_in(&response.arena(), answer.text);
-  raw::store<uint32_t>(bytes + field.case_offset, field.number);
+  reflection::Object fields(response_type_, response.get());
+  fields.set<std::string_view>(field_of(fields, field_name(answer.outcome)), answer.text);
   Encoded encoded;
   EncodeResult result = encode(response_type_, response.get(), {}, &encoded);
   if (!result.ok()) die("ConformanceResponse: " + to_string(result));
@@ -199,8 +178,8 @@ int main(int argc, char** argv) {
   app.add_option("FILE", descriptors, "FileDescriptorSet of the suite's .proto files")->required();
   app.add_option("--dump", dump_directory, "keep the binary payloads in this directory");
   CLI11_PARSE(app, argc, argv);
-  drover::schema::OwnedImage image = drover::conformance::load_schema(descriptors);
-  drover::conformance::Testee testee(image, dump_directory);
+  drover::schema::DynamicSchema schema = drover::conformance::load_schema(descriptors);
+  drover::conformance::Testee testee(schema, dump_directory);
   drover::conformance::serve(&testee);
   return 0;
 }

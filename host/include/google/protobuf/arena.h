@@ -5,4 +5,5 @@
 
 namespace google::protobuf {
 using Arena = drover::Arena;
+using ArenaOptions = drover::ArenaOptions;
 }  // namespace google::protobuf

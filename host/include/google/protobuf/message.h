@@ -5,6 +5,7 @@
 #include <google/protobuf/arena.h>
 #include <google/protobuf/map.h>
 #include <google/protobuf/repeated_field.h>
+#include <google/protobuf/stubs/common.h>
 
 #include "message/message.h"
 

@@ -1,0 +1,96 @@
+// Hostile bytes through the accessors of extensions and message sets: whatever decodes is read, printed, changed and
+// serialized; and where protobuf C++ takes the bytes too, both print the same text and miss the same fields.
+#include <google/protobuf/stubs/logging.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <type_traits>
+
+#include "beside/extensions.pb.h"
+#include "extensions.pb.h"
+
+namespace {
+
+namespace ours = ::beside::drover_test::ext;
+namespace peers = ::drover_test::ext;
+
+void expect(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "extension_fuzz: %s\n", what);
+  std::abort();
+}
+
+auto* const quiet = google::protobuf::SetLogHandler(nullptr);
+
+template <typename Ours, typename Peer>
+void compare(const Ours& message, const std::string& wire) {
+  Peer peer;
+  std::string text = message.DebugString();
+  if (!peer.ParsePartialFromString(wire)) return;
+  // Items of message sets that protobuf puts in order, or drops, are kept as they came.
+  bool is_set = std::is_same_v<Ours, ours::Set>;
+  if (is_set && peer.SerializePartialAsString().size() != wire.size()) return;
+  expect(text == peer.DebugString(), "another text than protobuf's");
+  expect(message.IsInitialized() == peer.IsInitialized(), "other missing fields than protobuf's");
+  Peer back;
+  expect(back.ParsePartialFromString(message.SerializePartialAsString()), "what is written is not read");
+  expect(back.DebugString() == text, "what is written says something else");
+}
+
+// Each accessor once; what was set is what is read.
+void change(ours::Base* m) {
+  for (int i = 0; i < m->ExtensionSize(ours::many_message); ++i) m->GetExtension(ours::many_message, i).id();
+  for (int i = 0; i < m->ExtensionSize(ours::many_string); ++i) m->GetExtension(ours::many_string, i).size();
+  m->SetExtension(ours::one_int32, m->GetExtension(ours::one_int32) ^ 1);
+  m->SetExtension(ours::one_enum, ours::PERHAPS);
+  expect(m->GetExtension(ours::one_enum) == ours::PERHAPS, "an enum that was set is not read");
+  m->AddExtension(ours::packed_int32, 77);
+  int last = m->ExtensionSize(ours::packed_int32) - 1;
+  expect(m->GetExtension(ours::packed_int32, last) == 77, "a number that was added is not last");
+  m->AddExtension(ours::many_message)->set_id(5);
+  m->MutableExtension(ours::many_message, 0)->set_note("changed");
+  expect(m->GetExtension(ours::many_message, 0).note() == "changed", "a message that was changed is not read");
+  m->MutableExtension(ours::onegroup)->set_x(6);
+  expect(m->GetExtension(ours::onegroup).x() == 6, "a group that was set is not read");
+  m->MutableExtension(ours::one_string)->append("!");
+  m->ClearExtension(ours::many_int32);
+  expect(m->ExtensionSize(ours::many_int32) == 0, "a field that was cleared has elements");
+  m->ClearExtension(ours::packed_enum);
+  m->DiscardUnknownFields();
+  expect(m->GetExtension(ours::onegroup).x() == 6, "an extension was taken for an unknown field");
+}
+
+void change(ours::Set* m) {
+  m->MutableExtension(ours::second)->set_text("set");
+  expect(m->GetExtension(ours::second).text() == "set", "an item that was set is not read");
+  m->ClearExtension(ours::First::message_set_extension);
+  expect(!m->HasExtension(ours::First::message_set_extension), "an item that was cleared is there");
+}
+
+template <typename Ours, typename Peer>
+void run(const std::string& wire) {
+  Ours message;
+  if (!message.ParsePartialFromString(wire)) return;
+  compare<Ours, Peer>(message, wire);
+  change(&message);
+  std::string changed = message.SerializePartialAsString();
+  Ours again;
+  expect(again.ParsePartialFromString(changed), "a changed message is not read");
+  compare<Ours, Peer>(again, changed);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  (void)quiet;
+  if (size == 0) return 0;
+  std::string wire(reinterpret_cast<const char*>(data) + 1, size - 1);
+  if (data[0] % 4 == 0) {
+    run<ours::Set, peers::Set>(wire);
+  } else {
+    run<ours::Base, peers::Base>(wire);
+  }
+  return 0;
+}
