@@ -37,7 +37,7 @@ function(drover_freestanding_objects out arch)
     file(MAKE_DIRECTORY ${object_dir})
     add_custom_command(
       OUTPUT ${object}
-      COMMAND ${DROVER_CROSS_CXX} ${DROVER_FREESTANDING_TARGET_${arch}} ${DROVER_FREESTANDING_FLAGS}
+      COMMAND ${DROVER_CROSS_CXX} ${DROVER_FREESTANDING_FLAGS} ${DROVER_FREESTANDING_TARGET_${arch}}
               -isystem ${PROJECT_SOURCE_DIR}/codec/freestanding/std -I${PROJECT_SOURCE_DIR} -MD -MF ${object}.d
               -c ${PROJECT_SOURCE_DIR}/${source} -o ${object}
       DEPENDS ${PROJECT_SOURCE_DIR}/${source} DEPFILE ${object}.d COMMENT "${arch} ${source}" VERBATIM)

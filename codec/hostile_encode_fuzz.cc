@@ -1,11 +1,14 @@
 // Encoding an object that the input scribbled over. The object and all below it lie in one heap block of exactly the
-// size of the bounds, so that AddressSanitizer sees every read outside.
+// size of the bounds, so that AddressSanitizer sees every read outside. The encoder that reads by DMA must come to the
+// same end.
 //
 //   input: [message choice | patches: u16 position, u8 length (low 3 bits, + 1), bytes]
 #include <cstring>
 #include <random>
 
 #include "codec/codec_testing.h"
+#include "codec/fetched_memory.h"
+#include "codec/freestanding/delayed_dma.h"
 #include "codec/random_schema.h"
 
 namespace drover {
@@ -22,6 +25,33 @@ struct Original {
   testing::TestObject object;
   size_t size;
 };
+
+// `expected` and `bytes` are what the encoder in place made of it.
+void compare_by_dma(const schema::MessageType& type, const Message* object, const Bounds& bounds,
+                    const EncodeOptions& options, const EncodeResult& expected, const std::string& bytes) {
+  static std::vector<char> buffer((1 << 20) + FixedOutput::kSpare);
+  HostArea area{reinterpret_cast<uintptr_t>(bounds.base), bounds.size};
+  DelayedDma dma(area.address, const_cast<char*>(bounds.base), bounds.size, std::abort);
+  ObjectCache<DelayedDma, 32, 8> cache(dma);
+  FixedPiece pieces[5];
+  FixedOutput out;
+  out.buffer = buffer.data();
+  out.buffer_size = buffer.size();
+  out.pieces = pieces;
+  out.piece_capacity = std::size(pieces);
+  EncodeResult result =
+      encode_from_host(*type.image, type.index, reinterpret_cast<uintptr_t>(object), area, cache, options, &out);
+  // Where room runs out differs, and with it what else may be found wrong before.
+  auto no_room = [](EncodeError error) { return error == EncodeError::too_large || error == EncodeError::no_room; };
+  if (no_room(result.error) || no_room(expected.error)) return;
+  if (result.error != expected.error || result.field_number != expected.field_number) std::abort();
+  if (!result.ok()) return;
+  std::string fetched;
+  for (size_t i = 0; i < out.piece_count; ++i) {
+    fetched.append(reinterpret_cast<const char*>(out.first_piece[i].address), out.first_piece[i].size);
+  }
+  if (fetched != bytes || result.size != bytes.size()) std::abort();
+}
 
 void run(uint8_t choice, const uint8_t* patches, size_t left) {
   static std::unique_ptr<Original> originals[16];
@@ -40,15 +70,14 @@ void run(uint8_t choice, const uint8_t* patches, size_t left) {
   }
   Bounds bounds{block.get(), original.size};
   Encoded encoded;
-  EncodeResult result = encode(original.object.type(), object,
-                               {.bounds = &bounds,
-                                .max_bytes = 1 << 20,
-                                .depth_limit = 60,
-                                .reference_threshold = choice < 128 ? size_t{64} : size_t{1024}},
-                               &encoded);
-  if (!result.ok()) return;
+  EncodeOptions options{.bounds = &bounds,
+                        .max_bytes = 1 << 20,
+                        .depth_limit = 60,
+                        .reference_threshold = choice < 128 ? size_t{64} : size_t{1024}};
+  EncodeResult result = encode(original.object.type(), object, options, &encoded);
   std::string bytes(encoded.size(), '\0');
-  encoded.copy_to(bytes.data());
+  if (result.ok()) encoded.copy_to(bytes.data());
+  compare_by_dma(original.object.type(), object, bounds, options, result, bytes);
 }
 
 }  // namespace

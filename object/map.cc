@@ -4,38 +4,25 @@
 #include <cstring>
 #include <new>
 
+#include "object/folded_product.h"
+
 namespace drover {
 namespace {
 
-// The two halves of the 128-bit product, one on the other. The same on every machine: one builds an index, another
-// reads it.
-uint64_t mix(uint64_t a, uint64_t b) {
-#ifdef __SIZEOF_INT128__
-  unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-#else
-  uint64_t a_low = static_cast<uint32_t>(a), a_high = a >> 32, b_low = static_cast<uint32_t>(b), b_high = b >> 32;
-  uint64_t low = a_low * b_low, cross = a_high * b_low;
-  uint64_t middle = a_low * b_high + static_cast<uint32_t>(cross) + (low >> 32);
-  uint64_t high = a_high * b_high + (cross >> 32) + (middle >> 32);
-  return (middle << 32 | static_cast<uint32_t>(low)) ^ high;
-#endif
-}
-
 uint64_t hash_key(const MapKey& key, MapKeyKind kind, uint64_t seed) {
   constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
-  if (kind != MapKeyKind::kString) return mix(key.bits ^ seed, kOdd ^ (seed << 1 | 1));
+  if (kind != MapKeyKind::kString) return folded_product(key.bits ^ seed, kOdd ^ (seed << 1 | 1));
   uint64_t hash = seed ^ key.text.size();
   const char* at = key.text.data();
   size_t left = key.text.size();
   for (; left >= 8; at += 8, left -= 8) {
     uint64_t word;
     std::memcpy(&word, at, 8);
-    hash = mix(hash ^ word, kOdd);
+    hash = folded_product(hash ^ word, kOdd);
   }
   uint64_t word = 0;
   if (left != 0) std::memcpy(&word, at, left);
-  return mix(hash ^ word, kOdd ^ seed);
+  return folded_product(hash ^ word, kOdd ^ seed);
 }
 
 bool same_key(const MapKey& a, const MapKey& b, MapKeyKind kind) {

@@ -6,8 +6,19 @@
 #include <random>
 #include <string>
 
+#include "object/folded_product.h"
+
 namespace drover {
 namespace {
+
+TEST(Map, HashesTheSameWhereThereIsNoWideMultiplication) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 10000; ++i) {
+    uint64_t a = random() >> (i % 64), b = random() >> (i / 64 % 64);
+    ASSERT_EQ(folded_product_by_words(a, b), folded_product(a, b)) << a << " * " << b;
+  }
+  EXPECT_EQ(folded_product_by_words(UINT64_MAX, UINT64_MAX), (UINT64_MAX - 1) ^ 1);
+}
 
 template <typename K, typename V>
 struct Holder {

@@ -12,7 +12,7 @@ std::string hex_lines(const std::string& bytes) {
   const std::string zeros = "00 00 00 00  00 00 00 00  00 00 00 00  00 00 00 00\n";
   std::string out, line;
   size_t zero_lines = 0;
-  char text[32];
+  char text[64];
   for (size_t i = 0; i < bytes.size(); ++i) {
     std::snprintf(text, sizeof(text), "%02x", static_cast<unsigned char>(bytes[i]));
     line += text;

@@ -7,7 +7,8 @@
 //
 //   check_codec                             checks all; the last line says how many of what
 //   check_codec POLICY WHAT PASSES MAX      runs so many passes over the workload's messages of up to MAX bytes, for a
-//                                           count of instructions. POLICY: host, scratchpad; WHAT: decode, both
+//                                           count of instructions. POLICY: host, scratchpad, or twice (by scratchpad,
+//                                           DMA commands done twice over); WHAT: decode, both
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,10 +16,10 @@
 
 #include "codec/fetched_memory.h"
 #include "codec/freestanding/codec.h"
+#include "codec/freestanding/delayed_dma.h"
 #include "codec/scratchpad_memory.h"
 #include "tests/freestanding/bare.h"
 #include "tests/freestanding/cases.h"
-#include "tests/freestanding/delayed_dma.h"
 
 namespace drover {
 namespace {
@@ -63,7 +64,7 @@ class Checker {
     ++number_;
   }
   const Totals& totals() const { return totals_; }
-  const DelayedDma& dma() const { return dma_; }
+  DelayedDma& dma() { return dma_; }
 
   void run_host_memory(const schema::Image& image, const Case& item, const char* wire, bool encode_too) {
     Arena arena(object_memory, sizeof(object_memory));
@@ -278,7 +279,8 @@ int check_all() {
 }
 
 int run_passes(char** argv) {
-  bool by_scratchpad = argv[1][0] == 's', both = argv[2][0] == 'b';
+  bool twice = argv[1][0] == 't', by_scratchpad = twice || argv[1][0] == 's', both = argv[2][0] == 'b';
+  checker->dma().set_repeats(twice ? 2 : 1);
   uint32_t messages = 0, bytes = 0, max = number(argv[4]);
   for (uint32_t pass = number(argv[3]); pass != 0; --pass) {
     messages = bytes = 0;

@@ -8,11 +8,10 @@ extern "C" {
 void* memcpy(void* to, const void* from, size_t size) {
   auto* out = static_cast<char*>(to);
   auto* in = static_cast<const char*>(from);
-  // Words, if both ends are aligned alike; what the codec copies in bulk mostly is not.
-  if (((reinterpret_cast<uintptr_t>(out) | reinterpret_cast<uintptr_t>(in)) & (sizeof(long) - 1)) == 0) {
-    for (; size >= sizeof(long); size -= sizeof(long), out += sizeof(long), in += sizeof(long)) {
-      *reinterpret_cast<long*>(out) = *reinterpret_cast<const long*>(in);
-    }
+  for (; size >= sizeof(long); size -= sizeof(long), out += sizeof(long), in += sizeof(long)) {
+    long word;
+    __builtin_memcpy(&word, in, sizeof(word));  // one load where the core can load what is not aligned
+    __builtin_memcpy(out, &word, sizeof(word));
   }
   for (; size != 0; --size) *out++ = *in++;
   return to;

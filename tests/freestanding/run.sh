@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run.sh ARCH PROGRAM CASES: runs a freestanding program under qemu's user emulation, and says how large its parts are.
+# run.sh ARCH PROGRAM CASES: runs a freestanding program under qemu's user emulation.
 # Ends with 77 (skipped) where qemu-user is not installed; tools/setup.sh --tests installs it.
 set -euo pipefail
 arch=$1 program=$2 cases=$3

@@ -1,6 +1,6 @@
-// A DMA engine (codec/dma.h) between this program's memory and a host's, which is an array under another address: what
-// it is told to do it does at wait(), the last command first, so that whoever relies on an order, or on bytes being
-// there too early, is found out. A command outside the host's memory ends the test.
+// For tests: a DMA engine (codec/dma.h) between this program's memory and a host's, which is an array under another
+// address: what it is told to do it does at wait(), the last command first, so that whoever relies on an order, or on
+// bytes being there too early, is found out. A command outside the host's memory ends the test.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,15 @@ class DelayedDma {
   void to_host(uint64_t host, const void* local, size_t size) { add({const_cast<void*>(local), host, size, true}); }
   void from_host(void* local, uint64_t host, size_t size) {
     add({local, host, size, false});
-    std::memset(local, 0xA5, size);  // nothing to be read yet
+    for (uint32_t i = 0; i < repeats_; ++i) std::memset(local, 0xA5, size);  // nothing to be read yet
   }
   void wait() {
     while (count_ != 0) run(queue_[--count_]);
   }
+
+  // Does each command so many times over: what it costs here, where a real DMA would cost nothing, can then be told
+  // from the rest.
+  void set_repeats(uint32_t repeats) { repeats_ = repeats; }
 
   uint32_t commands() const { return commands_; }
   uint32_t bytes() const { return bytes_; }
@@ -45,11 +49,9 @@ class DelayedDma {
   }
   void run(const Command& command) {
     char* host = host_ + static_cast<size_t>(command.host - base_);
-    if (command.to_host) {
-      std::memcpy(host, command.local, command.size);
-    } else {
-      std::memcpy(command.local, host, command.size);
-    }
+    void* to = command.to_host ? host : command.local;
+    const void* from = command.to_host ? command.local : host;
+    for (uint32_t i = 0; i < repeats_; ++i) std::memcpy(to, from, command.size);
   }
 
   uint64_t base_;
@@ -58,6 +60,7 @@ class DelayedDma {
   void (*fault_)();
   Command queue_[kQueue];
   size_t count_ = 0;
+  uint32_t repeats_ = 1;
   uint32_t commands_ = 0, bytes_ = 0;
 };
 
