@@ -122,7 +122,7 @@ class Command {
                                                                            : "");
     if (entry.field_count == 0) return;
     std::printf("  %9s  %-20s %-28s %-16s %6s  %-12s %s\n", "number", "name", "type", "label", "offset", "presence",
-                "");
+                "remarks");
     for (const FieldEntry& field : type.fields()) {
       std::printf("  %9u  %-20s %-28s %-16s %6u  %-12s %s\n", field.number, type.image->name(field.name),
                   type_of(*type.image, field).c_str(), label_of(field).c_str(), field.offset,
