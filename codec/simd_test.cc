@@ -72,10 +72,11 @@ TEST(PackedVarints, OfElevenBytesAreAnErrorWhereverTheyStand) {
       std::string wire = std::string(before, '\1') + std::string(10, '\x80') + '\1' + std::string(behind, '\2');
       auto size = static_cast<uint32_t>(wire.size());
       wire += std::string(16, '\0');
-      std::vector<uint64_t> out(size);
       uint32_t count = count_varints(wire.data(), size);
+      std::vector<uint64_t> out(count + 1, 0x5a);  // what was stored before the error is not stored behind the array
       PackedResult result =
           read_packed_varints(schema::kOpVarint64, wire.data(), size, reinterpret_cast<char*>(out.data()), count);
+      ASSERT_EQ(out[count], 0x5au);
       ASSERT_NE(result.error_at, nullptr) << before << " " << behind;
       EXPECT_EQ(result.error_at - wire.data(), static_cast<ptrdiff_t>(before));
     }
