@@ -55,7 +55,7 @@ def machine(run):
 
 def draw(path, measurements, described, notes):
     subtitle = (f"{described['cpu']}; {described['compiler']}; protobuf {described['protobuf']}, "
-                f"upb {described['upb']}; HyperProtoBench and the built-in workload as far as they were measured")
+                f"upb {described['upb']}")
     try:
         report.chart(path, measurements, subtitle)
     except ImportError:

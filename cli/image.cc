@@ -117,10 +117,12 @@ class Command {
                 entry.object_size, entry.has_words, entry.oneof_count,
                 (entry.flags & schema::kMessageFlagMapEntry) != 0 ? ", map entry" : "",
                 (entry.flags & schema::kMessageFlagMessageSet) != 0 ? ", message set" : "",
-                (entry.flags & schema::kMessageFlagExtensionRanges) != 0 ? ", has extension ranges" : "");
+                (entry.flags & schema::kMessageFlagExtension) != 0         ? ", holds an extension"
+                : (entry.flags & schema::kMessageFlagExtensionRanges) != 0 ? ", has extension ranges"
+                                                                           : "");
     if (entry.field_count == 0) return;
     std::printf("  %9s  %-20s %-28s %-16s %6s  %-12s %s\n", "number", "name", "type", "label", "offset", "presence",
-                "");
+                "remarks");
     for (const FieldEntry& field : type.fields()) {
       std::printf("  %9u  %-20s %-28s %-16s %6u  %-12s %s\n", field.number, type.image->name(field.name),
                   type_of(*type.image, field).c_str(), label_of(field).c_str(), field.offset,

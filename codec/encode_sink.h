@@ -39,7 +39,9 @@ class CountingSink {
 template <typename Sink>
 inline char* put_bytes(char* p, const void* data, size_t size) {
   p -= size;
-  if constexpr (Sink::kWrites) std::memcpy(p, data, size);
+  if constexpr (Sink::kWrites) {
+    if (size != 0) std::memcpy(p, data, size);  // an empty string may have no data
+  }
   return p;
 }
 

@@ -130,6 +130,17 @@ void add(const Of& of, Message* message, std::string_view record) {
   splice(message, at, at, record);
 }
 
+// Whether elements can follow those of a packed record.
+bool is_whole(const schema::FieldEntry& field, std::string_view packed) {
+  if (field.wire_type != message::kWireVarint) return packed.size() % schema::kStorageOfKind[field.kind] == 0;
+  int length = 0;
+  for (char c : packed) {
+    if (++length > 10) return false;
+    if (static_cast<uint8_t>(c) < 0x80) length = 0;
+  }
+  return length == 0;
+}
+
 // Merges what a record holds.
 bool merge(const UnknownRecord& record, const schema::MessageType& type, Message* out) {
   return decode(type, out, record.value, *arena_of(out->drover_owner())).ok();
@@ -194,18 +205,23 @@ Decoded::Decoded(const Of& of, const Message& message) : field_(&of.field()), of
   *object->drover_owner() = reinterpret_cast<OwnerWord>(&arena_);
   UnknownRecords records = records_of(of, message);
   UnknownRecord record;
-  std::string_view run;  // of occurrences that stand together
+  std::string_view run;  // occurrences that stand together
   auto decode_run = [&] {
     if (!run.empty()) decode(of.extension, object, run, arena_);
   };
+  // Nobody has looked into a length-delimited one: it may be malformed, and must not take others with it.
+  bool alone = true;
   while (records.next(&record)) {
     if (!message::is_occurrence(*field_, record)) continue;
-    if (!run.empty() && run.data() + run.size() == record.bytes.data()) {
+    bool follows = !run.empty() && run.data() + run.size() == record.bytes.data();
+    bool delimited = record.wire_type == message::kWireLength || record.wire_type == message::kWireStartGroup;
+    if (follows && !alone && !delimited) {
       run = {run.data(), run.size() + record.bytes.size()};
-    } else {
-      decode_run();
-      run = record.bytes;
+      continue;
     }
+    decode_run();
+    run = record.bytes;
+    alone = delimited;
   }
   decode_run();
 }
@@ -257,7 +273,7 @@ void add_scalar(const Of& of, Message* message, const void* value) {
   if ((field.flags & schema::kFieldFlagPacked) == 0 || places.count == 0) return add(of, message, record);
   UnknownRecord last, element;
   find_occurrence(of, *message, kLast, &last);
-  if (last.wire_type != message::kWireLength) return add(of, message, record);
+  if (last.wire_type != message::kWireLength || !is_whole(field, last.value)) return add(of, message, record);
   UnknownRecords(record).next(&element);
   std::string joined = make_record(of, std::string(last.value).append(element.value));
   splice(message, places.last_begin, places.last_end, joined);

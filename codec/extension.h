@@ -15,7 +15,7 @@
 // An extension that is set anew takes the place of its first occurrence, or stands in front of the first field of a
 // higher number. Occurrences of another wire type, and numbers that a closed enum does not know, are unknown fields
 // and stay. Extensions of a message set are read and written as its items. Ownership and thread-safety: as the
-// message's. A message extension whose bytes are malformed is there, with what could be decoded.
+// message's. A message or packed extension whose bytes are malformed is there, with what could be decoded.
 #pragma once
 
 #include <cstdint>

@@ -112,10 +112,8 @@ DROVER_AVX2 DROVER_INLINE const char* read_window(const char* p, uint64_t goes_o
   for (uint64_t ends = ~goes_on; ends != 0; ends = _blsr_u64(ends)) {
     const char* behind = p + _tzcnt_u64(ends) + 1;
     auto size = static_cast<size_t>(behind - start);
-    if (size > wire::kMaxVarint) [[unlikely]] {
-      *at = to;
+    if (size > wire::kMaxVarint) [[unlikely]]
       return nullptr;
-    }
     store_varint<kOp>(to, gather<kOp>(start, size));
     to += kVarintStorage<kOp>;
     start = behind;

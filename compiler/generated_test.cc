@@ -487,6 +487,23 @@ TEST(Generated, AMalformedMessageExtensionIsThereAndGivesWhatCouldBeRead) {
   EXPECT_EQ(m.SerializeAsString().size(), 7u);
 }
 
+TEST(Generated, AMalformedPackedExtensionHurtsNoOther) {
+  // packed_int32: {2, and a varint that is cut off}, then {5}
+  std::string wire("\x92\x03\x02\x02\xae\x92\x03\x01\x05", 9);
+  ext::Base m;
+  ASSERT_TRUE(m.ParseFromString(wire));
+  m.AddExtension(ext::packed_int32, 6);
+  int size = m.ExtensionSize(ext::packed_int32);
+  ASSERT_GE(size, 2);
+  EXPECT_EQ(m.GetExtension(ext::packed_int32, size - 2), 5);
+  EXPECT_EQ(m.GetExtension(ext::packed_int32, size - 1), 6);
+  ext::Base last;
+  ASSERT_TRUE(last.ParseFromString(wire.substr(0, 5)));
+  last.AddExtension(ext::packed_int32, 7);
+  size = last.ExtensionSize(ext::packed_int32);
+  EXPECT_EQ(last.GetExtension(ext::packed_int32, size - 1), 7);
+}
+
 // What a dynamic user does: find the type, fill an object of it, put it into the extendee; and read it all back.
 TEST(Generated, ExtensionsAreFoundByNameAndNumberAndFilledDynamically) {
   const schema::MessageType base = ext::Base::drover_type();

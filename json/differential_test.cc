@@ -59,19 +59,19 @@ void expect_round_trip(const schema::MessageType& type, const google::protobuf::
 }
 
 void damage(std::mt19937_64& random, std::string* text) {
-  static const char* const kPieces[] = {"null", "1",  "-0", "1.5", "1e3", "\"1\"",   "\"a\"", "true",
-                                        "{}",   "[]", ",",  ":",   "\"",  "\\u0041", "{",     "}",
-                                        "[",    "]",  "\n", "0.0", "e",   "\\"};
+  static const char* const pieces[] = {"null", "1",  "-0", "1.5", "1e3", "\"1\"",   "\"a\"", "true",
+                                       "{}",   "[]", ",",  ":",   "\"",  "\\u0041", "{",     "}",
+                                       "[",    "]",  "\n", "0.0", "e",   "\\"};
   const size_t at = random() % (text->size() + 1);
   switch (random() % 3) {
     case 0:
       text->erase(at, 1 + random() % 4);
       break;
     case 1:
-      text->insert(at, kPieces[random() % std::size(kPieces)]);
+      text->insert(at, pieces[random() % std::size(pieces)]);
       break;
     default:
-      text->replace(at, 1 + random() % 6, kPieces[random() % std::size(kPieces)]);
+      text->replace(at, 1 + random() % 6, pieces[random() % std::size(pieces)]);
   }
 }
 
@@ -276,7 +276,7 @@ TEST(JsonDifferentialTest, TextsAreTakenByBothOrWhatDiffersIsKnown) {
 }
 
 // protobuf C++ logs each refused text.
-auto* const quiet = google::protobuf::SetLogHandler(nullptr);
+auto* const kQuiet = google::protobuf::SetLogHandler(nullptr);
 
 }  // namespace
 }  // namespace drover::json

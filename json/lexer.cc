@@ -77,7 +77,7 @@ bool Lexer::fail_at(Error error, std::string_view expected, size_t at) {
   error_ = error;
   error_offset_ = at;
   expected_ = expected;
-  keep(path_);
+  path_->keep();
   return false;
 }
 

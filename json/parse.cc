@@ -27,7 +27,7 @@ Result Parser::run(const MessageType& type, Message* object) {
     const std::string_view before = lexer_.text().substr(0, result.offset);
     result.line = 1 + static_cast<uint32_t>(std::count(before.begin(), before.end(), '\n'));
     result.column = static_cast<uint32_t>(before.size() - (before.rfind('\n') + 1)) + 1;  // npos + 1 is 0
-    result.path = path_.text;
+    result.path = path_.text();
     result.expected = lexer_.expected();
   } else if (options_.check_required && !message::is_initialized(type, *object)) {
     std::vector<std::string> missing;

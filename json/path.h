@@ -1,10 +1,11 @@
-// Where in a message the parser or printer is, for errors: a chain of scopes on the stack, made a text only when
-// something goes wrong.
+// Where in a message the parser or printer is, for errors: a stack of frames, made a text only when something goes
+// wrong.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "message/raw.h"
 #include "object/map.h"
@@ -13,46 +14,46 @@
 
 namespace drover::json {
 
-class Scope;
+class Path {
+ public:
+  // Makes the text of what is open now, unless that was done before: "items[2].prices[\"a\"]".
+  void keep();
+  const std::string& text() const { return text_; }
 
-// The chain's innermost scope, and the path once it has been kept.
-struct Path {
-  const Scope* innermost = nullptr;
-  bool kept = false;
-  std::string text;
+ private:
+  friend class Scope;
+  struct Frame {
+    std::string_view name;        // of a field; else
+    int64_t index = -1;           // of a list's element; else
+    const char* entry = nullptr;  // of a map, whose key is
+    const schema::FieldEntry* key = nullptr;
+  };
+  static void append(const Frame& frame, std::string* text);
+
+  std::vector<Frame> open_;
+  bool kept_ = false;
+  std::string text_;
 };
 
 // Inside a field, an element of a list, or an entry of a map, as long as it lives.
 class Scope {
  public:
   // A field; `name` outlives the scope.
-  Scope(Path* path, std::string_view name) : path_(path), outer_(path->innermost), name_(name) {
-    path->innermost = this;
-  }
+  Scope(Path* path, std::string_view name) : path_(path) { path->open_.push_back({name}); }
   // Elements of a list, the one that set_index says, or the entry of a map that set_entry says.
-  explicit Scope(Path* path) : path_(path), outer_(path->innermost) { path->innermost = this; }
+  explicit Scope(Path* path) : path_(path) { path->open_.emplace_back(); }
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
-  ~Scope() { path_->innermost = outer_; }
+  ~Scope() { path_->open_.pop_back(); }
 
-  void set_index(int64_t index) { index_ = index; }
+  void set_index(int64_t index) { path_->open_.back().index = index; }
   void set_entry(const char* entry, const schema::FieldEntry* key) {
-    entry_ = entry;
-    key_ = key;
+    path_->open_.back().entry = entry;
+    path_->open_.back().key = key;
   }
-  const Scope* outer() const { return outer_; }
-  void append_to(std::string* text) const;
 
  private:
   Path* path_;
-  const Scope* outer_;
-  std::string_view name_;
-  int64_t index_ = -1;
-  const char* entry_ = nullptr;
-  const schema::FieldEntry* key_ = nullptr;
 };
-
-// Makes the text of the path, unless that was done before: "items[2].prices[\"a\"]".
-void keep(Path* path);
 
 }  // namespace drover::json

@@ -28,7 +28,7 @@ Result Printer::run(const MessageType& type, const Message& object) {
   if (!message(type, object.drover_bytes(), std::clamp(options_.depth_limit, 0, kMostDepth))) {
     out_.resize(old);
     result.error = error_;
-    result.path = path_.text;
+    result.path = path_.text();
     result.expected = expected_;
   }
   return result;

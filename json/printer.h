@@ -82,7 +82,7 @@ class Printer {
   bool fail(Error error, std::string_view expected) {
     error_ = error;
     expected_ = expected;
-    keep(&path_);
+    path_.keep();
     return false;
   }
 

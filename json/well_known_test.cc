@@ -163,7 +163,7 @@ TEST(AnyTest, FindsItsTypesInOtherImagesThroughAResolver) {
 TEST(AnyTest, IsReadInLinearTimeHoweverItsTypesAreHidden) {
   // Each of these objects has its type at the end, behind all that is nested in it.
   std::string text = "{\"aString\":\"" + std::string(200000, 'x') + "\",\"@type\":\"a/jt.Mapping\"}";
-  for (int i = 0; i < 40; ++i) text = "{\"any\":" + text + ",\"@type\":\"a/jt.Mapping\"}";
+  for (int i = 0; i < 40; ++i) text.insert(0, "{\"any\":").append(",\"@type\":\"a/jt.Mapping\"}");
   text = "{\"any\":" + text + "}";
   Object object("jt.Mapping");
   EXPECT_EQ(to_string(object.parse(text)), "ok");

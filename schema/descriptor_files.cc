@@ -1,7 +1,8 @@
 // Orders the files by their imports, rewrites those that libprotobuf 3.21 does not understand, and builds each.
 //
 // What libprotobuf does not bound itself is bounded here before it sees a file: imports that nest (it follows public
-// ones by recursion), full names (each nested name repeats all of its scope), and ranges (it compares each with each).
+// ones by recursion), full names (each nested name repeats all of its scope), and ranges (it compares each with each);
+// and messages and fields, so that an image stays far below 4 GiB (a message takes some 300 bytes of it, a field 72).
 #include "schema/descriptor_files.h"
 
 #include <algorithm>
@@ -20,6 +21,8 @@ using google::protobuf::FileDescriptorProto;
 constexpr int kMaxImportDepth = 1000;
 constexpr uint64_t kMaxNameBytes = 256u << 20;
 constexpr int kMaxRanges = 16384;
+constexpr uint64_t kMaxMessages = 1u << 19;
+constexpr uint64_t kMaxFields = 1u << 23;
 constexpr size_t kMaxErrorText = 4096;
 
 // Keeps what the pool says about a bad file.
@@ -34,7 +37,7 @@ class ErrorText : public google::protobuf::DescriptorPool::ErrorCollector {
   std::string text;
 };
 
-// Sums up the full names of everything declared, without building them.
+// Counts what is declared, and sums up its full names without building them.
 class Limits {
  public:
   std::string check(const FileDescriptorProto& file) {
@@ -42,10 +45,14 @@ class Limits {
     for (const auto& e : file.enum_type()) add(e, scope);
     for (const auto& field : file.extension()) add_name(scope + field.name().size());
     for (const auto& message : file.message_type()) add(message, scope);
+    messages_ += static_cast<uint64_t>(file.extension_size());  // each is a message of the image
+    fields_ += static_cast<uint64_t>(file.extension_size());
     for (const auto& service : file.service()) {
       for (const auto& method : service.method()) add_name(scope + service.name().size() + method.name().size());
     }
     if (name_bytes_ > kMaxNameBytes) return file.name() + ": full names of more than 256 MiB";
+    if (messages_ > kMaxMessages) return file.name() + ": more than 524288 messages, with those before";
+    if (fields_ > kMaxFields) return file.name() + ": more than 8388608 fields, with those before";
     if (ranges_ > kMaxRanges) return file.name() + ": a message or enum with more than 16384 ranges";
     return {};
   }
@@ -59,6 +66,9 @@ class Limits {
   void add(const DescriptorProto& message, uint64_t scope) {
     scope += message.name().size() + 1;
     add_name(scope);
+    ++messages_;
+    fields_ += static_cast<uint64_t>(message.field_size()) + static_cast<uint64_t>(message.extension_size());
+    messages_ += static_cast<uint64_t>(message.extension_size());
     for (const auto& field : message.field()) add_name(scope + field.name().size());
     for (const auto& field : message.extension()) add_name(scope + field.name().size());
     for (const auto& oneof : message.oneof_decl()) add_name(scope + oneof.name().size());
@@ -68,6 +78,8 @@ class Limits {
   }
 
   uint64_t name_bytes_ = 0;
+  uint64_t messages_ = 0;
+  uint64_t fields_ = 0;
   int ranges_ = 0;
 };
 

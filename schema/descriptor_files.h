@@ -2,7 +2,7 @@
 // any order, editions included.
 //
 // The input is hostile: whatever it holds, the result is descriptors or an error. Its size has to be bounded by
-// whoever read it; libprotobuf takes time that grows with the square of some of its parts (reserved ranges).
+// whoever read it: linking takes memory some dozens of times that.
 #pragma once
 
 #include <google/protobuf/descriptor.h>

@@ -229,6 +229,17 @@ TEST(DescriptorFiles, BoundWhatLibprotobufDoesNot) {
   names.add_file()->set_package(std::string(1 << 20, 'p'));
   for (int i = 0; i < 300; ++i) names.mutable_file(0)->add_message_type()->set_name("M" + std::to_string(i));
   EXPECT_EQ(error_of(names), ": full names of more than 256 MiB");
+
+  FileDescriptorSet many;
+  many.add_file()->set_name("many.proto");
+  for (int i = 0; i <= 1 << 19; ++i) many.mutable_file(0)->add_message_type();
+  EXPECT_EQ(error_of(many), "many.proto: more than 524288 messages, with those before");
+
+  FileDescriptorSet ranges;
+  ranges.add_file()->set_name("ranges.proto");
+  auto* ranged = ranges.mutable_file(0)->add_message_type();
+  for (int i = 0; i <= 16384; ++i) ranged->add_reserved_range();
+  EXPECT_EQ(error_of(ranges), "ranges.proto: a message or enum with more than 16384 ranges");
 }
 
 }  // namespace

@@ -211,7 +211,7 @@ def _panel(axes, measurements, metric, title, peers, ticker):
     axes.axhline(1, color="#444444", linewidth=0.8, linestyle=":")
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 3, 5)))
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_locator(ticker.NullLocator())
     axes.set_title(title, fontsize=10, loc="left")
