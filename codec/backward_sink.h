@@ -17,6 +17,7 @@ class BackwardSink {
   static constexpr bool kWrites = true;
   // A scalar and its tag fit wherever p is not below low(); so do whole vectors that reach below what they write.
   static constexpr size_t kScalarRoom = 32;
+  static constexpr uint32_t kVarintsAtOnce = 64;  // of a packed field, after asking for room once
 
   BackwardSink(Encoded* out, const EncodeOptions& options) : out_(out), options_(options) {
     next_piece_ = out_->pieces_end();

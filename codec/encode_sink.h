@@ -18,6 +18,7 @@ class CountingSink {
  public:
   static constexpr bool kWrites = false;
   static constexpr size_t kScalarRoom = 32;
+  static constexpr uint32_t kVarintsAtOnce = 64;  // of a packed field, after asking for room once
 
   // A position that is never written to, with room for all that a message may hold in front of it.
   char* start() { return reinterpret_cast<char*>(kTop); }

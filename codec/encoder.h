@@ -375,7 +375,7 @@ char* Encoder<Memory, Sink>::packed(char* p, LoadedRange range, const MessageEnt
     if (p == nullptr) return nullptr;
   } else {
     for (uint32_t left = range.size; left > 0;) {
-      constexpr uint32_t kBatch = 64;  // ask for room once for so many
+      constexpr uint32_t kBatch = Sink::kVarintsAtOnce;  // ask for room once for so many
       uint32_t stop = left < kBatch ? 0 : left - kBatch;
       p = room(p, (left - stop) * kVarintRoom, entry, field.number);
       if (p == nullptr) return nullptr;

@@ -21,14 +21,15 @@ struct FixedPiece {
 
 // Where an encode may write, and what it has written.
 struct FixedOutput {
-  // The message takes up to kSpare bytes more than its size.
+  // kSpare bytes more than the message always suffice: the encoder asks for room for the largest varint and tag,
+  // whatever it then writes.
   char* buffer = nullptr;
   size_t buffer_size = 0;
   // With fewer than three nothing is referred to: the message ends where the buffer does, in one piece.
   FixedPiece* pieces = nullptr;
   size_t piece_capacity = 0;
 
-  static constexpr size_t kSpare = 32;
+  static constexpr size_t kSpare = 64;
 
   // Set by the encode; without error: the message is these pieces, one behind the other.
   const char* begin = nullptr;  // the first byte in the buffer
@@ -39,7 +40,9 @@ struct FixedOutput {
 class FixedSink {
  public:
   static constexpr bool kWrites = true;
-  static constexpr size_t kScalarRoom = FixedOutput::kSpare;
+  static constexpr size_t kScalarRoom = 32;
+  static constexpr uint32_t kVarintsAtOnce = 1;
+  static_assert(FixedOutput::kSpare >= 2 * kScalarRoom);
 
   FixedSink(FixedOutput* out, const EncodeOptions& options)
       : out_(out),

@@ -11,6 +11,11 @@ namespace {
 
 constexpr uint64_t kBase = 0x7f0000000000;
 
+[[noreturn]] void report(const char* what, const std::string& got, const std::string& expected) {
+  std::fprintf(stderr, "scratchpad_fuzz: %s: %s instead of %s\n", what, got.c_str(), expected.c_str());
+  std::abort();
+}
+
 void run(uint8_t choice, std::string_view wire) {
   const testing::TestSchema& schema = choice % 3 == 2 ? testing::implicit_schema() : testing::every_schema();
   const char* name = choice % 3 == 0 ? "t.Every" : choice % 3 == 1 ? "t.Maps" : "t3.Implicit";
@@ -28,7 +33,7 @@ void run(uint8_t choice, std::string_view wire) {
   testing::TestObject in_place(type);
   DecodeResult expected = in_place.decode(std::span<const std::string_view>(pieces));
   if (result.error == DecodeError::out_of_memory) return;
-  if (to_string(result) != to_string(expected)) std::abort();
+  if (to_string(result) != to_string(expected)) report("decode", to_string(result), to_string(expected));
   if (!result.ok()) return;
   std::string bytes = in_place.encode();
   ObjectCache<DelayedDma, 32, 8> cache(dma);
@@ -37,7 +42,9 @@ void run(uint8_t choice, std::string_view wire) {
   out.buffer = buffer.data();
   out.buffer_size = buffer.size();
   EncodeResult encoded = encode_from_host(*type.image, type.index, kBase, area, cache, {}, &out);
-  if (!encoded.ok() || std::string_view(out.begin, encoded.size) != bytes) std::abort();
+  if (!encoded.ok()) report("encode", to_string(encoded), "ok");
+  std::string fetched(out.begin, encoded.size);
+  if (fetched != bytes) report("encode", testing::to_hex(fetched), testing::to_hex(bytes));
 }
 
 }  // namespace

@@ -42,7 +42,10 @@ class ScratchpadMemory {
   // `window` is 8-byte aligned local memory. Strings of `threshold` bytes and more go to the host by themselves. Both
   // and `dma` outlive this.
   ScratchpadMemory(D& dma, void* window, size_t window_size, uint32_t threshold = kDefaultThreshold)
-      : dma_(dma), window_(static_cast<char*>(window)), threshold_(threshold), arena_(window, window_size) {}
+      : dma_(dma),
+        window_(static_cast<char*>(window)),
+        threshold_(threshold),
+        arena_(Arena::FixedMemory{window, window_size}) {}
   ScratchpadMemory(const ScratchpadMemory&) = delete;
   ScratchpadMemory& operator=(const ScratchpadMemory&) = delete;
 

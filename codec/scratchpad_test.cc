@@ -204,6 +204,33 @@ TEST(FixedSink, RefersWhilePiecesLastAndCopiesFromThenOn) {
   }
 }
 
+TEST(FixedSink, TheSpareSufficesWhateverTheFields) {
+  schema::MessageType types[] = {every_schema().type("t.Every"), every_schema().type("t.Maps")};
+  std::string wires[] = {from_hex("53 54"), from_hex("53 28 01 54"), "", "", ""};
+  for (int i = 0; i < 200; ++i) wires[2] += from_hex("c806 ffffffffffffffffff01 c806 01");
+  for (const schema::FieldEntry& field : types[1].fields()) {  // entries without a value
+    char head[10];
+    wires[3].append(head, wire::write_varint(head, wire::make_tag(field.number, 2))).append(1, '\0');
+  }
+  for (uint32_t number = 1; number < 30; ++number) {  // packed, where that is what it is
+    char head[10];
+    wires[4]
+        .append(head, wire::write_varint(head, wire::make_tag(100 + number, 2)))
+        .append(from_hex("08 0102030405060708"));
+  }
+  for (const schema::MessageType& type : types) {
+    for (const std::string& wire : wires) {
+      Device device(1 << 16, 1 << 17);
+      TestObject in_place(type);
+      if (!in_place.decode(wire).ok() || !device.decode(type, wire).ok()) continue;
+      std::string expected = in_place.encode();
+      Fetched fetched = encode_by_dma(device, type, {}, 0, expected.size() + FixedOutput::kSpare);
+      EXPECT_TRUE(fetched.result.ok()) << to_string(fetched.result) << " " << testing::to_hex(wire);
+      EXPECT_EQ(fetched.bytes, expected);
+    }
+  }
+}
+
 TEST(FixedSink, TooSmallABufferAndTooManyBytesAreErrors) {
   Device device;
   schema::MessageType type = every_schema().type("t.Every");

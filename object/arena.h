@@ -69,13 +69,17 @@ class Arena {
         source_(&source),
         initial_(initial),
         initial_size_(size) {}
-  // Lives in `initial` alone, and is out of memory at its end.
-  Arena(void* initial, size_t size)
-      : ptr_(static_cast<char*>(initial)),
-        end_(ptr_ + (size & ~size_t{7})),
+  // Lives in that memory alone, 8-byte aligned, and is out of memory at its end.
+  struct FixedMemory {
+    void* data;
+    size_t size;
+  };
+  explicit Arena(const FixedMemory& fixed)
+      : ptr_(static_cast<char*>(fixed.data)),
+        end_(ptr_ + (fixed.size & ~size_t{7})),
         source_(nullptr),
-        initial_(initial),
-        initial_size_(size) {}
+        initial_(fixed.data),
+        initial_size_(fixed.size) {}
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   ~Arena() { free_blocks(); }

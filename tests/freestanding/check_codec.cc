@@ -67,7 +67,7 @@ class Checker {
   DelayedDma& dma() { return dma_; }
 
   void run_host_memory(const schema::Image& image, const Case& item, const char* wire, bool encode_too) {
-    Arena arena(object_memory, sizeof(object_memory));
+    Arena arena(Arena::FixedMemory{object_memory, sizeof(object_memory)});
     char* object = freestanding::new_object(image, item.message, arena);
     std::string_view piece(wire, item.wire_size);
     DecodeResult result = freestanding::decode(image, item.message, object, &piece, 1, arena);
@@ -157,7 +157,7 @@ class Checker {
   }
 
   void check_host_memory() {
-    Arena arena(object_memory, sizeof(object_memory));
+    Arena arena(Arena::FixedMemory{object_memory, sizeof(object_memory)});
     char* object = freestanding::new_object(*image_, expected_->message, arena);
     std::string_view piece(wire_, expected_->wire_size);
     same_result(freestanding::decode(*image_, expected_->message, object, &piece, 1, arena), "decode");
@@ -172,7 +172,7 @@ class Checker {
     same_bytes(freestanding::encode(*image_, expected_->message, object, options, &out), out, "encode, bounded");
   }
   void check_in_pieces() {
-    Arena arena(object_memory, sizeof(object_memory));
+    Arena arena(Arena::FixedMemory{object_memory, sizeof(object_memory)});
     char* object = freestanding::new_object(*image_, expected_->message, arena);
     uint32_t size = expected_->wire_size, first = size / 3, second = size * 3 / 4;
     std::string_view cut[] = {{wire_, first}, {wire_ + first, second - first}, {wire_ + second, size - second}};
