@@ -122,10 +122,13 @@ DROVER_AVX2 bool is_valid_utf8(const char* bytes, size_t size) {
     before_is_ascii = ascii;
   }
   // The rest, and a zero behind it, which a sequence that is cut off runs into.
-  char rest[96] = {};
-  if (p != end) std::memcpy(rest, p, static_cast<size_t>(end - p));
-  for (int i = 0; i < 96; i += 32) {
-    __m256i now = load(rest + i);
+  auto left = static_cast<size_t>(end - p);
+  if (left == 0 && before_is_ascii) return _mm256_testz_si256(errors, errors) != 0;
+  char rest[64] = {};
+  if (left != 0) std::memcpy(rest, p, left);
+  bool ascii = _mm256_movemask_epi8(_mm256_or_si256(load(rest), load(rest + 32))) == 0;
+  for (size_t i = 0; i <= left && !(ascii && before_is_ascii); i += 32) {
+    __m256i now = load(rest + i);  // i < 64, since less than 64 bytes are left
     errors = _mm256_or_si256(errors, broken(before, now));
     before = now;
   }
