@@ -30,12 +30,14 @@ void compare(const Ours& message, const std::string& wire) {
   std::string text = message.DebugString();
   if (!peer.ParsePartialFromString(wire)) return;
   // Items of message sets that protobuf puts in order, takes apart or drops are kept as they came.
-  if (std::is_same_v<Ours, ours::Set> && peer.SerializePartialAsString() != wire) return;
-  expect(text == peer.DebugString(), "another text than protobuf's");
+  constexpr bool kSet = std::is_same_v<Ours, ours::Set>;
+  if (kSet && peer.SerializePartialAsString() != wire) return;
+  // Sets print items of unknown types in another way than protobuf does (docs/api.md); their bytes are compared below.
+  if (!kSet) expect(text == peer.DebugString(), "another text than protobuf's");
   expect(message.IsInitialized() == peer.IsInitialized(), "other missing fields than protobuf's");
   Peer back;
   expect(back.ParsePartialFromString(message.SerializePartialAsString()), "what is written is not read");
-  expect(back.DebugString() == text, "what is written says something else");
+  expect(back.DebugString() == peer.DebugString(), "what is written says something else");
 }
 
 // Each accessor once; what was set is what is read.
