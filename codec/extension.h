@@ -286,15 +286,12 @@ class ExtendableOf : public MessageOf<T> {
   template <typename V>
     requires(!extension::kIsScalar<V> && !extension::kIsString<V>)
   [[nodiscard]] V* ReleaseExtension(const Id<V, false>& id) {
-    if (!HasExtension(id)) return nullptr;
-    V* released = new V();
-    ReadExtension(id, released);
-    ClearExtension(id);
-    return released;
+    return release_extension(id, nullptr);
   }
+  // In the message's arena if it has one; as the other if not.
   template <typename V>
   V* UnsafeArenaReleaseExtension(const Id<V, false>& id) {
-    return ReleaseExtension(id);
+    return release_extension(id, users_arena(this->drover_owner_word()));
   }
   // Copies the value, and deletes it if it is on the heap.
   template <typename V>
@@ -372,6 +369,15 @@ class ExtendableOf : public MessageOf<T> {
   ~ExtendableOf() = default;
 
  private:
+  template <typename V>
+  V* release_extension(const Id<V, false>& id, Arena* arena) {
+    if (!HasExtension(id)) return nullptr;
+    V* released = Arena::CreateMessage<V>(arena);
+    if (released == nullptr) fatal("out of memory for an extension");
+    ReadExtension(id, released);
+    ClearExtension(id);
+    return released;
+  }
   template <typename V, bool kRepeated>
   static extension::Of of(const Id<V, kRepeated>& id) {
     return {T::drover_type(), id.drover_type()};

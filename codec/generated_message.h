@@ -72,11 +72,8 @@ class MessageOf : public Message {
 
   std::string GetTypeName() const { return std::string(generated::full_name(T::drover_type())); }
   static std::string_view FullMessageName() { return generated::full_name(T::drover_type()); }
-  // The arena that the message was made in; null if it is on the stack or heap.
-  Arena* GetArena() const {
-    OwnerWord owner = drover_owner_word();
-    return (owner & kOwnsArena) != 0 || owner <= kReceived ? nullptr : reinterpret_cast<Arena*>(owner);
-  }
+  // The arena that the message was made in; null if it, or the message that it is a part of, is on the stack or heap.
+  Arena* GetArena() const { return users_arena(drover_owner_word()); }
 
   // ---- whole-message changes
   void Clear() { generated::clear(T::drover_type(), this); }

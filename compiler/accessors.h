@@ -46,6 +46,15 @@ T* release_message(OffsetPtr<T>* field) {
   field->set(nullptr);
   return copy;
 }
+// The field's content itself, which its arena keeps; the field is then not set. Null if it is not in an arena (or not
+// set), and the field then stays as it is.
+template <typename T>
+T* detach_from_arena(OffsetPtr<T>* field) {
+  T* part = field->get();
+  if (part == nullptr || part->GetArena() == nullptr) return nullptr;
+  field->set(nullptr);
+  return part;
+}
 // Takes `value` over: from the heap it is moved (copied if need be) and deleted, from an arena it is copied.
 template <typename T>
 void set_allocated_message(OffsetPtr<T>* field, OwnerWord* owner, T* value) {

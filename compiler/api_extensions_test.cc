@@ -323,6 +323,10 @@ TEST(ApiExtensions, LiveInArenas) {
   payload->set_id(5);
   m->SetAllocatedExtension(ext::one_message, payload);
   EXPECT_EQ(m->GetExtension(ext::one_message).id(), 5);
+  ext::Payload* released = m->UnsafeArenaReleaseExtension(ext::one_message);
+  EXPECT_EQ(released->id(), 5);
+  EXPECT_EQ(released->GetArena(), &arena);
+  EXPECT_FALSE(m->HasExtension(ext::one_message));
 }
 
 TEST(ApiExtensions, ArePrintedAmongTheFields) {

@@ -227,9 +227,20 @@ TEST(ApiFields, SubMessages) {
   part->set_id(6);
   holder->unsafe_arena_set_allocated_inner(part);
   EXPECT_EQ(holder->inner().id(), 6);
-  Inner* unsafe = holder->unsafe_arena_release_inner();
-  EXPECT_EQ(unsafe->id(), 6);
+  const Inner* stays_in_arena = &holder->inner();
+  EXPECT_EQ(holder->unsafe_arena_release_inner(), stays_in_arena);
+  EXPECT_EQ(stays_in_arena->id(), 6);
   EXPECT_FALSE(holder->has_inner());
+  EXPECT_EQ(holder->unsafe_arena_release_inner(), nullptr);
+  EXPECT_EQ(holder->unsafe_arena_release_choice_inner(), nullptr);
+  holder->mutable_choice_inner()->set_id(7);
+  EXPECT_EQ(holder->unsafe_arena_release_choice_inner()->id(), 7);
+  EXPECT_EQ(holder->choice_case(), Everything::CHOICE_NOT_SET);
+  // Outside an arena it is the caller's, as protobuf's is.
+  m.mutable_inner()->set_id(8);
+  std::unique_ptr<Inner> owned(m.unsafe_arena_release_inner());
+  EXPECT_EQ(owned->id(), 8);
+  EXPECT_FALSE(m.has_inner());
 }
 
 TEST(ApiFields, OneofsHoldOneMember) {

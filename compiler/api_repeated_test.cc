@@ -229,6 +229,24 @@ TEST(ApiRepeated, FieldsSwap) {
   EXPECT_EQ(c->mutable_i32s()->GetArena(), &arena);
 }
 
+TEST(ApiRepeated, PartsReleasedInAnArenaStayThere) {
+  google::protobuf::Arena arena;
+  auto* m = google::protobuf::Arena::CreateMessage<Everything>(&arena);
+  for (int i = 0; i < 3; ++i) m->add_inners()->set_id(i);
+  Everything::Inner* last = m->mutable_inners()->UnsafeArenaReleaseLast();
+  EXPECT_EQ(last->id(), 2);
+  EXPECT_EQ(last->GetArena(), &arena);
+  Everything::Inner* both[2];
+  m->mutable_inners()->UnsafeArenaExtractSubrange(0, 2, both);
+  EXPECT_EQ(both[1]->id(), 1);
+  EXPECT_EQ(m->inners_size(), 0);
+  Everything outside;
+  outside.add_inners()->set_id(4);
+  EXPECT_EQ(outside.mutable_inners(0)->GetArena(), nullptr);
+  std::unique_ptr<Everything::Inner> owned(outside.mutable_inners()->UnsafeArenaReleaseLast());
+  EXPECT_EQ(owned->id(), 4);
+}
+
 TEST(ApiRepeated, EnumsAreFieldsOfInt) {
   Everything m;
   m.add_colors(three::COLOR_RED);

@@ -144,10 +144,13 @@ void add_message(const FieldDescriptor* field, const Names& n, const Options& op
     take = "if (value == nullptr) { " + call("clear_oneof", n.slot + ", &" + n.case_word) + "; } else { " + take + " }";
   }
   text->method("void", "set_allocated_" + n.x + "(" + n.type + "* value)", take);
-  // Nothing of another owner's can be a part of the message: these copy, as the safe ones do.
+  // Nothing of another owner's can be a part of the message: this copies, as the safe one does.
   text->method("void", "unsafe_arena_set_allocated_" + n.x + "(" + n.type + "* value)",
                "set_allocated_" + n.x + "(value);");
-  text->method(n.type + "*", "unsafe_arena_release_" + n.x + "()", "return release_" + n.x + "();");
+  text->method(n.type + "*", "unsafe_arena_release_" + n.x + "()",
+               std::string(in_oneof ? "if (!has_" + n.x + "()) return nullptr; " : "") +
+                   "if (auto* part = " + call("detach_from_arena", "&" + n.stored) + ") { " +
+                   (in_oneof ? n.unset : "") + " return part; } return release_" + n.x + "();");
 }
 
 // x(), mutable_x(), x_size() and clear_x() of repeated and map fields.

@@ -186,6 +186,10 @@ class Arena {
     return at < borrowable_size_ && size <= borrowable_size_ - at;
   }
 
+  // Made by an object for what it allocates, and freed with it; no arena of the user's (message GetArena() is null).
+  void set_made_by_object() { made_by_object_ = true; }
+  bool made_by_object() const { return made_by_object_; }
+
   static constexpr size_t kFirstHeapBlock = 1024;
   static constexpr size_t kLargestGrowth = 256 * 1024;
 
@@ -213,6 +217,7 @@ class Arena {
   uintptr_t borrowable_begin_ = 0;
   size_t borrowable_size_ = 0;
   FreeNode** free_lists_ = nullptr;  // allocated at the first recycle, inside the arena
+  bool made_by_object_ = false;
 };
 
 }  // namespace drover

@@ -15,6 +15,7 @@ Arena* make_owned_arena(OwnerWord* owner) {
     fatal("a message received over a channel is read-only; copy it before changing it");
   }
   auto* arena = new Arena();
+  arena->set_made_by_object();
   *owner = reinterpret_cast<OwnerWord>(arena) | kOwnsArena;
   return arena;
 }

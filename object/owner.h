@@ -44,4 +44,12 @@ inline Arena* arena_of(OwnerWord* owner) {
   return make_owned_arena(owner);
 }
 
+// The arena of the user's that an object was made in; null if it, or what it is a part of, is on the stack or heap or
+// was received.
+inline Arena* users_arena(OwnerWord owner) {
+  if (owner <= kReceived || (owner & kOwnsArena) != 0) return nullptr;
+  auto* arena = reinterpret_cast<Arena*>(static_cast<uintptr_t>(owner));
+  return arena->made_by_object() ? nullptr : arena;
+}
+
 }  // namespace drover

@@ -65,9 +65,7 @@ class RepeatedBase {
   Arena* GetArena() {
     uint32_t back = meta_ >> kBackShift;
     if (back == 0) return nullptr;
-    OwnerWord owner = *reinterpret_cast<OwnerWord*>(reinterpret_cast<char*>(this) - size_t{back} * 8);
-    return owner <= kReceived || (owner & kOwnsArena) != 0 ? nullptr
-                                                           : reinterpret_cast<Arena*>(static_cast<uintptr_t>(owner));
+    return users_arena(*reinterpret_cast<OwnerWord*>(reinterpret_cast<char*>(this) - size_t{back} * 8));
   }
   // This field was moved here (as bytes) from an address `delta` lower.
   void rebase(int64_t delta) {

@@ -275,8 +275,16 @@ class RepeatedPtrField : public RepeatedBase {
     DeleteSubrange(start, count);
   }
   void UnsafeArenaAddAllocated(Heap* value) { AddAllocated(value); }
-  Heap* UnsafeArenaReleaseLast() { return ReleaseLast(); }
-  void UnsafeArenaExtractSubrange(int start, int count, Heap** elements) { ExtractSubrange(start, count, elements); }
+  // The same, but a message from a field in an arena is copied there and is the arena's.
+  Heap* UnsafeArenaReleaseLast() {
+    Heap* released = nullptr;
+    UnsafeArenaExtractSubrange(size() - 1, 1, &released);
+    return released;
+  }
+  void UnsafeArenaExtractSubrange(int start, int count, Heap** elements) {
+    for (int i = 0; i < count && elements != nullptr; ++i) elements[i] = copy_of(start + i, GetArena());
+    DeleteSubrange(start, count);
+  }
 
   T* add_in(Arena* arena) {
     if (!reserve_in(arena, size_ + 1, sizeof(Stored), kElements)) fatal("out of memory for a repeated field");
@@ -299,11 +307,14 @@ class RepeatedPtrField : public RepeatedBase {
   Stored* stored() { return static_cast<Stored*>(raw_data()); }
   const Stored* stored() const { return static_cast<const Stored*>(raw_data()); }
   const OwnerWord* array_owner() const { return static_cast<const OwnerWord*>(raw_data()) - 1; }
-  Heap* copy_of(int i) const {
+  Heap* copy_of(int i, Arena* in = nullptr) const {
     if constexpr (kIsString) {
       return new std::string(Get(i).view());
     } else {
-      return new T(Get(i));
+      T* copy = Arena::CreateMessage<T>(in);
+      if (copy == nullptr) fatal("out of memory for a message");
+      *copy = Get(i);
+      return copy;
     }
   }
   void note_all() {
