@@ -511,8 +511,6 @@ struct Decoder<Memory>::Handlers {
   }
 
   // ---- messages
-  // The usual case: a length of up to three bytes, a field that was unset, memory and a frame at hand. Whatever is not
-  // so is left to sub_message_slow before anything has changed.
   template <int kTagSize>
   static DROVER_HANDLER(sub_message) {
     if (!matches<kTagSize>(step, tag)) [[unlikely]] {
@@ -520,19 +518,28 @@ struct Decoder<Memory>::Handlers {
       DROVER_GO(find);
     }
     p += kTagSize;
-    auto* pointer = reinterpret_cast<raw::Pointer*>(place(object, step));
+    tag = reinterpret_cast<uintptr_t>(place(object, step));
+    DROVER_GO((enter_new<sub_message_slow, false>));
+  }
+  // Into a new object, which the pointer at `tag` is to lead to. This is the usual case: a length of up to three bytes,
+  // a pointer that was null, memory and a frame at hand. Whatever is not so is left to `slow` before anything has
+  // changed.
+  template <Handler slow, bool kElement>
+  static DROVER_INLINE DROVER_HANDLER(enter_new) {
+    auto* pointer = reinterpret_cast<raw::Pointer*>(static_cast<uintptr_t>(tag));
     if (pointer->offset != 0 || d->top_ == d->frames_end_) [[unlikely]]
-      DROVER_GO(sub_message_slow);
+      DROVER_GO(slow);
     uint32_t size;
     const char* begin = Decoder::short_length(p, &size);
     int64_t behind = d->input_.left(begin) - static_cast<int64_t>(size);
     if (begin == nullptr || behind < 0) [[unlikely]]
-      DROVER_GO(sub_message_slow);
+      DROVER_GO(slow);
     const MessageEntry& entry = d->image_.message(d->field_at(step).sub);
     char* sub = d->new_message_at_hand(entry);
     if (sub == nullptr) [[unlikely]]
-      DROVER_GO(sub_message_slow);
+      DROVER_GO(slow);
     pointer->set(sub);
+    if (kElement) ++words(object, step)->size;
     Frame* frame = d->top_;
     d->input_.shrink_limit(behind);
     frame->outer = behind;
@@ -576,6 +583,23 @@ struct Decoder<Memory>::Handlers {
       DROVER_GO(find);
     }
     p += kTagSize;
+    raw::Words* to = words(object, step);
+    if (to->size >= to->capacity()) DROVER_GO(repeated_message_slow<kTagSize>);
+    tag = reinterpret_cast<uintptr_t>(to->begin() + size_t{to->size} * sizeof(raw::Pointer));
+    DROVER_GO((enter_new<repeated_message_slow<kTagSize>, true>));
+  }
+  // A group is entered the slow way, here too.
+  template <int kTagSize>
+  static DROVER_HANDLER(repeated_group) {
+    if (!matches<kTagSize>(step, tag)) [[unlikely]] {
+      tag = 0;
+      DROVER_GO(find);
+    }
+    p += kTagSize;
+    DROVER_GO(repeated_message_slow<kTagSize>);
+  }
+  template <int kTagSize>
+  static DROVER_NOINLINE DROVER_HANDLER(repeated_message_slow) {  // p is behind the tag
     const FieldEntry& field = d->field_at(step);
     d->entering_ = d->add_message(p, place(object, step), field, kTagSize, step->tag);
     if (d->entering_ == nullptr) [[unlikely]] {
@@ -779,7 +803,7 @@ struct Decoder<Memory>::Handlers {
     repeated[kOpUtf8 * 2] = repeated_string<true, kTagSize>;
     repeated[kOpBytes * 2] = repeated_string<false, kTagSize>;
     to[(kOpRepeated + kOpMessage) * 2] = repeated_message<kTagSize>;
-    to[(kOpRepeated + kOpGroup) * 2] = repeated_message<kTagSize>;
+    to[(kOpRepeated + kOpGroup) * 2] = repeated_group<kTagSize>;
     to[kOpPacked * 2] = packed<kTagSize>;
     to[kOpMap * 2] = map<kTagSize>;
     to[kOpGeneric * 2] = by_entry<kTagSize>;
@@ -879,7 +903,8 @@ void Decoder<Memory>::note_presence(char* object, const FieldEntry& field) {
   if (field.case_offset != 0) {
     char* word = object + field.case_offset;
     if (raw::load<uint32_t>(word) != field.number) {
-      std::memset(object + field.offset, 0, schema::is_string_kind(field.kind) ? 16 : 8);
+      raw::store<uint64_t>(object + field.offset, 0);
+      if (schema::is_string_kind(field.kind)) raw::store<uint64_t>(object + field.offset + 8, 0);
       raw::store(word, field.number);
     }
   } else if (field.has_bit != schema::kNoHasBit) {
