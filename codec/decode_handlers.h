@@ -23,14 +23,14 @@ namespace drover {
 #define DROVER_GO(handler) return handler(d, p, object, slots, has, step, tag, table)
 #define DROVER_NEXT() return leave_to_loop(d, p, object, slots, has, step)
 #endif
-// On to `find` if p is not at the tag of the step. `find` reads the tag again; that it is cleared here keeps the
-// comparison one instruction.
-#define DROVER_CHECK_TAG()                            \
-  do {                                                \
-    if (!matches<kTagSize>(step, tag)) [[unlikely]] { \
-      tag = 0;                                        \
-      DROVER_GO(find);                                \
-    }                                                 \
+// On to `find`, which reads the tag again, if p is not at the tag of the step. That `tag` is cleared here keeps the
+// comparison one instruction, and gives its register to the handler.
+#define DROVER_CHECK_TAG()                    \
+  do {                                        \
+    bool same = matches<kTagSize>(step, tag); \
+    tag = 0;                                  \
+    if (!same) [[unlikely]]                   \
+      DROVER_GO(find);                        \
   } while (false)
 
 template <typename Memory>
@@ -224,8 +224,8 @@ struct Decoder<Memory>::Handlers {
   template <int kTagSize>
   static DROVER_HANDLER(by_entry) {
     DROVER_CHECK_TAG();
+    tag = kTagSize == 1 ? step->tag & 0xff : (step->tag & 0x7f) | (step->tag >> 8 & 0x7f) << 7;
     p += kTagSize;
-    tag = kTagSize == 1 ? static_cast<uint8_t>(tag) : (tag & 0x7f) | (tag >> 8 & 0x7f) << 7;
     DROVER_GO(generic);
   }
   // `tag` is the whole tag, and p behind it.
