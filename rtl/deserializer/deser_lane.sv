@@ -103,8 +103,8 @@ module deser_lane #(
     XCloseOwner,  // owner word in front of an array of Strings
     XCloseElem,
     XSwitch,      // a fresh chunk
-    XSearch,      // a number beyond the slots
-    XSearchRead,
+    XSearch,      // a number beyond the slots, among the steps
+    XEnum,        // a closed enum's value, among those it has
     XFinish,
     XAbort,
     XDrain
@@ -270,7 +270,8 @@ module deser_lane #(
   assign step_addr = search_re ? search_addr : t_slots_q + d_number[deser_pkg::StepAddrW-1:0];
   deser_table #(.StepsLog2(StepsLog2), .TypesLog2(TypesLog2)) u_table (
       .clk_i, .rst_ni, .load_valid_i, .load_space_i, .load_addr_i, .load_data_i, .step_re_i(step_re),
-      .step_addr_i(step_addr), .step_o(step), .side_o(side), .type_re_i(1'b1), .type_addr_i(cmd_type_i),
+      .step_addr_i(step_addr), .step_o(step), .side_o(side), .enum_re_i(enum_re), .enum_addr_i(search_at),
+      .enum_o(enum_read), .type_re_i(1'b1), .type_addr_i(cmd_type_i),
       .type_o(root));
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) root_valid_q <= 1'b0;
@@ -323,11 +324,9 @@ module deser_lane #(
 
   // A scalar as it is stored; in packed mode the element comes straight from the window.
   logic [63:0] raw_value, scalar;
-  logic [31:0] enum_index;
-  logic enum_known;
+  logic enum_re, enum_known_q, enum_known_d;
+  logic [31:0] enum_read, enum_value_q;
   assign raw_value  = state_q == XPacked ? d_value : tok_value_q;
-  assign enum_index = raw_value[31:0] - f_sub[31:0];
-  assign enum_known = enum_index < {9'd0, f_sub[54:32]};
   always_comb begin
     case (f_op)
       OpBool: scalar = {63'd0, raw_value != '0};
@@ -448,13 +447,25 @@ module deser_lane #(
       .clk_i, .rst_ni, .clear_i(utf8_clear), .valid_i(st_copy && st_valid && st_ready && cp_utf8_q),
       .first_i(cp_first_q), .last_i(cp_last), .count_i(cp_now), .data_i(win), .bad_o(utf8_bad));
 
-  // ---------------------------------------------------------------- search for a number beyond the slots
-  logic [15:0] lo_q, lo_d, hi_q, hi_d, mid;
-  logic found_d, searched_q, searched_d;
+  // ---------------------------------------------------------------- binary search, a step a cycle
+  // What was read last stands at mid_q; between lo and hi (exclusive) is what is left.
+  logic [15:0] lo_q, lo_d, hi_q, hi_d, mid_q, search_at;
+  logic found_d, searched_q, searched_d, search_below, search_equal, search_first;
   logic [16:0] lo_hi;
-  assign lo_hi       = {1'b0, lo_q} + {1'b0, hi_q};
-  assign mid         = lo_hi[16:1];
-  assign search_addr = t_slots_q + {5'd0, t_slot_count_q} + 17'd1 + {1'b0, mid};
+  always_comb begin
+    search_first = 1'b0;
+    if (state_q == XEnum) begin
+      search_equal = enum_read == enum_value_q;
+      search_below = $signed(enum_read) < $signed(enum_value_q);
+    end else begin
+      search_equal = side[deser_pkg::SideNumberAt+:29] == tok_number_q;
+      search_below = side[deser_pkg::SideNumberAt+:29] < tok_number_q;
+    end
+    if (state_q != XEnum && state_q != XSearch) search_first = 1'b1;
+  end
+  assign lo_hi       = {1'b0, lo_d} + {1'b0, hi_d};
+  assign search_at   = lo_hi[16:1];
+  assign search_addr = t_slots_q + {5'd0, t_slot_count_q} + 17'd1 + {1'b0, search_at};
 
   // ---------------------------------------------------------------- L: decisions
   function automatic logic [63:0] relative(input logic [deser_pkg::AddrW-1:0] to, input logic [deser_pkg::AddrW-1:0] from);
@@ -586,6 +597,8 @@ module deser_lane #(
     hi_d = hi_q;
     found_d = found_q;
     searched_d = searched_q;
+    enum_known_d = enum_known_q;
+    enum_re = 1'b0;
 
     win_start = 1'b0;
     win_end = 1'b0;
@@ -634,9 +647,10 @@ module deser_lane #(
 
     case (state_q)
       XIdle: begin
-        found_d    = 1'b0;
-        searched_d = 1'b0;
-        t_push_sub = root;
+        found_d      = 1'b0;
+        searched_d   = 1'b0;
+        enum_known_d = 1'b0;
+        t_push_sub   = root;
         if (cmd_valid_i && root_valid_q && chunk_valid_i && !busy[buffer_q] && !jobs_full && st_ready) begin
           cmd_ready_o   = 1'b1;
           chunk_ready_o = 1'b1;
@@ -691,9 +705,14 @@ module deser_lane #(
             else e_pop = 1'b1;
           end
         end else if (!tok_in_slots_q && !searched_q) begin
-          lo_d = '0;
-          hi_d = t_field_count_q;
-          state_d = XSearch;
+          lo_d       = '0;
+          hi_d       = t_field_count_q;
+          searched_d = 1'b1;
+          ret_d      = XRun;
+          if (t_field_count_q != '0) begin
+            search_re = 1'b1;
+            state_d   = XSearch;
+          end
         end else if (!found || (tok_wtype_q != f_wtype && !is_packed)) begin
           // A field that the type does not know. Inside a map entry it is dropped.
           if (tok_error_q != deser_pkg::ErrOk && tok_wtype_q == 3'd2) begin
@@ -737,10 +756,12 @@ module deser_lane #(
           fail = 1'b1;
           leave = 1'b1;
           fail_code = deser_pkg::WhyMapEntries;
-        end else if (f_op == OpClosedEnum && !is_packed && !enum_known) begin
-          fail = 1'b1;
-          leave = 1'b1;
-          fail_code = deser_pkg::WhyClosedEnum;
+        end else if (f_op == OpClosedEnum && !is_packed && !enum_known_q) begin
+          lo_d    = f_sub[15:0];
+          hi_d    = f_sub[15:0] + f_sub[47:32];
+          enum_re = 1'b1;
+          ret_d   = XRun;
+          state_d = XEnum;
         end else if (is_packed) begin
           // ---- packed
           cp_left_d   = len;
@@ -799,6 +820,7 @@ module deser_lane #(
           end
         end else if (f_is_scalar) begin
           // ---- a scalar
+          enum_known_d = 1'b0;
           searched_d = 1'b0;
           found_d    = 1'b0;
           if (f_repeated) begin
@@ -977,13 +999,16 @@ module deser_lane #(
           if (d_overlong || 32'(d_vsize) > cp_left_q) begin
             fail = 1'b1;
             fail_code = d_overlong ? deser_pkg::ErrOverlongVarint : deser_pkg::ErrTruncated;
-          end else if (f_op == OpClosedEnum && !enum_known) begin
-            fail = 1'b1;
-            leave = 1'b1;
-            fail_code = deser_pkg::WhyClosedEnum;
+          end else if (f_op == OpClosedEnum && !enum_known_q) begin
+            lo_d    = f_sub[15:0];
+            hi_d    = f_sub[15:0] + f_sub[47:32];
+            enum_re = 1'b1;
+            ret_d   = XPacked;
+            state_d = XEnum;
           end else begin
             st_valid = 1'b1;
             if (st_ready) begin
+              enum_known_d  = 1'b0;
               consume       = 1'b1;
               consume_count = {3'd0, d_vsize};
               cp_left_d     = cp_left_q - 32'(d_vsize);
@@ -1094,27 +1119,23 @@ module deser_lane #(
         end
       end
 
-      XSearch: begin
-        if (lo_q == hi_q) begin
-          searched_d = 1'b1;
-          found_d    = 1'b0;
-          state_d    = XRun;
+      XSearch, XEnum: begin
+        state_d = ret_q;
+        if (search_equal) begin
+          found_d      = state_q == XSearch ? 1'b1 : found_q;
+          enum_known_d = state_q == XEnum;
         end else begin
-          search_re = 1'b1;
-          state_d   = XSearchRead;
-        end
-      end
-
-      XSearchRead: begin
-        state_d = XSearch;
-        if (side[deser_pkg::SideNumberAt+:29] == tok_number_q) begin
-          searched_d = 1'b1;
-          found_d    = 1'b1;
-          state_d    = XRun;
-        end else if (side[deser_pkg::SideNumberAt+:29] < tok_number_q) begin
-          lo_d = mid + 16'd1;
-        end else begin
-          hi_d = mid;
+          if (search_below) lo_d = mid_q + 16'd1;
+          else hi_d = mid_q;
+          if (lo_d != hi_d) begin
+            search_re = state_q == XSearch;
+            enum_re   = state_q == XEnum;
+            state_d   = state_q;
+          end else if (state_q == XEnum) begin
+            fail = 1'b1;
+            leave = 1'b1;
+            fail_code = deser_pkg::WhyClosedEnum;
+          end
         end
       end
 
@@ -1264,6 +1285,9 @@ module deser_lane #(
     el_addr_q     <= el_addr_d;
     lo_q          <= lo_d;
     hi_q          <= hi_d;
+    mid_q         <= search_at;
+    enum_known_q  <= enum_known_d;
+    if (enum_re && search_first) enum_value_q <= raw_value[31:0];
     if (el_re) el_index_q <= el_raddr;
     if (cmd_ready_o) cookie_q <= cmd_cookie_i;
   end

@@ -27,7 +27,7 @@ package deser_pkg;
   localparam int unsigned SideHasBitAt = 37;    // 7: 0 to 63; 126 beyond; 127 none
   localparam int unsigned SideOffsetAt = 44;    // 12
   localparam int unsigned SideCaseAt = 56;      // 12: offset of the oneof's case word
-  localparam int unsigned SideSubAt = 68;       // 55: a message type; of a closed enum: first value (32), count (23)
+  localparam int unsigned SideSubAt = 68;       // 55: a message type; of a closed enum: index of its first value (32), count (23)
   localparam logic [6:0] SideHasBitBeyond = 7'd126;
   localparam logic [6:0] SideHasBitNone = 7'd127;
 
@@ -49,7 +49,7 @@ package deser_pkg;
   localparam logic [7:0] WhyMerge = 8'd3;         // a singular message twice
   localparam logic [7:0] WhyOneofAgain = 8'd4;    // a second member of a oneof
   localparam logic [7:0] WhyMapEntries = 8'd5;    // keys of a map that may be the same
-  localparam logic [7:0] WhyClosedEnum = 8'd6;    // a value outside the dense range of a closed enum
+  localparam logic [7:0] WhyClosedEnum = 8'd6;    // a value that a closed enum does not know
   localparam logic [7:0] WhyObjectSize = 8'd7;    // an object larger than a chunk
   localparam logic [7:0] WhyArraySize = 8'd8;     // an unpacked array larger than a chunk, or than the element stack
   localparam logic [7:0] WhyHasBit = 8'd9;        // a has-bit beyond 63

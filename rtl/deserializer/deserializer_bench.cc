@@ -124,11 +124,12 @@ DeserializerBench::DeserializerBench(const BenchOptions& options)
     : options_(options),
       top_(std::make_unique<Vdrover_deserializer>()),
       sim_(top_.get()),
-      memory_store_(options.host_bytes + options.engine_bytes + 64, '\xcc') {
+      memory_store_(options.host_bytes + options.engine_bytes + 64, options.one_shot ? '\xcc' : '\0') {
   auto at = reinterpret_cast<uintptr_t>(memory_store_.data());
   memory_ = std::span<char>(memory_store_).subspan((64 - at % 64) % 64, options.host_bytes + options.engine_bytes);
   auto host_chunks = static_cast<uint32_t>(options.host_bytes / kChunk);
   top_->cfg_one_shot_i = options.one_shot;
+  top_->cfg_lanes_i = options.lanes;
   top_->cfg_depth_limit_i = static_cast<uint8_t>(options.depth_limit);
   top_->cfg_host_base_i = 1;
   top_->cfg_host_limit_i = host_chunks;

@@ -42,6 +42,7 @@ struct Record {
 
 struct BenchOptions {
   bool one_shot = true;
+  uint8_t lanes = 0xf;  // which get messages, of four
   int depth_limit = 100;
   uint32_t rx_stalls = 0, cmd_stalls = 0, cmpl_stalls = 0, free_stalls = 0;  // of 256
   AxiTiming host, engine;

@@ -19,6 +19,7 @@ module drover_deserializer #(
     input  logic         rst_ni,
     // configuration, stable while messages are read
     input  logic         cfg_one_shot_i,
+    input  logic [Lanes-1:0] cfg_lanes_i,       // which lanes get messages
     input  logic [7:0]   cfg_depth_limit_i,
     input  logic [27:0]  cfg_host_base_i,
     input  logic [27:0]  cfg_host_limit_i,
@@ -100,7 +101,7 @@ module drover_deserializer #(
   logic [Lanes*80-1:0] l_cmd;
   logic [Lanes*512-1:0] l_rx;
   logic owed_q;  // beats of the message given out last are still to come
-  assign cmd_ready_o = !owed_q && |(turn_q & cmd_room);
+  assign cmd_ready_o = !owed_q && |(turn_q & cmd_room & cfg_lanes_i);
   assign rx_tready_o = owed_q && |(turn_q & rx_room);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

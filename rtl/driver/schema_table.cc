@@ -22,17 +22,10 @@ uint64_t type_bits(const Image& image, const MessageEntry& message) {
          uint64_t{message.field_count} << 39;
 }
 
-// 55 bits: first value (32), and how many follow each other without a gap (23). What lies outside is not unknown for
-// certain, but for software to say.
+// 55 bits: where its values begin among all (32), and how many different ones there are (23).
 uint64_t enum_bits(const Image& image, uint32_t index) {
   const schema::EnumEntry& entry = image.enum_entry(index);
-  const schema::EnumValueEntry* values = image.enum_values(entry);
-  uint64_t count = 1;
-  while (count < entry.value_count && count < (1u << 23) - 1 &&
-         int64_t{values[count].number} == int64_t{values[0].number} + static_cast<int64_t>(count)) {
-    ++count;
-  }
-  return static_cast<uint32_t>(values[0].number) | count << 32;
+  return entry.first_value | uint64_t{entry.value_count} << 32;
 }
 
 struct SideWord {
