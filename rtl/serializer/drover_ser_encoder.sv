@@ -1,0 +1,271 @@
+// The encoder: what a front end tells it (drover_ser_pkg::uop_t) it writes into one half of the TX arena, from the end downwards, one uop
+// a cycle; long bytes that lie elsewhere become pieces. A sub-message's length is the number of bytes since its close.
+//
+//   arena half:   [ room   header | message ]          pieces:  { source, address, size, behind }
+//                          start ->          end                a long part goes in front of position `behind`
+//
+// With UopEnd the half is handed to the gather unit, and the other half is used. A message that ends in an error is
+// forgotten, and only its completion record says so.
+module drover_ser_encoder #(
+  parameter int unsigned HalfBytes = 32768,
+  parameter int unsigned Pieces    = 512,  // of one message
+  parameter int unsigned Depth     = 64
+) (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  input  drover_ser_pkg::cmd_t                cmd_i,     // of the message at hand, until cmd_done_o
+  input  logic [drover_ser_pkg::LineBits-1:0] header_i,
+  output logic                cmd_done_o,
+
+  input  logic                uop_valid_i,
+  input  drover_ser_pkg::uop_t                uop_i,
+  input  logic [drover_ser_pkg::LineBits-1:0] uop_line_i,
+  output logic                uop_ready_o,
+  output logic                abort_o,
+
+  output logic                           arena_write_o,
+  output logic [$clog2(2*HalfBytes)-1:0] arena_at_o,
+  output logic [6:0]                     arena_size_o,
+  output logic [5:0]                     arena_from_o,
+  output logic [drover_ser_pkg::LineBits-1:0]            arena_data_o,
+
+  output logic                        piece_write_o,
+  output logic [$clog2(2*Pieces)-1:0] piece_at_o,
+  output drover_ser_pkg::piece_t                      piece_o,
+
+  output logic msg_valid_o,
+  output drover_ser_pkg::msg_t msg_o,
+  input  logic msg_ready_i,
+
+  output logic        done_valid_o,  // of messages that came to nothing
+  output drover_ser_pkg::completion_t done_o,
+  input  logic        done_ready_i
+);
+  import drover_ser_pkg::*;
+
+  localparam int unsigned Pw = $clog2(HalfBytes) + 1;
+  localparam int unsigned Nw = $clog2(Pieces) + 1;
+  localparam int unsigned Dw = $clog2(Depth) + 1;
+
+  typedef enum logic [1:0] {StRun, StLength, StHand} state_e;
+
+  state_e state_q, state_d;
+  logic half_q;
+  logic [Pw-1:0] pos_q;    // the first byte written
+  logic [Pw-1:0] body_q;   // where the body's next byte goes
+  logic [31:0] wire_q;     // bytes of the message so far, with those that lie elsewhere
+  logic [Nw-1:0] pieces_q;
+  logic [Dw-1:0] depth_q;
+  drover_ser_pkg::error_e error_q;         // other than ErrNone: the rest of the message is not looked at
+
+  (* ram_style = "distributed" *) logic [31:0] stack[Depth];
+  logic [31:0] top;
+  assign top = stack[$clog2(Depth)'(depth_q - Dw'(1))];
+
+  // ---- sizes
+  logic [63:0] value;
+  logic [3:0] var_size, value_size;
+  logic [79:0] var_bytes;
+  logic [3:0] size;  // tag and value
+  logic [119:0] bytes;
+  always_comb begin
+    value = uop_i.kind == UopOpen ? {32'd0, wire_q - top} : uop_i.value;
+    var_size = drover_ser_pkg::varint_size(value);
+    var_bytes = drover_ser_pkg::varint_bytes(value, var_size);
+    unique case (uop_i.form)
+      FormNone:    value_size = 4'd0;
+      FormFixed32: value_size = 4'd4;
+      FormFixed64: value_size = 4'd8;
+      default:     value_size = var_size;
+    endcase
+    size = value_size + 4'(uop_i.tag_size);
+    bytes = {40'd0, uop_i.form == FormVarint ? var_bytes : {16'd0, value}};
+    unique case (uop_i.tag_size)
+      3'd0:    bytes = bytes;
+      3'd1:    bytes = {bytes[111:0], uop_i.tag[7:0]};
+      3'd2:    bytes = {bytes[103:0], uop_i.tag[15:0]};
+      3'd3:    bytes = {bytes[95:0], uop_i.tag[23:0]};
+      3'd4:    bytes = {bytes[87:0], uop_i.tag[31:0]};
+      default: bytes = {bytes[79:0], uop_i.tag[39:0]};
+    endcase
+  end
+
+  // ---- the step
+  logic take;
+  logic [32:0] arena_need;  // bytes of the arena
+  logic [33:0] wire_sum;
+  drover_ser_pkg::error_e error;
+  logic emits, elsewhere;
+  logic [Pw-1:0] pos_next;
+
+  assign emits = uop_i.kind == UopEmit || uop_i.kind == UopOpen;
+  assign elsewhere = emits && (uop_i.body == BodyHost || uop_i.body == BodyEngine);
+  assign arena_need = 33'(size) + (uop_i.body == BodyArena ? 33'(uop_i.size) : 33'd0);
+  assign wire_sum = 34'(wire_q) + 34'(size) + (uop_i.body != BodyNone ? 34'(uop_i.size) : 34'd0);
+  assign pos_next = pos_q - arena_need[Pw-1:0];
+
+  always_comb begin
+    error = ErrNone;
+    unique case (uop_i.kind)
+      UopEmit, UopOpen: begin
+        if (wire_sum > 34'h7fffffff) error = ErrTooLarge;
+        else if (uop_i.kind == UopOpen && depth_q == '0) error = ErrBadNesting;
+        else if (arena_need + 33'(drover_ser_pkg::LineBytes) > 33'(pos_q)) error = ErrLeftArena;  // room for a header
+        else if (elsewhere && pieces_q == Nw'(Pieces)) error = ErrLeftPieces;
+      end
+      UopClose: if (depth_q == Dw'(Depth)) error = ErrLeftDepth;
+      UopEnd:   if (depth_q != '0) error = ErrBadNesting;
+      UopError: error = uop_i.error;
+      default: ;
+    endcase
+    if (error_q != ErrNone) error = error_q;
+  end
+
+  assign abort_o = error_q != ErrNone && !(uop_valid_i && uop_i.kind == UopEnd);
+
+  // ---- what the registers in front of the arena get
+  logic write_d;
+  logic [Pw-1:0] at_d;
+  logic [6:0] size_d;
+  logic [5:0] from_d;
+  logic [drover_ser_pkg::LineBits-1:0] data_d;
+  logic [31:0] total, length_swapped;
+  assign total = wire_q;
+  assign length_swapped = {total[7:0], total[15:8], total[23:16], total[31:24]};
+
+  always_comb begin
+    write_d = 1'b0;
+    at_d = pos_next;
+    size_d = {3'd0, size};
+    from_d = '0;
+    data_d = {392'd0, bytes};
+    take = 1'b0;
+    state_d = state_q;
+    unique case (state_q)
+      StRun: if (uop_valid_i && !msg_valid_o && !done_valid_o) begin
+        take = 1'b1;
+        if (uop_i.kind == UopEnd && error == ErrNone) begin
+          data_d = header_i;
+          size_d = cmd_i.header_size;
+          at_d = pos_q - Pw'(cmd_i.header_size);
+          write_d = cmd_i.header_size != '0;
+          state_d = cmd_i.length_format != 2'd0 ? StLength : StHand;
+        end else if (uop_i.kind == UopBody) begin
+          data_d = uop_line_i;
+          size_d = uop_i.size[6:0];
+          from_d = uop_i.address[5:0];
+          at_d = body_q;
+          write_d = error == ErrNone;
+        end else begin
+          write_d = emits && size != '0 && error == ErrNone;
+        end
+      end
+      StLength: begin  // over the header's bytes
+        data_d = {480'd0, cmd_i.length_format == 2'd1 ? length_swapped : total};
+        size_d = 7'd4;
+        at_d = pos_q + Pw'(cmd_i.length_at);
+        write_d = 1'b1;
+        state_d = StHand;
+      end
+      StHand: state_d = StRun;
+      default: state_d = StRun;
+    endcase
+  end
+
+  assign uop_ready_o = take;
+  assign cmd_done_o = take && uop_i.kind == UopEnd && error != ErrNone || state_q == StHand;
+  assign piece_write_o = take && elsewhere && error == ErrNone;
+  assign piece_at_o = {half_q, pieces_q[Nw-2:0]};
+  always_comb begin
+    piece_o.source = uop_i.body;
+    piece_o.address = uop_i.address;
+    piece_o.size = uop_i.size;
+    piece_o.behind = 16'(pos_q);
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= StRun;
+      half_q <= 1'b0;
+      pos_q <= Pw'(HalfBytes);
+      wire_q <= '0;
+      pieces_q <= '0;
+      depth_q <= '0;
+      error_q <= ErrNone;
+      msg_valid_o <= 1'b0;
+      done_valid_o <= 1'b0;
+      arena_write_o <= 1'b0;
+    end else begin
+      state_q <= state_d;
+      arena_write_o <= write_d;
+      if (msg_ready_i) msg_valid_o <= 1'b0;
+      if (done_ready_i) done_valid_o <= 1'b0;
+      if (take) begin
+        error_q <= error;
+        if (error == ErrNone) begin
+          if (emits) begin
+            pos_q <= pos_next;
+            wire_q <= wire_sum[31:0];
+            if (elsewhere) pieces_q <= pieces_q + Nw'(1);
+          end
+          if (uop_i.kind == UopOpen) depth_q <= depth_q - Dw'(1);
+          if (uop_i.kind == UopClose) depth_q <= depth_q + Dw'(1);
+          if (uop_i.kind == UopEnd) pos_q <= at_d;
+        end
+        if (uop_i.kind == UopEnd && error != ErrNone) begin
+          done_valid_o <= 1'b1;
+          error_q <= ErrNone;
+          pos_q <= Pw'(HalfBytes);
+          wire_q <= '0;
+          pieces_q <= '0;
+          depth_q <= '0;
+        end
+      end
+      if (state_q == StHand) begin
+        msg_valid_o <= 1'b1;
+        half_q <= !half_q;
+        pos_q <= Pw'(HalfBytes);
+        wire_q <= '0;
+        pieces_q <= '0;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    arena_at_o <= {half_q, at_d[Pw-2:0]};
+    arena_size_o <= size_d;
+    arena_from_o <= from_d;
+    arena_data_o <= data_d;
+    if (take && uop_i.kind == UopClose && error == ErrNone) stack[$clog2(Depth)'(depth_q)] <= wire_q;
+    // A body lies behind its tag and length, and is written upwards.
+    if (take && emits) body_q <= pos_next + Pw'(size);
+    else if (take && uop_i.kind == UopBody) body_q <= body_q + Pw'(uop_i.size[6:0]);
+    if (take && uop_i.kind == UopEnd) begin
+      done_o.cookie <= cmd_i.cookie;
+      done_o.error <= error;
+      done_o.size <= '0;
+    end
+    if (state_q == StHand) begin
+      msg_o.cookie <= cmd_i.cookie;
+      msg_o.half <= half_q;
+      msg_o.start <= 16'(pos_q);
+      msg_o.pieces <= 16'(pieces_q);
+      msg_o.size <= wire_q + 32'(cmd_i.header_size);
+    end
+  end
+
+  logic unused;
+  assign unused = ^cmd_i;
+
+`ifndef SYNTHESIS
+  // The positions stay inside the half, and a body inside what was made free for it.
+  assert property (@(posedge clk_i) pos_q <= Pw'(HalfBytes)) else $error("position");
+  assert property (@(posedge clk_i) take && uop_i.kind == UopBody && error == ErrNone |-> 33'(body_q) + 33'(uop_i.size) <= 33'(HalfBytes))
+    else $error("a body leaves the arena");
+  assert property (@(posedge clk_i) take && uop_i.kind == UopBody |->
+    uop_i.size != '0 && uop_i.size <= 32'd64) else $error("a body's size");
+  assert property (@(posedge clk_i) msg_valid_o && !msg_ready_i |=> msg_valid_o && $stable(msg_o));
+  assert property (@(posedge clk_i) done_valid_o && !done_ready_i |=> done_valid_o && $stable(done_o));
+`endif
+endmodule
