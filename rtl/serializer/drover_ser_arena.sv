@@ -1,5 +1,6 @@
 // The TX arena: two halves, one being written from its end downwards, one being sent. Two banks of lines, even and odd,
 // each with byte enables, so that up to 64 bytes are written at any place in one cycle. A read takes one cycle.
+import drover_ser_pkg::*;  // here, and types by their full names: yosys's reader wants it so
 module drover_ser_arena #(
   parameter int unsigned Bytes = 65536  // of both halves
 ) (
@@ -15,8 +16,6 @@ module drover_ser_arena #(
   input  logic [$clog2(Bytes)-7:0] read_line_i,
   output logic [drover_ser_pkg::LineBits-1:0]      read_data_o
 );
-  import drover_ser_pkg::*;
-
   localparam int unsigned Lw = $clog2(Bytes) - 6;  // line number
 
   logic [drover_ser_pkg::LineBits-1:0] even[1 << (Lw - 1)];

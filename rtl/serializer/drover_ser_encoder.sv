@@ -6,6 +6,7 @@
 //
 // With UopEnd the half is handed to the gather unit, and the other half is used. A message that ends in an error is
 // forgotten, and only its completion record says so.
+import drover_ser_pkg::*;  // here, and types by their full names: yosys's reader wants it so
 module drover_ser_encoder #(
   parameter int unsigned HalfBytes = 32768,
   parameter int unsigned Pieces    = 512,  // of one message
@@ -42,8 +43,6 @@ module drover_ser_encoder #(
   output drover_ser_pkg::completion_t done_o,
   input  logic        done_ready_i
 );
-  import drover_ser_pkg::*;
-
   localparam int unsigned Pw = $clog2(HalfBytes) + 1;
   localparam int unsigned Nw = $clog2(Pieces) + 1;
   localparam int unsigned Dw = $clog2(Depth) + 1;

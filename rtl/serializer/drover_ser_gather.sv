@@ -5,6 +5,7 @@
 //
 //   pieces -> planner -+-> segments ----------------> packer -> tx
 //                      +-> readers: arena, host, engine -^  lines
+import drover_ser_pkg::*;  // here, and types by their full names: yosys's reader wants it so
 module drover_ser_gather #(
   parameter int unsigned HalfBytes = 32768,
   parameter int unsigned Pieces    = 512
@@ -50,8 +51,6 @@ module drover_ser_gather #(
   output drover_ser_pkg::completion_t done_o,
   input  logic        done_ready_i
 );
-  import drover_ser_pkg::*;
-
   localparam int unsigned Pw = $clog2(HalfBytes) + 1;
   localparam int unsigned Lw = $clog2(2 * HalfBytes) - 6;
 
@@ -155,7 +154,7 @@ module drover_ser_gather #(
   segment_t seg;
   logic seg_out_valid, seg_out_ready;
   logic [4:0] seg_level;
-  drover_fifo #(.Width($bits(segment_t)), .Depth(16)) u_segments (
+  drover_fifo #(.Width($bits(seg_in)), .Depth(16)) u_segments (
     .clk_i, .rst_ni,
     .wvalid_i(seg_valid), .wready_o(seg_ready), .wdata_i(seg_in),
     .rvalid_o(seg_out_valid), .rready_i(seg_out_ready), .rdata_o(seg), .level_o(seg_level)
@@ -165,7 +164,7 @@ module drover_ser_gather #(
   arena_run_t run;
   logic run_out_valid, run_out_ready;
   logic [2:0] run_level;
-  drover_fifo #(.Width($bits(arena_run_t)), .Depth(4)) u_runs (
+  drover_fifo #(.Width($bits(run_in)), .Depth(4)) u_runs (
     .clk_i, .rst_ni,
     .wvalid_i(run_valid), .wready_o(run_ready), .wdata_i(run_in),
     .rvalid_o(run_out_valid), .rready_i(run_out_ready), .rdata_o(run), .level_o(run_level)

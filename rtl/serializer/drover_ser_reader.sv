@@ -1,6 +1,7 @@
 // Reads runs of bytes over AXI4, as whole lines, in bursts that stay within 4 KB, several outstanding. A burst is asked
 // for only when the FIFO has room for all of it, so that answers are always taken. Whoever asks has checked the range;
 // it is asserted here.
+import drover_ser_pkg::*;  // here, and types by their full names: yosys's reader wants it so
 module drover_ser_reader #(
   parameter int unsigned Depth    = 512,  // lines in flight and waiting
   parameter int unsigned MaxBurst = 64    // at most Depth and 64
@@ -28,8 +29,6 @@ module drover_ser_reader #(
   input  logic [63:0] base_i,   // for the assertion
   input  logic [63:0] limit_i
 );
-  import drover_ser_pkg::*;
-
   localparam int unsigned Cw = $clog2(Depth) + 1;
 
   logic [57:0] next_q;   // line

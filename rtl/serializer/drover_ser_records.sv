@@ -5,6 +5,7 @@
 //
 //   cur  [ s0 s1 s2 s3 s4 s5 s6 s7 ]  nxt [ s0 s1 .. ]      a head may be anywhere, its tag and value in the next line
 //             ^ slot_q
+import drover_ser_pkg::*;  // here, and types by their full names: yosys's reader wants it so
 module drover_ser_records (
   input  logic clk_i,
   input  logic rst_ni,
@@ -27,8 +28,6 @@ module drover_ser_records (
   input  logic                uop_ready_i,
   input  logic                abort_i  // the encoder has no use for the rest of this message
 );
-  import drover_ser_pkg::*;
-
   typedef enum logic [2:0] {StIdle, StHead, StBody, StElements, StDrain, StEnd} state_e;
 
   state_e state_q, state_d;

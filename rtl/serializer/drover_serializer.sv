@@ -6,6 +6,7 @@
 //
 // Every address that is read was checked before against host_base_i..host_limit_i or the engine's memory. A read that
 // is answered with an error stops the serializer: that message and all that follow end in ErrBus, until reset.
+import drover_ser_pkg::*;  // here, and types by their full names: yosys's reader wants it so
 module drover_serializer #(
   parameter int unsigned HalfBytes   = 32768,  // of the TX arena, which has two
   parameter int unsigned Pieces      = 512,    // long parts of one message
@@ -76,8 +77,6 @@ module drover_serializer #(
   output logic [3:0]   done_error_o,
   output logic [31:0]  done_size_o
 );
-  import drover_ser_pkg::*;
-
   localparam logic [1:0] IdRecords = 2'd0, IdGather = 2'd1;
 
   // ---- a command is checked, and its records are asked for
@@ -108,7 +107,7 @@ module drover_serializer #(
   logic decode_valid, decode_done;
   logic [2:0] front_level;
   logic [3:0] back_level;
-  drover_fifo #(.Width($bits(drover_ser_pkg::cmd_t)), .Depth(4)) u_front_cmds (
+  drover_fifo #(.Width($bits(cmd)), .Depth(4)) u_front_cmds (
     .clk_i, .rst_ni,
     .wvalid_i(take), .wready_o(front_ready), .wdata_i(cmd),
     .rvalid_o(decode_valid), .rready_i(decode_done), .rdata_o(decode_cmd), .level_o(front_level)
@@ -116,7 +115,7 @@ module drover_serializer #(
   drover_ser_pkg::cmd_t encode_cmd;
   logic [drover_ser_pkg::LineBits-1:0] encode_header;
   logic encode_done, encode_valid;
-  drover_fifo #(.Width($bits(drover_ser_pkg::cmd_t) + drover_ser_pkg::LineBits), .Depth(8)) u_back_cmds (
+  drover_fifo #(.Width($bits(cmd) + drover_ser_pkg::LineBits), .Depth(8)) u_back_cmds (
     .clk_i, .rst_ni,
     .wvalid_i(take), .wready_o(back_ready), .wdata_i({cmd, cmd_header_i}),
     .rvalid_o(encode_valid), .rready_i(encode_done), .rdata_o({encode_cmd, encode_header}), .level_o(back_level)
@@ -210,7 +209,7 @@ module drover_serializer #(
     .write_data_i(arena_data),
     .read_i(arena_read), .read_line_i(arena_line), .read_data_o(arena_read_data)
   );
-  drover_sram_1r1w #(.Width($bits(drover_ser_pkg::piece_t)), .Depth(2 * Pieces)) u_pieces (
+  drover_sram_1r1w #(.Width($bits(piece_written)), .Depth(2 * Pieces)) u_pieces (
     .clk_i,
     .we_i(piece_write), .waddr_i(piece_write_at), .wdata_i(piece_written),
     .re_i(piece_read), .raddr_i(piece_read_at), .rdata_o(piece_found)
@@ -260,7 +259,7 @@ module drover_serializer #(
   drover_ser_pkg::completion_t done;
   assign sent_ready = skid_ready;
   assign failed_ready = skid_ready && !sent_valid;
-  drover_skid #(.Width($bits(drover_ser_pkg::completion_t))) u_done (
+  drover_skid #(.Width($bits(done))) u_done (
     .clk_i, .rst_ni,
     .wvalid_i(sent_valid || failed_valid), .wready_o(skid_ready), .wdata_i(sent_valid ? sent : failed),
     .rvalid_o(done_valid_o), .rready_i(done_ready_i), .rdata_o(done)
