@@ -8,6 +8,7 @@
 //
 // The object is hostile: each address is checked against the region before it is read, and depth and size are bounded
 // by the memories. What does not fit is left to software.
+import drover_ser_pkg::*;  // here, and types by their full names: yosys's reader wants it so
 module drover_ser_walker #(
   parameter int unsigned ObjectLines = 512,
   parameter int unsigned Depth       = 64,
@@ -83,13 +84,13 @@ module drover_ser_walker #(
   logic packed_q, packed_d;
   logic by_value_q, by_value_d;     // absent if zero
   logic [15:0] offset_q, offset_d;
-  logic [15:0] presence_q, presence_d;  // offset of the case word or the word of has-bits
+  logic [15:0] presence;            // offset of the case word, or of the word of has-bits
   logic [31:0] number_q, number_d;
   logic oneof_q, oneof_d;
   logic [4:0] has_bit_q, has_bit_d;
   logic [63:0] word_q, word_d;
   logic value_q, value_d;           // StScan: a scalar's value is here
-  logic [31:0] entry_steps_q, entry_steps_d, entry_size_q, entry_size_d;
+  logic [31:0] entry_steps_q, entry_steps_d;
   logic [15:0] entry_has_q, entry_has_d;
 
   (* ram_style = "distributed" *) logic [$bits(f_q)-1:0] stack[Depth];
@@ -145,7 +146,7 @@ module drover_ser_walker #(
   assign misaligned = (check_address[2:0] & check_mask) != '0;
 
   // ---- the steps of a line, with those whose has-bit is set
-  logic [63:0] step, step_second;
+  logic [63:0] step;
   logic [7:0] present;
   logic [2:0] chosen;
   logic any, more;
@@ -195,6 +196,7 @@ module drover_ser_walker #(
       default:           kind_op = RecOpen;  // messages and groups
     endcase
   end
+  assign presence = entry[127:112] != '0 ? entry[127:112] : 16'd16 + {3'd0, entry[111:101], 2'd0};
   logic entry_repeated, entry_packed;
   assign entry_repeated = entry[79:72] != 8'd0;
   assign entry_packed = entry[79:72] == 8'd1 && entry[88];
@@ -226,6 +228,40 @@ module drover_ser_walker #(
   logic [63:0] message_line;
   assign message_line = table_data_i[63:0];  // object_size, has_words, oneof_count
 
+  // What this state would fetch, and what it has checked.
+  logic [31:0] chunk_begin;
+  assign chunk_begin = f_q.elements - chunk_elements;
+  always_comb begin
+    fetch_address = target_q;
+    fetch_bytes = message_line[31:0];
+    check_address = target_q;
+    check_bytes = {4'd0, slot[31:0]};
+    check_mask = 3'd0;
+    unique case (state_q)
+      StObject: begin
+        check_bytes = {4'd0, message_line[31:0]};
+        check_mask = 3'd7;
+      end
+      StHeader: begin
+        fetch_address = f_q.address + 64'd8 + slot;
+        fetch_bytes = 32'd16;
+        check_address = fetch_address;
+        check_bytes = 36'd16;
+        check_mask = 3'd7;
+      end
+      StUnknown: check_address = target_q + word_q;
+      StSecond: if (f_q.repeated) begin
+        check_mask = shift == 3'd0 ? 3'd0 : shift == 3'd2 ? 3'd3 : 3'd7;
+        check_bytes = {4'd0, slot[31:0]} << shift;
+      end
+      StChunk: begin
+        fetch_address = f_q.array + ({32'd0, chunk_begin} << shift);
+        fetch_bytes = chunk_elements << shift;
+      end
+      default: ;
+    endcase
+  end
+
   always_comb begin
     state_d = state_q;
     after_d = after_q;
@@ -237,7 +273,6 @@ module drover_ser_walker #(
     packed_d = packed_q;
     by_value_d = by_value_q;
     offset_d = offset_q;
-    presence_d = presence_q;
     number_d = number_q;
     oneof_d = oneof_q;
     has_bit_d = has_bit_q;
@@ -246,18 +281,12 @@ module drover_ser_walker #(
     depth_d = depth_q;
     position_d = position_q;
     entry_steps_d = entry_steps_q;
-    entry_size_d = entry_size_q;
     entry_has_d = entry_has_q;
     read = 1'b0;
     read_at = f_q.place;
     table_read_o = 1'b0;
     table_line_o = f_q.step[TableWidth+2:3];
     fetch = 1'b0;
-    fetch_address = target_q;
-    fetch_bytes = entry_size_q;
-    check_address = target_q;
-    check_bytes = {4'd0, entry_size_q};
-    check_mask = 3'd7;
     issue = 1'b0;
     cmd_ready_o = 1'b0;
     uop_d = '0;
@@ -284,7 +313,6 @@ module drover_ser_walker #(
         state_d = StObject;
       end
       StObject: begin  // the MessageEntry is here
-        entry_size_d = message_line[31:0];
         entry_has_d = message_line[47:32];
         entry_steps_d = table_data_i[36*8+:32] + {table_data_i[96+:29], 3'd0} - 32'd8;  // the last step
         f_d.first_field = table_data_i[64+:32];
@@ -292,8 +320,6 @@ module drover_ser_walker #(
         f_d.address = target_q;
         f_d.place = {f_q.top[Ow-1:0], target_q[5:0]};
         f_d.repeated = 1'b0;
-        fetch_bytes = message_line[31:0];
-        check_bytes = {4'd0, message_line[31:0]};
         if (out_of_bounds) begin
           error_d = ErrOutOfBounds;
           state_d = StFail;
@@ -325,10 +351,6 @@ module drover_ser_walker #(
         read = 1'b1;
         read_at = f_q.place + Mw'(16);
         state_d = StHas;
-        fetch_address = f_q.address + 64'd8 + slot;
-        check_address = fetch_address;
-        fetch_bytes = 32'd16;
-        check_bytes = 36'd16;
         target_d = fetch_address;
         if (slot != '0) begin
           state_d = StFetch;
@@ -352,9 +374,6 @@ module drover_ser_walker #(
         uop_d.body = BodyHost;
         uop_d.size = slot[31:0];
         uop_d.address = target_q + word_q;
-        check_address = uop_d.address;
-        check_bytes = {4'd0, slot[31:0]};
-        check_mask = 3'd0;
         if (slot[31:0] != '0 && out_of_bounds) begin
           error_d = ErrOutOfBounds;
           state_d = StFail;
@@ -436,12 +455,10 @@ module drover_ser_walker #(
         state_d = StFirst;
         oneof_d = entry[127:112] != '0;
         has_bit_d = entry[100:96];
-        presence_d = oneof_d ? entry[127:112] : 16'd16 + {entry[111:101], 2'd0} ;
-        if (!entry_repeated && kind_op != RecOpen && !by_value_q) by_value_d = 1'b0;
         // Where the step could not say whether it is there.
         if (!entry_repeated && (oneof_d || (entry[111:96] != 16'hffff && entry[111:96] >= 16'd62))) begin
           by_value_d = 1'b0;
-          read_at = f_q.place + Mw'(presence_d);
+          read_at = f_q.place + Mw'(presence);
           state_d = StPresence;
         end
         if (entry[63:48] != '0) begin  // an offset of 64 KB
@@ -457,7 +474,7 @@ module drover_ser_walker #(
       end
       StThere: begin
         state_d = StFirst;
-        if (oneof_q ? word_q[31:0] != number_q : !word_q[has_bit_q]) state_d = StResume;
+        if (oneof_q ? word_q[31:0] != number_q : !word_q[{1'b0, has_bit_q}]) state_d = StResume;
       end
       StFirst: begin  // the field's first word is here
         word_d = slot;
@@ -483,8 +500,6 @@ module drover_ser_walker #(
         end
       end
       StSecond: begin  // the size is here
-        check_mask = f_q.repeated ? (shift == 3'd0 ? 3'd0 : shift == 3'd2 ? 3'd3 : 3'd7) : 3'd0;
-        check_bytes = f_q.repeated ? 36'(slot[31:0]) << shift : {4'd0, slot[31:0]};
         f_d.array = target_q;
         f_d.elements = slot[31:0];
         f_d.chunk = slot[31:0];
@@ -514,9 +529,7 @@ module drover_ser_walker #(
 
       // ---- elements of arrays, last first
       StChunk: begin
-        f_d.chunk = f_q.elements - chunk_elements;
-        fetch_address = f_q.array + ({32'd0, f_d.chunk} << shift);
-        fetch_bytes = chunk_elements << shift;
+        f_d.chunk = chunk_begin;
         f_d.chunk_place = {f_q.top[Ow-1:0], fetch_address[5:0]};
         after_d = StElement;
         if ((Ow + 2)'(f_q.top) + (Ow + 2)'(9) > (Ow + 2)'(ObjectLines)) begin
@@ -544,7 +557,7 @@ module drover_ser_walker #(
             state_d = StFail;
           end
         end else if (is_string) begin
-          // The size is in the next word; StThere and StPresence are a singular field's, so it is read here.
+          // The size is in the next word.
           read = 1'b1;
           read_at = f_q.chunk_place + (Mw'(last_element - f_q.chunk) << shift) + Mw'(8);
           state_d = StWrap;
@@ -566,8 +579,6 @@ module drover_ser_walker #(
           uop_d.size = slot[31:0];
           uop_d.address = target_q;
           uop_d.body = slot[31:0] == '0 ? BodyNone : BodyHost;
-          check_bytes = {4'd0, slot[31:0]};
-          check_mask = 3'd0;
           if (slot[31:0] != '0 && out_of_bounds) begin
             error_d = ErrOutOfBounds;
             state_d = StFail;
@@ -591,11 +602,9 @@ module drover_ser_walker #(
         message_d = f_q.sub;
         uop_d = '0;
         uop_d.kind = UopClose;
-        if (f_q.group) begin  // the end tag: the start tag plus one, in the first byte
+        if (f_q.group) begin  // the end tag: another wire type in the first byte
           uop_d.kind = UopEmit;
-          uop_d.tag = {f_q.tag[39:1], 1'b0} | 40'd4;
-          uop_d.tag[0] = 1'b0;
-          uop_d.tag[1] = 1'b0;
+          uop_d.tag = {f_q.tag[39:3], 3'd4};
           uop_d.tag_size = f_q.tag_size;
         end
         if (depth_q == Dw'(Depth)) begin
@@ -664,6 +673,9 @@ module drover_ser_walker #(
     endcase
   end
 
+  logic unused;
+  assign unused = ^{cmd_i, presence, step, entry, entry_index, entry_tag_bytes, entry_tag_size, message_line};
+
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= StIdle;
@@ -697,14 +709,12 @@ module drover_ser_walker #(
     packed_q <= packed_d;
     by_value_q <= by_value_d;
     offset_q <= offset_d;
-    presence_q <= presence_d;
     number_q <= number_d;
     oneof_q <= oneof_d;
     has_bit_q <= has_bit_d;
     word_q <= word_d;
     position_q <= position_d;
     entry_steps_q <= entry_steps_d;
-    entry_size_q <= entry_size_d;
     entry_has_q <= entry_has_d;
     if (read) read_low_q <= read_at[5:0];
     if (push) stack[$clog2(Depth)'(depth_q)] <= f_q;

@@ -2,7 +2,7 @@
 //
 //   cmd -> checks -+-> records reader -> records decoder -+-> encoder -> TX arena, pieces -> gather -> tx
 //                  |     (host AXI, id 0)                 |                                   | id 1, engine AXI
-//                  +-> commands in order -----------------+                                   +-> done
+//                  +-> walker (id 2), schema table -------+                                   +-> done
 //
 // Every address that is read was checked before against host_base_i..host_limit_i or the engine's memory. A read that
 // is answered with an error stops the serializer: that message and all that follow end in ErrBus, until reset.
@@ -13,7 +13,9 @@ module drover_serializer #(
   parameter int unsigned Depth       = 64,     // nested messages
   parameter int unsigned RecordLines = 64,     // lines of records in flight or waiting
   parameter int unsigned HostLines   = 512,    // lines of long parts, from the host
-  parameter int unsigned EngineLines = 128     // and from the engine's memory
+  parameter int unsigned EngineLines = 128,    // and from the engine's memory
+  parameter int unsigned ObjectLines = 512,    // NIC-only: objects at hand
+  parameter int unsigned TableWidth  = 16      // bits of a line's number in the schema table
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -24,9 +26,19 @@ module drover_serializer #(
   input  logic [63:0] engine_base_i,  // on the engine's bus
   input  logic [63:0] engine_size_i,
 
+  // The schema image, as a memory of lines (the deserializer's too): a line in the next cycle, which stays. Its
+  // MessageEntry[] begins in line 1.
+  output logic                  table_read_o,
+  output logic [TableWidth-1:0] table_line_o,
+  input  logic [511:0]          table_data_i,
+  input  logic [31:0]           image_fields_i,         // ImageHeader.fields
+  input  logic [31:0]           image_message_count_i,  // ImageHeader.message_count
+
   input  logic         cmd_valid_i,
   output logic         cmd_ready_o,
   input  logic [15:0]  cmd_cookie_i,
+  input  logic         cmd_walk_i,     // NIC-only: cmd_records_i is an object's address, cmd_message_i its type's index
+  input  logic [15:0]  cmd_message_i,
   input  logic [63:0]  cmd_records_i,
   input  logic [31:0]  cmd_record_bytes_i,
   input  logic [63:0]  cmd_payload_i,
@@ -77,7 +89,7 @@ module drover_serializer #(
   output logic [3:0]   done_error_o,
   output logic [31:0]  done_size_o
 );
-  localparam logic [1:0] IdRecords = 2'd0, IdGather = 2'd1;
+  localparam logic [1:0] IdRecords = 2'd0, IdGather = 2'd1, IdWalker = 2'd2;
 
   // ---- a command is checked, and its records are asked for
   function automatic logic contains(logic [63:0] at, logic [31:0] size, logic [63:0] base, logic [63:0] limit);
@@ -96,10 +108,14 @@ module drover_serializer #(
     // A length that does not fit into the header is left out.
     cmd.length_format = 7'(cmd_length_at_i) + 7'd4 <= cmd.header_size ? cmd_length_format_i : 2'd0;
     cmd.length_at = cmd_length_at_i;
-    if (cmd_records_i[5:0] != '0) cmd.error = ErrMisaligned;
-    if (!contains(cmd_records_i, cmd_record_bytes_i, host_base_i, host_limit_i) ||
-        !contains(cmd_payload_i, cmd_payload_bytes_i, host_base_i, host_limit_i)) cmd.error = ErrOutOfBounds;
-    if (cmd.error == ErrNone) cmd.record_bytes = cmd_record_bytes_i;
+    cmd.walk = cmd_walk_i;
+    cmd.message = cmd_message_i;
+    if (!cmd_walk_i) begin
+      if (cmd_records_i[5:0] != '0) cmd.error = ErrMisaligned;
+      if (!contains(cmd_records_i, cmd_record_bytes_i, host_base_i, host_limit_i) ||
+          !contains(cmd_payload_i, cmd_payload_bytes_i, host_base_i, host_limit_i)) cmd.error = ErrOutOfBounds;
+      if (cmd.error == ErrNone) cmd.record_bytes = cmd_record_bytes_i;
+    end
   end
   assign cmd_ready_o = records_ready && front_ready && back_ready;
   assign take = cmd_valid_i && cmd_ready_o;
@@ -121,16 +137,21 @@ module drover_serializer #(
     .rvalid_o(encode_valid), .rready_i(encode_done), .rdata_o({encode_cmd, encode_header}), .level_o(back_level)
   );
 
-  // ---- the host's memory: two readers, one port
+  // ---- the host's memory: three readers, one port
+  logic walk_ar_valid, walk_ar_ready;
+  logic [63:0] walk_ar_addr;
+  logic [7:0] walk_ar_len;
   logic rec_ar_valid, rec_ar_ready, gat_ar_valid, gat_ar_ready;
   logic [63:0] rec_ar_addr, gat_ar_addr;
   logic [7:0] rec_ar_len, gat_ar_len;
   logic ar_valid, ar_ready;
   logic [73:0] ar;
-  assign ar_valid = rec_ar_valid || gat_ar_valid;
-  assign ar = rec_ar_valid ? {IdRecords, rec_ar_len, rec_ar_addr} : {IdGather, gat_ar_len, gat_ar_addr};
+  assign ar_valid = rec_ar_valid || walk_ar_valid || gat_ar_valid;
+  assign ar = rec_ar_valid ? {IdRecords, rec_ar_len, rec_ar_addr} :
+              walk_ar_valid ? {IdWalker, walk_ar_len, walk_ar_addr} : {IdGather, gat_ar_len, gat_ar_addr};
   assign rec_ar_ready = ar_ready;
-  assign gat_ar_ready = ar_ready && !rec_ar_valid;
+  assign walk_ar_ready = ar_ready && !rec_ar_valid;
+  assign gat_ar_ready = ar_ready && !rec_ar_valid && !walk_ar_valid;
   drover_skid #(.Width(74)) u_host_ar (
     .clk_i, .rst_ni,
     .wvalid_i(ar_valid), .wready_o(ar_ready), .wdata_i(ar),
@@ -150,7 +171,7 @@ module drover_serializer #(
       records_bus_error_q <= 1'b0;
       gather_bus_error_q <= 1'b0;
     end else begin
-      if (host_rvalid_i && host_rresp_i[1] && host_rid_i == IdRecords) records_bus_error_q <= 1'b1;
+      if (host_rvalid_i && host_rresp_i[1] && host_rid_i != IdGather) records_bus_error_q <= 1'b1;
       if (host_rvalid_i && host_rresp_i[1] && host_rid_i == IdGather) gather_bus_error_q <= 1'b1;
       if (engine_rvalid_i && engine_rresp_i[1]) gather_bus_error_q <= 1'b1;
     end
@@ -167,17 +188,32 @@ module drover_serializer #(
     .base_i(host_base_i), .limit_i(host_limit_i)
   );
 
-  // ---- records to uops to the arena
+  // ---- records, or an object, to uops to the arena
   logic uop_valid, uop_ready, abort;
-  drover_ser_pkg::uop_t uop;
+  drover_ser_pkg::uop_t uop, records_uop, walker_uop;
+  logic walks, records_uop_valid, walker_uop_valid, records_done, walker_done;
+  assign walks = encode_cmd.walk;
+  assign uop = walks ? walker_uop : records_uop;
+  assign uop_valid = encode_valid && (walks ? walker_uop_valid : records_uop_valid);
+  assign decode_done = records_done || walker_done;
   logic [drover_ser_pkg::LineBits-1:0] uop_line;
   drover_ser_records u_records (
     .clk_i, .rst_ni,
-    .cmd_valid_i(decode_valid), .cmd_ready_o(decode_done), .cmd_i(decode_cmd),
+    .cmd_valid_i(decode_valid && !decode_cmd.walk), .cmd_ready_o(records_done), .cmd_i(decode_cmd),
     .line_valid_i(line_valid), .line_i(line), .line_ready_o(line_ready),
     .bus_error_i(records_bus_error_q || gather_bus_error_q),
     .engine_base_i, .engine_size_i,
-    .uop_valid_o(uop_valid), .uop_o(uop), .uop_line_o(uop_line), .uop_ready_i(uop_ready), .abort_i(abort)
+    .uop_valid_o(records_uop_valid), .uop_o(records_uop), .uop_line_o(uop_line), .uop_ready_i(uop_ready && !walks),
+    .abort_i(abort && !walks)
+  );
+  drover_ser_walker #(.ObjectLines(ObjectLines), .Depth(Depth), .TableWidth(TableWidth)) u_walker (
+    .clk_i, .rst_ni,
+    .cmd_valid_i(decode_valid && decode_cmd.walk), .cmd_ready_o(walker_done), .cmd_i(decode_cmd),
+    .base_i(host_base_i), .limit_i(host_limit_i), .bus_error_i(records_bus_error_q || gather_bus_error_q),
+    .table_read_o, .table_line_o, .table_data_i, .fields_i(image_fields_i), .message_count_i(image_message_count_i),
+    .ar_valid_o(walk_ar_valid), .ar_ready_i(walk_ar_ready), .ar_addr_o(walk_ar_addr), .ar_len_o(walk_ar_len),
+    .r_valid_i(host_rvalid_i && host_rid_i == IdWalker), .r_data_i(host_rdata_i),
+    .uop_valid_o(walker_uop_valid), .uop_o(walker_uop), .uop_ready_i(uop_ready && walks), .abort_i(abort && walks)
   );
 
   logic arena_write, arena_read, piece_write, piece_read;
@@ -269,10 +305,9 @@ module drover_serializer #(
   assign done_size_o = done.size;
 
 `ifndef SYNTHESIS
-  assert property (@(posedge clk_i) uop_valid |-> encode_valid)
+  assert property (@(posedge clk_i) records_uop_valid || walker_uop_valid |-> encode_valid)
     else $error("a uop without a command");
 `endif
   logic unused;
-  assign unused = ^{host_rlast_i, engine_rlast_i, engine_rid_i, host_rresp_i[0], engine_rresp_i[0], encode_valid,
-                    front_level, back_level};
+  assign unused = ^{host_rlast_i, engine_rlast_i, engine_rid_i, host_rresp_i[0], engine_rresp_i[0], front_level, back_level};
 endmodule

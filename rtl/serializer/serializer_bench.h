@@ -39,6 +39,8 @@ inline bool left_to_software(SerializerError error) {
 }
 
 struct SerializerCommand {
+  bool walk = false;  // NIC-only: `records` is an object's address, of the message with that index
+  uint16_t message = 0;
   uint16_t cookie = 0;
   uint64_t records = 0;  // bus addresses
   uint32_t record_bytes = 0;
@@ -67,6 +69,8 @@ class SerializerCommands final : public Part {
     if (!valid_ && !queue_.empty() && !stalls_.now()) {
       valid_ = true;
       const SerializerCommand& c = queue_.front();
+      top_.cmd_walk_i = c.walk;
+      top_.cmd_message_i = c.message;
       top_.cmd_cookie_i = c.cookie;
       top_.cmd_records_i = c.records;
       top_.cmd_record_bytes_i = c.record_bytes;
@@ -94,6 +98,30 @@ class SerializerCommands final : public Part {
   std::deque<SerializerCommand> queue_;
   bool valid_ = false;
   uint64_t now_ = 0, first_ = 0;
+};
+
+// The schema table: the image's bytes, a line in the cycle after it was asked for.
+class SchemaTable final : public Part {
+ public:
+  explicit SchemaTable(Vdrover_serializer& top) : top_(top) {}
+  void load(const schema::Image& image) {
+    bytes_.assign((image.size() + 63) / 64 * 64, 0);
+    std::memcpy(bytes_.data(), image.data(), image.size());
+    top_.image_fields_i = image.header().fields;
+    top_.image_message_count_i = image.header().message_count;
+  }
+  void drive() override {
+    size_t at = size_t{line_} * 64;
+    if (at + 64 <= bytes_.size()) std::memcpy(&top_.table_data_i, bytes_.data() + at, 64);
+  }
+  void sample() override {
+    if (top_.table_read_o) line_ = top_.table_line_o;
+  }
+
+ private:
+  Vdrover_serializer& top_;
+  std::vector<unsigned char> bytes_;
+  uint32_t line_ = 0;
 };
 
 class SerializerCompletions final : public Part {
@@ -135,6 +163,7 @@ class SerializerBench {
         engine_(aligned(options.engine_bytes)),
         top_(std::make_unique<Vdrover_serializer>()),
         sim_(top_.get()),
+        table_(*top_),
         commands_(*top_, Stalls(options.stalls_of_256, options.seed + 10)),
         completions_(*top_, Stalls(options.stalls_of_256, options.seed + 11)),
         sink_(DROVER_AXI_STREAM_OUTPUT(*top_, tx), Stalls(options.stalls_of_256, options.seed + 12)),
@@ -144,13 +173,14 @@ class SerializerBench {
     top_->host_limit_i = kHostBase + host_.size();
     top_->engine_base_i = kEngineBase;
     top_->engine_size_i = engine_.size();
-    for (Part* part : std::initializer_list<Part*>{&commands_, &completions_, &sink_, &host_memory_, &engine_memory_}) {
+    for (Part* part : std::initializer_list<Part*>{&table_, &commands_, &completions_, &sink_, &host_memory_, &engine_memory_}) {
       sim_.add(part);
     }
     sim_.reset();
   }
   ~SerializerBench() { top_->final(); }
 
+  void load(const schema::Image& image) { table_.load(image); }
   std::span<char> host() { return host_; }
   std::span<char> engine() { return engine_; }
   Vdrover_serializer& top() { return *top_; }
@@ -206,6 +236,7 @@ class SerializerBench {
   std::span<char> host_, engine_;
   std::unique_ptr<Vdrover_serializer> top_;
   Simulation<Vdrover_serializer> sim_;
+  SchemaTable table_;
   SerializerCommands commands_;
   SerializerCompletions completions_;
   AxiStreamSink sink_;
