@@ -14,7 +14,7 @@ else()
   set(DROVER_VERILATOR FALSE)
 endif()
 
-set(DROVER_VERILATOR_FLAGS --sv -O3 --x-assign fast --x-initial fast --assert -Wall -Wno-DECLFILENAME -Wno-SYNCASYNCNET -Wno-IMPORTSTAR)
+set(DROVER_VERILATOR_FLAGS --sv -O3 --x-assign fast --x-initial fast --assert -Wall -Wno-DECLFILENAME -Wno-SYNCASYNCNET)
 
 # Verilator's own run time, once.
 function(drover_verilated_runtime)
@@ -54,7 +54,7 @@ function(drover_verilate NAME)
   target_link_libraries(drover_rtl_${NAME} INTERFACE ${archive} drover_verilated)
   if(DROVER_BUILD_TESTS)
     add_test(NAME ${NAME}_lint
-             COMMAND ${DROVER_VERILATOR_COMMAND} --lint-only --sv -Wall -Wno-DECLFILENAME -Wno-SYNCASYNCNET -Wno-IMPORTSTAR --assert --top-module ${NAME}
+             COMMAND ${DROVER_VERILATOR_COMMAND} --lint-only --sv -Wall -Wno-DECLFILENAME -Wno-SYNCASYNCNET --assert --top-module ${NAME}
                      ${sources})
     set_tests_properties(${NAME}_lint PROPERTIES LABELS "rtl")
   endif()

@@ -1,6 +1,8 @@
 // The TX arena: two halves, one being written from its end downwards, one being sent. Two banks of lines, even and odd,
 // each with byte enables, so that up to 64 bytes are written at any place in one cycle. A read takes one cycle.
-import drover_ser_pkg::*;  // here, and types by their full names: yosys's reader wants it so
+/* verilator lint_off IMPORTSTAR */
+import drover_ser_pkg::*;  // here, and types by their full names: yosys reads it so
+/* verilator lint_on IMPORTSTAR */
 module drover_ser_arena #(
   parameter int unsigned Bytes = 65536  // of both halves
 ) (

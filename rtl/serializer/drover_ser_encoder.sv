@@ -6,7 +6,9 @@
 //
 // With UopEnd the half is handed to the gather unit, and the other half is used. A message that ends in an error is
 // forgotten, and only its completion record says so.
-import drover_ser_pkg::*;  // here, and types by their full names: yosys's reader wants it so
+/* verilator lint_off IMPORTSTAR */
+import drover_ser_pkg::*;  // here, and types by their full names: yosys reads it so
+/* verilator lint_on IMPORTSTAR */
 module drover_ser_encoder #(
   parameter int unsigned HalfBytes = 32768,
   parameter int unsigned Pieces    = 512,  // of one message

@@ -1,7 +1,9 @@
 // Reads runs of bytes over AXI4, as whole lines, in bursts that stay within 4 KB, several outstanding. A burst is asked
 // for only when the FIFO has room for all of it, so that answers are always taken. Whoever asks has checked the range;
 // it is asserted here.
-import drover_ser_pkg::*;  // here, and types by their full names: yosys's reader wants it so
+/* verilator lint_off IMPORTSTAR */
+import drover_ser_pkg::*;  // here, and types by their full names: yosys reads it so
+/* verilator lint_on IMPORTSTAR */
 module drover_ser_reader #(
   parameter int unsigned Depth    = 512,  // lines in flight and waiting
   parameter int unsigned MaxBurst = 64    // at most Depth and 64

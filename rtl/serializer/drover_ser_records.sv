@@ -5,7 +5,9 @@
 //
 //   cur  [ s0 s1 s2 s3 s4 s5 s6 s7 ]  nxt [ s0 s1 .. ]      a head may be anywhere, its tag and value in the next line
 //             ^ slot_q
-import drover_ser_pkg::*;  // here, and types by their full names: yosys's reader wants it so
+/* verilator lint_off IMPORTSTAR */
+import drover_ser_pkg::*;  // here, and types by their full names: yosys reads it so
+/* verilator lint_on IMPORTSTAR */
 module drover_ser_records (
   input  logic clk_i,
   input  logic rst_ni,

@@ -8,7 +8,9 @@
 //
 // The object is hostile: each address is checked against the region before it is read, and depth and size are bounded
 // by the memories. What does not fit is left to software.
-import drover_ser_pkg::*;  // here, and types by their full names: yosys's reader wants it so
+/* verilator lint_off IMPORTSTAR */
+import drover_ser_pkg::*;  // here, and types by their full names: yosys reads it so
+/* verilator lint_on IMPORTSTAR */
 module drover_ser_walker #(
   parameter int unsigned ObjectLines = 512,
   parameter int unsigned Depth       = 64,

@@ -6,7 +6,9 @@
 //
 // Every address that is read was checked before against host_base_i..host_limit_i or the engine's memory. A read that
 // is answered with an error stops the serializer: that message and all that follow end in ErrBus, until reset.
-import drover_ser_pkg::*;  // here, and types by their full names: yosys's reader wants it so
+/* verilator lint_off IMPORTSTAR */
+import drover_ser_pkg::*;  // here, and types by their full names: yosys reads it so
+/* verilator lint_on IMPORTSTAR */
 module drover_serializer #(
   parameter int unsigned HalfBytes   = 32768,  // of the TX arena, which has two
   parameter int unsigned Pieces      = 512,    // long parts of one message
