@@ -13,9 +13,9 @@ module drover_serializer #(
   parameter int unsigned HalfBytes   = 32768,  // of the TX arena, which has two
   parameter int unsigned Pieces      = 512,    // long parts of one message
   parameter int unsigned Depth       = 64,     // nested messages
-  parameter int unsigned RecordLines = 64,     // lines of records in flight or waiting
+  parameter int unsigned RecordLines = 512,    // lines of records in flight or waiting
   parameter int unsigned HostLines   = 512,    // lines of long parts, from the host
-  parameter int unsigned EngineLines = 128,    // and from the engine's memory
+  parameter int unsigned EngineLines = 512,    // and from the engine's memory
   parameter int unsigned ObjectLines = 512,    // NIC-only: objects at hand
   parameter int unsigned TableWidth  = 16      // bits of a line's number in the schema table
 ) (
@@ -181,7 +181,7 @@ module drover_serializer #(
 
   logic line_valid, line_ready;
   logic [drover_ser_pkg::LineBits-1:0] line;
-  drover_ser_reader #(.Depth(RecordLines), .MaxBurst(RecordLines / 4)) u_records_reader (
+  drover_ser_reader #(.Depth(RecordLines), .MaxBurst(16)) u_records_reader (
     .clk_i, .rst_ni,
     .req_valid_i(take), .req_ready_o(records_ready), .req_address_i(cmd_records_i), .req_size_i(cmd.record_bytes),
     .ar_valid_o(rec_ar_valid), .ar_ready_i(rec_ar_ready), .ar_addr_o(rec_ar_addr), .ar_len_o(rec_ar_len),
