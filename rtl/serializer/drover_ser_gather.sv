@@ -1,7 +1,7 @@
-// The gather unit: sends a message whose parts lie in one half of the TX arena, in host memory and in engine memory, as
-// one packet of full beats. The planner goes through the pieces (the last written is the first of the message), asks the
-// readers for lines ahead of their use, and queues segments; the packer takes a line a cycle, turns it to where it
-// belongs, and gives out 64 bytes whenever there are that many.
+// The gather unit: sends messages whose parts lie in the TX arena, in host memory and in engine memory, each as one
+// packet of full beats. The planner goes through the pieces (the last written is the first of the message), asks the
+// readers for lines ahead of their use, and queues segments, messages ahead of the packer; the packer takes a line a
+// cycle, turns it to where it belongs, and gives out 64 bytes whenever there are that many.
 //
 //   pieces -> planner -+-> segments ----------------> packer -> tx
 //                      +-> readers: arena, host, engine -^  lines
@@ -9,22 +9,26 @@
 import drover_ser_pkg::*;  // here, and types by their full names: yosys reads it so
 /* verilator lint_on IMPORTSTAR */
 module drover_ser_gather #(
-  parameter int unsigned HalfBytes = 32768,
-  parameter int unsigned Pieces    = 512
+  parameter int unsigned ArenaBytes = 65536,
+  parameter int unsigned Pieces     = 1024
 ) (
   input  logic clk_i,
   input  logic rst_ni,
 
   input  logic msg_valid_i,
   input  drover_ser_pkg::msg_t msg_i,
-  output logic msg_ready_o,  // the one before it has gone out
+  output logic msg_ready_o,
+
+  output logic        freed_o,         // a message has gone out
+  output logic [15:0] freed_bytes_o,   // of the arena
+  output logic [15:0] freed_pieces_o,
 
   output logic                        piece_read_o,
-  output logic [$clog2(2*Pieces)-1:0] piece_at_o,
+  output logic [$clog2(Pieces)-1:0] piece_at_o,
   input  drover_ser_pkg::piece_t                      piece_i,  // in the next cycle
 
   output logic                           arena_read_o,
-  output logic [$clog2(2*HalfBytes)-7:0] arena_line_o,
+  output logic [$clog2(ArenaBytes)-7:0] arena_line_o,
   input  logic [drover_ser_pkg::LineBits-1:0]            arena_data_i,  // in the next cycle
 
   output logic        host_req_valid_o,
@@ -53,8 +57,8 @@ module drover_ser_gather #(
   output drover_ser_pkg::completion_t done_o,
   input  logic        done_ready_i
 );
-  localparam int unsigned Pw = $clog2(HalfBytes) + 1;
-  localparam int unsigned Lw = $clog2(2 * HalfBytes) - 6;
+  localparam int unsigned Pw = $clog2(ArenaBytes);
+  localparam int unsigned Lw = Pw - 6;
 
   typedef struct packed {
     drover_ser_pkg::body_e       source;
@@ -66,12 +70,27 @@ module drover_ser_gather #(
     logic [Lw-1:0] last;
   } arena_run_t;
 
+  typedef struct packed {
+    logic [15:0] cookie;
+    logic [31:0] size;
+    logic [15:0] bytes;   // of the arena
+    logic [15:0] pieces;
+  } note_t;
+  note_t note_in, note;
+  logic note_ready, note_valid, note_taken;
+  logic [4:0] note_level;
+  assign note_in.cookie = msg_i.cookie;
+  assign note_in.size = msg_i.size;
+  assign note_in.bytes = 16'(Pw'(msg_i.stop - msg_i.start));
+  assign note_in.pieces = msg_i.pieces;
+
   // ---- the planner
-  typedef enum logic [2:0] {PlIdle, PlFetch, PlShort, PlLong, PlRest, PlSend} plan_e;
+  typedef enum logic [2:0] {PlIdle, PlFetch, PlShort, PlLong, PlRest} plan_e;
   plan_e plan_q, plan_d;
   logic [Pw-1:0] pos_q;    // what the arena has from here on is not planned yet
   logic [15:0] pieces_q;   // still to come
-  logic start, finished;   // of a message
+  logic [$clog2(Pieces)-1:0] piece_q;
+  logic start;             // of a message
   drover_ser_pkg::msg_t msg_q;
 
   logic seg_valid, seg_ready, run_valid, run_ready;
@@ -80,12 +99,13 @@ module drover_ser_gather #(
   logic [Pw-1:0] run_size;
   arena_run_t run_in;
 
-  assign run_end = plan_q == PlRest ? Pw'(HalfBytes) : piece_i.behind[Pw-1:0];
+  assign run_end = plan_q == PlRest ? msg_q.stop[Pw-1:0] : piece_i.behind[Pw-1:0];
   assign run_size = run_end - pos_q;
-  assign run_in.line = {msg_q.half, pos_q[Pw-2:6]};
-  assign run_in.last = {msg_q.half, (Lw - 1)'((run_end - Pw'(1)) >> 6)};
-  assign start = plan_q == PlIdle && msg_valid_i;
-  assign piece_at_o = {msg_q.half, pieces_q[$clog2(Pieces)-1:0] - $clog2(Pieces)'(1)};
+  assign run_in.line = pos_q[Pw-1:6];
+  assign run_in.last = Lw'(Pw'(run_end - Pw'(1)) >> 6);
+  assign start = plan_q == PlIdle && msg_valid_i && note_ready;
+  assign msg_ready_o = plan_q == PlIdle && note_ready;
+  assign piece_at_o = piece_q;
   assign piece_read_o = plan_q == PlFetch;
   assign req_address_o = piece_i.address;
   assign req_size_o = piece_i.size;
@@ -103,7 +123,7 @@ module drover_ser_gather #(
     seg_in.from = pos_q[5:0];
     seg_in.size = 32'(run_size);
     unique case (plan_q)
-      PlIdle:  if (msg_valid_i) plan_d = msg_i.pieces != '0 ? PlFetch : PlRest;
+      PlIdle:  if (start) plan_d = msg_i.pieces != '0 ? PlFetch : PlRest;
       PlFetch: plan_d = PlShort;
       PlShort: begin
         if (run_size == '0) begin
@@ -125,18 +145,16 @@ module drover_ser_gather #(
       end
       PlRest: begin
         if (run_size == '0) begin
-          plan_d = PlSend;
+          plan_d = PlIdle;
         end else if (seg_ready && run_ready) begin
           seg_valid = 1'b1;
           run_valid = 1'b1;
-          plan_d = PlSend;
+          plan_d = PlIdle;
         end
       end
-      PlSend:  if (finished) plan_d = PlIdle;
       default: plan_d = PlIdle;
     endcase
   end
-  assign msg_ready_o = plan_q == PlIdle;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) plan_q <= PlIdle;
@@ -147,16 +165,25 @@ module drover_ser_gather #(
       msg_q <= msg_i;
       pos_q <= msg_i.start[Pw-1:0];
       pieces_q <= msg_i.pieces;
+      piece_q <= msg_i.piece[$clog2(Pieces)-1:0];
     end else if (plan_q == PlLong && plan_d != PlLong) begin
       pos_q <= piece_i.behind[Pw-1:0];
       pieces_q <= pieces_q - 16'd1;
+      piece_q <= piece_q - $clog2(Pieces)'(1);
     end
   end
 
+  // What the packer has to know of a message.
+  drover_fifo #(.Width($bits(note_in)), .Depth(16)) u_notes (
+    .clk_i, .rst_ni,
+    .wvalid_i(start), .wready_o(note_ready), .wdata_i(note_in),
+    .rvalid_o(note_valid), .rready_i(note_taken), .rdata_o(note), .level_o(note_level)
+  );
+
   segment_t seg;
   logic seg_out_valid, seg_out_ready;
-  logic [4:0] seg_level;
-  drover_fifo #(.Width($bits(seg_in)), .Depth(16)) u_segments (
+  logic [6:0] seg_level;
+  drover_fifo #(.Width($bits(seg_in)), .Depth(64)) u_segments (
     .clk_i, .rst_ni,
     .wvalid_i(seg_valid), .wready_o(seg_ready), .wdata_i(seg_in),
     .rvalid_o(seg_out_valid), .rready_i(seg_out_ready), .rdata_o(seg), .level_o(seg_level)
@@ -165,8 +192,8 @@ module drover_ser_gather #(
   // ---- the arena's reader
   arena_run_t run;
   logic run_out_valid, run_out_ready;
-  logic [2:0] run_level;
-  drover_fifo #(.Width($bits(run_in)), .Depth(4)) u_runs (
+  logic [5:0] run_level;
+  drover_fifo #(.Width($bits(run_in)), .Depth(32)) u_runs (
     .clk_i, .rst_ni,
     .wvalid_i(run_valid), .wready_o(run_ready), .wdata_i(run_in),
     .rvalid_o(run_out_valid), .rready_i(run_out_ready), .rdata_o(run), .level_o(run_level)
@@ -201,6 +228,7 @@ module drover_ser_gather #(
   logic first_q;          // the segment's first line
   logic [31:0] left_q;    // of the segment, if not first
   logic [31:0] total_q;   // of the message
+  note_t note_q;
   logic [drover_ser_pkg::LineBits-1:0] rest_q;
   logic [5:0] fill_q;     // bytes in rest_q
   logic flush_q;          // they are the message's last
@@ -257,8 +285,11 @@ module drover_ser_gather #(
   assign last = flush_q || empty || message_end && sum <= 7'd64;
   assign keep = flush_q ? {1'b0, fill_q} : empty ? 7'd0 : sum[6] ? 7'd64 : sum;
 
-  // The completion follows the last beat, and then the next message.
-  assign finished = done_valid_o && done_ready_i;
+  // A message's completion follows its last beat, and the next message its completion.
+  assign note_taken = note_valid && !sending_q && (!done_valid_o || done_ready_i);
+  assign freed_o = beat && last;
+  assign freed_bytes_o = note_q.bytes;
+  assign freed_pieces_o = note_q.pieces;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -270,7 +301,7 @@ module drover_ser_gather #(
       done_valid_o <= 1'b0;
     end else begin
       if (free) tx_tvalid_o <= beat;
-      if (start) sending_q <= 1'b1;
+      if (note_taken) sending_q <= 1'b1;
       if (work) begin
         first_q <= segment_end;
         fill_q <= message_end && !(sum > 7'd64) ? '0 : sum[5:0];
@@ -288,7 +319,10 @@ module drover_ser_gather #(
     end
   end
   always_ff @(posedge clk_i) begin
-    if (start) total_q <= msg_i.size;
+    if (note_taken) begin
+      note_q <= note;
+      total_q <= note.size;
+    end
     if (work) begin
       left_q <= left - 32'(count);
       total_q <= total_q - 32'(count);
@@ -301,9 +335,9 @@ module drover_ser_gather #(
       tx_tuser_o <= last && bus_error_i;
     end
     if (beat && last) begin
-      done_o.cookie <= msg_q.cookie;
+      done_o.cookie <= note_q.cookie;
       done_o.error <= bus_error_i ? ErrBus : ErrNone;
-      done_o.size <= msg_q.size;
+      done_o.size <= note_q.size;
     end
   end
 
@@ -314,10 +348,8 @@ module drover_ser_gather #(
     else $error("a beat inside a packet is not full");
   assert property (@(posedge clk_i) work |-> {1'b0, left} <= {1'b0, total_q})
     else $error("segments are longer than the message");
-  assert property (@(posedge clk_i) beat && last |-> !seg_out_valid || seg_out_ready)
-    else $error("segments are left over");
   assert property (@(posedge clk_i) read_q |-> arena_wready) else $error("arena lines overflow");
 `endif
   logic unused;
-  assign unused = ^{arena_wready, seg_level, run_level, msg_q};
+  assign unused = ^{arena_wready, seg_level, run_level, note_level, msg_q};
 endmodule

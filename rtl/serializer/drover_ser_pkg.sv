@@ -40,7 +40,7 @@ package drover_ser_pkg;
     ErrTooLarge     = 4'd5,
     ErrNullElement  = 4'd6,
     ErrMisaligned   = 4'd7,
-    ErrLeftArena    = 4'd8,   // more short parts than half of the TX arena holds
+    ErrLeftArena    = 4'd8,   // more short parts than the TX arena holds
     ErrLeftPieces   = 4'd9,   // more long parts than there are piece entries
     ErrLeftDepth    = 4'd10,  // nested deeper than the stack
     ErrLeftObject   = 4'd11,  // NIC-only: objects larger than the object memory
@@ -103,8 +103,9 @@ package drover_ser_pkg;
   // ---- a message that the gather unit may send
   typedef struct packed {
     logic [15:0] cookie;
-    logic        half;    // of the arena
-    logic [15:0] start;   // first byte in that half
+    logic [15:0] start;   // first byte in the arena
+    logic [15:0] stop;    // first byte behind
+    logic [15:0] piece;   // the last piece's number
     logic [15:0] pieces;
     logic [31:0] size;    // bytes with the header
   } msg_t;

@@ -10,8 +10,8 @@
 import drover_ser_pkg::*;  // here, and types by their full names: yosys reads it so
 /* verilator lint_on IMPORTSTAR */
 module drover_serializer #(
-  parameter int unsigned HalfBytes   = 32768,  // of the TX arena, which has two
-  parameter int unsigned Pieces      = 512,    // long parts of one message
+  parameter int unsigned ArenaBytes  = 65536,  // of the TX arena
+  parameter int unsigned Pieces      = 1024,   // long parts of the messages in it
   parameter int unsigned Depth       = 64,     // nested messages
   parameter int unsigned RecordLines = 512,    // lines of records in flight or waiting
   parameter int unsigned HostLines   = 512,    // lines of long parts, from the host
@@ -123,9 +123,8 @@ module drover_serializer #(
   assign take = cmd_valid_i && cmd_ready_o;
 
   logic decode_valid, decode_done;
-  logic [2:0] front_level;
-  logic [3:0] back_level;
-  drover_fifo #(.Width($bits(cmd)), .Depth(4)) u_front_cmds (
+  logic [5:0] front_level, back_level;
+  drover_fifo #(.Width($bits(cmd)), .Depth(32)) u_front_cmds (
     .clk_i, .rst_ni,
     .wvalid_i(take), .wready_o(front_ready), .wdata_i(cmd),
     .rvalid_o(decode_valid), .rready_i(decode_done), .rdata_o(decode_cmd), .level_o(front_level)
@@ -133,7 +132,7 @@ module drover_serializer #(
   drover_ser_pkg::cmd_t encode_cmd;
   logic [drover_ser_pkg::LineBits-1:0] encode_header;
   logic encode_done, encode_valid;
-  drover_fifo #(.Width($bits(cmd) + drover_ser_pkg::LineBits), .Depth(8)) u_back_cmds (
+  drover_fifo #(.Width($bits(cmd) + drover_ser_pkg::LineBits), .Depth(32)) u_back_cmds (
     .clk_i, .rst_ni,
     .wvalid_i(take), .wready_o(back_ready), .wdata_i({cmd, cmd_header_i}),
     .rvalid_o(encode_valid), .rready_i(encode_done), .rdata_o({encode_cmd, encode_header}), .level_o(back_level)
@@ -219,19 +218,20 @@ module drover_serializer #(
   );
 
   logic arena_write, arena_read, piece_write, piece_read;
-  logic [$clog2(2*HalfBytes)-1:0] arena_at;
-  logic [$clog2(2*HalfBytes)-7:0] arena_line;
+  logic [$clog2(ArenaBytes)-1:0] arena_at;
+  logic [$clog2(ArenaBytes)-7:0] arena_line;
   logic [6:0] arena_size;
   logic [5:0] arena_from;
   logic [drover_ser_pkg::LineBits-1:0] arena_data, arena_read_data;
-  logic [$clog2(2*Pieces)-1:0] piece_write_at, piece_read_at;
+  logic [$clog2(Pieces)-1:0] piece_write_at, piece_read_at;
   drover_ser_pkg::piece_t piece_written, piece_found;
-  logic msg_valid, msg_ready;
+  logic msg_valid, msg_ready, freed;
+  logic [15:0] freed_bytes, freed_pieces;
   drover_ser_pkg::msg_t msg;
   logic failed_valid, failed_ready, sent_valid, sent_ready;
   drover_ser_pkg::completion_t failed, sent;
 
-  drover_ser_encoder #(.HalfBytes(HalfBytes), .Pieces(Pieces), .Depth(Depth)) u_encoder (
+  drover_ser_encoder #(.ArenaBytes(ArenaBytes), .Pieces(Pieces), .Depth(Depth)) u_encoder (
     .clk_i, .rst_ni,
     .cmd_i(encode_cmd), .header_i(encode_header), .cmd_done_o(encode_done),
     .uop_valid_i(uop_valid), .uop_i(uop), .uop_line_i(uop_line), .uop_ready_o(uop_ready), .abort_o(abort),
@@ -239,15 +239,16 @@ module drover_serializer #(
     .arena_data_o(arena_data),
     .piece_write_o(piece_write), .piece_at_o(piece_write_at), .piece_o(piece_written),
     .msg_valid_o(msg_valid), .msg_o(msg), .msg_ready_i(msg_ready),
+    .freed_i(freed), .freed_bytes_i(freed_bytes), .freed_pieces_i(freed_pieces),
     .done_valid_o(failed_valid), .done_o(failed), .done_ready_i(failed_ready)
   );
-  drover_ser_arena #(.Bytes(2 * HalfBytes)) u_arena (
+  drover_ser_arena #(.Bytes(ArenaBytes)) u_arena (
     .clk_i,
     .write_i(arena_write), .write_at_i(arena_at), .write_size_i(arena_size), .write_from_i(arena_from),
     .write_data_i(arena_data),
     .read_i(arena_read), .read_line_i(arena_line), .read_data_o(arena_read_data)
   );
-  drover_sram_1r1w #(.Width($bits(piece_written)), .Depth(2 * Pieces)) u_pieces (
+  drover_sram_1r1w #(.Width($bits(piece_written)), .Depth(Pieces)) u_pieces (
     .clk_i,
     .we_i(piece_write), .waddr_i(piece_write_at), .wdata_i(piece_written),
     .re_i(piece_read), .raddr_i(piece_read_at), .rdata_o(piece_found)
@@ -277,9 +278,10 @@ module drover_serializer #(
     .line_valid_o(engine_valid), .line_o(engine_line), .line_ready_i(engine_ready),
     .base_i(engine_base_i), .limit_i(engine_base_i + engine_size_i)
   );
-  drover_ser_gather #(.HalfBytes(HalfBytes), .Pieces(Pieces)) u_gather (
+  drover_ser_gather #(.ArenaBytes(ArenaBytes), .Pieces(Pieces)) u_gather (
     .clk_i, .rst_ni,
     .msg_valid_i(msg_valid), .msg_i(msg), .msg_ready_o(msg_ready),
+    .freed_o(freed), .freed_bytes_o(freed_bytes), .freed_pieces_o(freed_pieces),
     .piece_read_o(piece_read), .piece_at_o(piece_read_at), .piece_i(piece_found),
     .arena_read_o(arena_read), .arena_line_o(arena_line), .arena_data_i(arena_read_data),
     .host_req_valid_o(host_req_valid), .host_req_ready_i(host_req_ready),
