@@ -179,11 +179,13 @@ module deser_lane #(
   assign t_parent = t_stack[StackLog2'(t_depth_q - 1'b1)];
 
   logic t_at_limit, t_past, t_wait, t_ends_group;
+  logic begun;  // an empty message has a beat too
+  assign begun = pos != '0 || avail != '0;
   assign t_room       = t_limit_q - pos;
   assign t_at_limit   = t_room == '0;
   assign t_past       = t_room < 32'(d_size);
   assign t_ends_group = d_wtype == 3'd4 && t_group_q && d_number == t_group_number_q;
-  assign t_fire       = front_q == FrontRun && (!tok_valid_q || tok_take) && (t_at_limit || have16);
+  assign t_fire       = front_q == FrontRun && (!tok_valid_q || tok_take) && (t_at_limit ? begun : have16);
   always_comb begin
     t_kind  = TokField;
     t_error = deser_pkg::ErrOk;
@@ -1367,8 +1369,8 @@ module deser_lane #(
       XDrain: begin
         cp_left_d = left;
         if (left == '0) begin
-          win_end = 1'b1;
-          state_d = XIdle;
+          win_end = begun;
+          if (begun) state_d = XIdle;
         end else if (cp_left_q == left && cp_have) begin
           consume       = 1'b1;
           consume_count = cp_now;
