@@ -138,11 +138,13 @@ module deser_lane #(
   logic [28:0] d_number;
   logic [2:0] d_wtype;
   logic [4:0] d_size;
+  logic [2:0] d_tag_size;
   logic d_tag_overlong, d_tag_high, d_tag_minimal, d_overlong, d_len_overlong, d_value_minimal;
   logic [63:0] d_value;
   logic [3:0] d_vsize;
   deser_token u_token (
-      .bytes_i(front16), .packed_i(state_q == XPacked), .number_o(d_number), .wire_type_o(d_wtype), .size_o(d_size),
+      .bytes_i(front16), .packed_i(state_q == XPacked), .number_o(d_number), .wire_type_o(d_wtype),
+      .tag_size_o(d_tag_size), .size_o(d_size),
       .tag_overlong_o(d_tag_overlong), .tag_high_o(d_tag_high), .tag_minimal_o(d_tag_minimal), .value_o(d_value),
       .varint_size_o(d_vsize), .overlong_o(d_overlong), .length_overlong_o(d_len_overlong),
       .value_minimal_o(d_value_minimal));
@@ -177,11 +179,13 @@ module deser_lane #(
   assign t_parent = t_stack[StackLog2'(t_depth_q - 1'b1)];
 
   logic t_at_limit, t_past, t_wait, t_ends_group;
+  logic begun;  // an empty message has a beat too
+  assign begun = pos != '0 || avail != '0;
   assign t_room       = t_limit_q - pos;
   assign t_at_limit   = t_room == '0;
   assign t_past       = t_room < 32'(d_size);
   assign t_ends_group = d_wtype == 3'd4 && t_group_q && d_number == t_group_number_q;
-  assign t_fire       = front_q == FrontRun && (!tok_valid_q || tok_take) && (t_at_limit || have16);
+  assign t_fire       = front_q == FrontRun && (!tok_valid_q || tok_take) && (t_at_limit ? begun : have16);
   always_comb begin
     t_kind  = TokField;
     t_error = deser_pkg::ErrOk;
@@ -202,7 +206,7 @@ module deser_lane #(
       t_error = d_tag_overlong ? deser_pkg::ErrOverlongVarint : deser_pkg::ErrBadTag;
     end else if (d_number == '0 || d_wtype[2:1] == 2'b11 || (d_wtype == 3'd4 && !t_ends_group)) begin
       t_kind  = TokError;
-      t_error = t_past ? deser_pkg::ErrTruncated : (d_wtype == 3'd4 && d_number != '0) ? deser_pkg::ErrUnmatchedEndGroup : deser_pkg::ErrBadTag;
+      t_error = t_room < 32'(d_tag_size) ? deser_pkg::ErrTruncated : (d_wtype == 3'd4 && d_number != '0) ? deser_pkg::ErrUnmatchedEndGroup : deser_pkg::ErrBadTag;
     end else if (d_wtype == 3'd4) begin
       t_kind  = t_past ? TokError : TokLeave;
       t_error = deser_pkg::ErrTruncated;
@@ -1365,8 +1369,8 @@ module deser_lane #(
       XDrain: begin
         cp_left_d = left;
         if (left == '0) begin
-          win_end = 1'b1;
-          state_d = XIdle;
+          win_end = begun;
+          if (begun) state_d = XIdle;
         end else if (cp_left_q == left && cp_have) begin
           consume       = 1'b1;
           consume_count = cp_now;
