@@ -3,7 +3,7 @@
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Drover's messages and schemas at the command line.\n"
+      "Drover's messages, schemas and simulated systems at the command line.\n"
       "Exit codes: 0 done, 1 a file, schema or message is wrong, 2 the command line is, 3 a call failed.",
       "drover");
   app.require_subcommand(1);
@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   drover::cli::add_convert(&app, &run);
   drover::cli::add_image(&app, &run);
   drover::cli::add_call(&app, &run);
+  drover::cli::add_sim(&app, &run);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,240 @@
+// The serializer's rows of `make bench-rtl`: cycles in simulation, as JSON on the standard output.
+//
+//   serializer_rows [--hyperprotobench DIR]
+//
+// Memories answer after 300 cycles unless a row's name says otherwise, and give a beat in every cycle. A row's cycles are
+// the difference between two lengths of one workload (a field's price), or the distance of last bytes of messages back
+// to back. Every packet is compared with the software encoder's bytes; one that differs fails the run.
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "codec/encode.h"
+#include "message/operations.h"
+#include "rtl/serializer/serializer_bench.h"
+#include "workload/workload.h"
+#include "workload/workload_testing.h"
+
+namespace {
+using namespace drover;
+using namespace drover::rtl;
+using workload::testing::Object;
+using workload::testing::parse_proto;
+using workload::testing::PeerSchema;
+
+enum class Way { kStream, kWalk };
+
+[[noreturn]] void fail(const std::string& what) {
+  std::fprintf(stderr, "serializer_rows: %s\n", what.c_str());
+  std::exit(1);
+}
+
+std::string wide_schema() {
+  std::string text = "syntax = 'proto2'; message Wide { ";
+  for (int i = 1; i <= 60; ++i) text += "optional int32 f" + std::to_string(i) + " = " + std::to_string(i) + "; ";
+  return text + "} message Sparse { optional int32 a = 1; optional int32 b = 2000; }";
+}
+
+const PeerSchema& schema() {
+  static const PeerSchema built(parse_proto(R"(
+      syntax = "proto2";
+      message Flat { repeated int32 a = 1; repeated int64 b = 2; repeated sint64 c = 20; repeated fixed64 d = 21; }
+      message Sub { optional int32 v = 1; }
+      message Subs { repeated Sub s = 1; repeated int32 v = 2; }
+      message Deep { optional Deep s = 1; optional int32 v = 2; }
+      message Text { repeated bytes a = 1; }
+      message Packed { repeated uint32 v = 1 [packed = true]; repeated fixed32 f = 2 [packed = true]; })"));
+  return built;
+}
+
+struct Run {
+  double cycles;       // a message, between last bytes
+  double first;        // from the first command to its last byte
+  size_t messages, software;
+};
+
+struct Sent {
+  schema::MessageType type;
+  std::string wire;
+};
+
+Run run(const std::vector<Sent>& messages, Way way, uint32_t latency, size_t rounds) {
+  SerializerBench::Options options;
+  options.host = {.latency = latency, .in_flight = 1024};
+  options.engine = options.host;
+  options.host_bytes = size_t{160} << 20;
+  SerializerBench bench(options);
+  bench.load(*messages[0].type.image);
+  std::vector<SerializerCommand> commands;
+  for (const Sent& message : messages) {
+    Object object(message.type);
+    if (!object.decode(message.wire).ok()) fail("a message does not decode");
+    SerializerCommand command;
+    if (way == Way::kStream) {
+      PreserializedOutput stream = bench.room(message.wire.size() * 4 + 4096);
+      if (stream.buffer == nullptr || !preserialize(object.type(), object.get(), {}, &stream).ok()) fail("no room");
+      // Behind each other, as in a ring of a driver's.
+      command = bench.command(stream, 0);
+    } else {
+      size_t size = message::linearized_size(object.type(), *object.get());
+      PreserializedOutput room = bench.room(size);
+      if (room.buffer == nullptr) fail("no room");
+      Arena arena(heap_block_source(), room.buffer, size);
+      Message* copy = message::deep_copy_into(object.type(), *object.get(), &arena);
+      command.walk = true;
+      command.message = static_cast<uint16_t>(object.type().index);
+      command.records = SerializerBench::kHostBase + static_cast<uint64_t>(copy->drover_bytes() - bench.host().data());
+    }
+    commands.push_back(command);
+  }
+  std::vector<const Sent*> order;
+  for (size_t r = 0; r < rounds; ++r) {
+    for (size_t i = 0; i < messages.size(); ++i) {
+      commands[i].cookie = static_cast<uint16_t>(order.size());
+      bench.send(commands[i]);
+      order.push_back(&messages[i]);
+    }
+  }
+  if (!bench.run(50'000'000)) fail("hangs");
+  Run result{0, 0, order.size(), 0};
+  std::vector<bool> is_software(order.size());
+  for (const SerializerCompletion& c : bench.completions()) {
+    if (left_to_software(c.error)) {
+      ++result.software;
+      is_software[c.cookie] = true;
+    } else if (c.error != SerializerError::none) {
+      fail("an error: " + std::to_string(static_cast<int>(c.error)));
+    }
+  }
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (is_software[i]) continue;
+    if (bench.packets().take() != order[i]->wire) fail("bytes differ from the software encoder's");
+  }
+  const std::vector<uint64_t>& last = bench.last_beats();
+  result.first = static_cast<double>(last.front() - bench.first_command());
+  size_t skip = messages.size() - 1;
+  if (last.size() > skip + 1) {
+    result.cycles = static_cast<double>(last.back() - last[skip]) / static_cast<double>(last.size() - 1 - skip);
+  }
+  return result;
+}
+
+std::string repeated(const std::string& piece, size_t times) {
+  std::string text;
+  for (size_t i = 0; i < times; ++i) text += piece;
+  return text;
+}
+std::string varint(uint64_t value) {
+  std::string text;
+  for (; value >= 0x80; value >>= 7) text += static_cast<char>(value | 0x80);
+  return text + static_cast<char>(value);
+}
+std::string field(uint32_t number, const std::string& content) {
+  return varint(number << 3 | 2) + varint(content.size()) + content;
+}
+
+double cycles(const char* type, const std::string& wire, Way way, size_t rounds = 20, uint32_t latency = 300) {
+  return run({{schema().type(type), wire}}, way, latency, rounds).cycles;
+}
+// What one more of `piece` costs in a message that has many of them.
+double price(const char* type, const std::string& piece, Way way, size_t few = 100, size_t many = 300) {
+  return (cycles(type, repeated(piece, many), way) - cycles(type, repeated(piece, few), way)) /
+         static_cast<double>(many - few);
+}
+
+void row(const std::string& name, const char* metric, double value, double peer, double goal) {
+  static bool first = true;
+  std::printf("%s\n  {\"case\": \"%s\", \"metric\": \"%s\", \"value\": %.3f, \"peer\": %.3f, \"goal\": %.3f}",
+              first ? "" : ",", name.c_str(), metric, value, peer, goal);
+  first = false;
+}
+
+void field_rows() {
+  // Of 1, 2, 5 and 10 bytes; the last two of 64 bits.
+  std::string narrow = varint(1 << 3) + varint(5) + varint(1 << 3) + varint(300);
+  std::string wide = varint(2 << 3) + varint(uint64_t{1} << 33) + varint(2 << 3) + varint(~uint64_t{0});
+  std::vector<double> scalars;
+  for (const std::string& pair : {narrow, wide}) {
+    const char* type = "Flat";
+    scalars.push_back(price(type, pair, Way::kStream) / 2);
+  }
+  row("ser-scalar", "cycles", std::max(scalars[0], scalars[1]), 3, 1.5);
+  row("ser-scalar-32-bit", "cycles", scalars[0], 3, 1.5);
+  row("ser-scalar-64-bit", "cycles", scalars[1], 3, 1.5);
+
+  double subs = price("Subs", field(1, varint(1 << 3) + varint(5)), Way::kStream);
+  double flat = price("Subs", varint(2 << 3) + varint(5), Way::kStream);
+  row("ser-submessage", "cycles", subs - flat, 8, 3);
+  row("ser-packed-varint", "cycles",
+      (cycles("Packed", field(1, repeated("\x05", 900)), Way::kStream) -
+       cycles("Packed", field(1, repeated("\x05", 100)), Way::kStream)) / 800, 0, 1);
+
+  std::string eight = repeated(field(1, std::string(4096, 'x')), 8);
+  for (uint32_t latency : {1u, 20u, 300u}) {
+    Run strings = run({{schema().type("Text"), eight}}, Way::kStream, latency, 1);
+    std::string name = latency == 1 ? "ser-strings-4KB" : "ser-strings-4KB-latency-" + std::to_string(latency);
+    row(name, "bytes_per_cycle", static_cast<double>(eight.size()) / strings.first, 30, 55);
+    if (latency == 1) row(name, "cycles", strings.first, static_cast<double>(eight.size()) / 30, static_cast<double>(eight.size()) / 55);
+  }
+  row("ser-strings-4KB-sustained", "bytes_per_cycle",
+      static_cast<double>(eight.size()) / cycles("Text", eight, Way::kStream, 20), 30, 55);
+  for (size_t length : {16u, 64u, 255u, 256u, 1024u}) {
+    std::string text = field(1, std::string(length, 'x'));
+    row("ser-string-" + std::to_string(length), "cycles", price("Text", text, Way::kStream, 10, 50), 0, 0);
+  }
+  std::string sixteen;
+  for (int i = 0; i < 16; ++i) sixteen += varint(1 << 3) + varint(5);
+  row("ser-msg-16-varints", "cycles", cycles("Flat", sixteen, Way::kStream, 100), 0, 0);
+}
+
+void walker_rows() {
+  row("nic-only-submessage", "cycles",
+      cycles("Deep", field(1, field(1, varint(2 << 3) + varint(5))), Way::kWalk, 20, 1) -
+          cycles("Deep", field(1, varint(2 << 3) + varint(5)), Way::kWalk, 20, 1), 8, 3);
+  PeerSchema wide(parse_proto(wide_schema()));
+  std::string all, one = varint(1 << 3) + varint(5);
+  for (uint32_t i = 1; i <= 60; ++i) all += varint(i << 3) + varint(5);
+  double full = run({{wide.type("Wide"), all}}, Way::kWalk, 1, 20).cycles;
+  double sparse = run({{wide.type("Wide"), one}}, Way::kWalk, 1, 20).cycles;
+  double two = run({{wide.type("Sparse"), one}}, Way::kWalk, 1, 20).cycles;
+  row("nic-only-scalar", "cycles", (full - sparse) / 59, 3, 1.5);
+  double skipping = sparse - two;  // 58 more declared fields, none of them set
+  row("nic-only-unset-fields", "fields_per_cycle", skipping <= 0 ? 58 : 58 / skipping, 1, 32);
+}
+
+void workload_rows(const workload::Workload& work) {
+  size_t messages = 0, software = 0;
+  for (size_t g = 0; g < work.groups.size(); ++g) {
+    std::vector<Sent> group;
+    for (const auto& message : work.messages) {
+      if (message.group == g) group.push_back({message.type, message.wire});
+    }
+    std::string bench = "bench" + std::string(1, work.groups[g].name.back());
+    for (Way way : {Way::kStream, Way::kWalk}) {
+      Run result = run(group, way, 300, 2);
+      messages += result.messages;
+      software += result.software;
+      row((way == Way::kStream ? "ser-hpb-" : "nic-only-hpb-") + bench, "cycles", result.cycles, 0, 0);
+    }
+  }
+  row("ser-hpb-left-to-software", "percent", 100.0 * static_cast<double>(software) / static_cast<double>(messages), 0, 0);
+}
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string directory;
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (std::strcmp(argv[i], "--hyperprotobench") == 0) directory = argv[i + 1];
+  }
+  workload::WorkloadResult made = directory.empty()
+                                      ? workload::hyperproto_like()
+                                      : workload::load_hyperprotobench(directory, workload::WorkloadPart::kAll);
+  if (!made.ok()) fail(made.error);
+  std::printf("[");
+  field_rows();
+  walker_rows();
+  workload_rows(made.workload);
+  std::printf("\n]\n");
+  return 0;
+}

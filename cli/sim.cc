@@ -1,0 +1,196 @@
+// `drover sim`: a workload through a simulated system, message by message; or one key of the system swept over a range.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <thread>
+
+#include "cli/command.h"
+#include "sim/report.h"
+#include "sim/run.h"
+
+namespace drover::cli {
+namespace {
+
+using sim::CostsResult;
+using sim::RunResult;
+using sim::System;
+using workload::Workload;
+
+struct Sweep {
+  std::string key;
+  std::vector<std::string> values;
+};
+
+class Command {
+ public:
+  void add_options(CLI::App* app) {
+    app->add_option("system", system_, "one of --list, or a file that ends in .toml")->type_name("SYSTEM");
+    app->add_flag("--list", list_, "the systems that there are, and every key with its meaning and default");
+    app->add_option("--workload", workload_, "builtin, or hyperprotobench:DIR (the published one)")
+        ->type_name("NAME")
+        ->capture_default_str();
+    app->add_option("--messages", messages_, "only those whose names begin so (\"like1\", \"bench3.M17\")")->type_name("PREFIX");
+    app->add_option("--max-size", max_size_, "only messages of at most so many wire bytes")->type_name("BYTES");
+    app->add_option("--seed", seed_, "of the built-in workload")->capture_default_str();
+    app->add_option("--set", sets_, "a key of the system, once or more often")->type_name("KEY=VALUE")->allow_extra_args(false);
+    app->add_option("--sweep", sweep_, "runs for several values of a key: 70ns..1250ns (--points of them), or a,b,c")
+        ->type_name("KEY=RANGE");
+    app->add_option("--points", points_, "of a range")->check(CLI::Range(2, 100))->capture_default_str();
+    app->add_option("-j,--jobs", jobs_, "runs of a sweep at once")->check(CLI::Range(1, 256))->capture_default_str();
+    app->add_option("--trace", trace_, "writes the engines' handshakes as a waveform")->type_name("FILE.vcd");
+    app->add_option("--json", json_, "writes all figures; - is stdout instead of the table")->type_name("FILE");
+  }
+
+  int run() {
+    if (list_) return list();
+    if (system_.empty()) return fail("sim", "name a system, or ask for --list", kUsage);
+    sim::SystemResult loaded = sim::load_system(system_);
+    if (!loaded.ok()) return fail("sim", loaded.error, kUsage);
+    for (const std::string& set : sets_) {
+      size_t equals = set.find('=');
+      if (equals == std::string::npos) return fail("sim", "--set " + set + ": KEY=VALUE is expected", kUsage);
+      std::string error = sim::set_key(&loaded.system, set.substr(0, equals), set.substr(equals + 1));
+      if (!error.empty()) return fail("sim", "--set: " + error, kUsage);
+    }
+    Workload workload;
+    if (std::string error = load_workload(&workload); !error.empty()) return fail("sim", error);
+    return sweep_.empty() ? run_once(loaded.system, workload) : run_sweep(loaded.system, workload);
+  }
+
+ private:
+  static int list() {
+    std::printf("systems\n");
+    for (const sim::BuiltInSystem& built_in : sim::built_in_systems()) {
+      sim::SystemResult loaded = sim::load_system(std::string(built_in.name));
+      std::printf("  %-18s %s\n", std::string(built_in.name).c_str(), loaded.system.description.c_str());
+    }
+    std::printf("\nkeys, and what they are where a system does not say\n");
+    for (const sim::SystemKey& key : sim::system_keys()) {
+      std::printf("  %-30s %-16s %s\n", key.name.c_str(), key.value.empty() ? "-" : key.value.c_str(), key.meaning.c_str());
+    }
+    return kDone;
+  }
+
+  std::string load_workload(Workload* out) const {
+    constexpr std::string_view kPublished = "hyperprotobench:";
+    workload::WorkloadResult loaded;
+    if (workload_ == "builtin") {
+      loaded = workload::hyperproto_like(seed_, workload::WorkloadPart::kPublished);
+    } else if (workload_.starts_with(kPublished)) {
+      loaded = workload::load_hyperprotobench(workload_.substr(kPublished.size()));
+    } else {
+      return "there is no workload " + workload_ + "; there are builtin and hyperprotobench:DIR";
+    }
+    if (!loaded.ok()) return loaded.error;
+    std::erase_if(loaded.workload.messages, [this](const workload::WorkloadMessage& message) {
+      return !message.name.starts_with(messages_) || message.wire.size() > max_size_;
+    });
+    if (loaded.workload.messages.empty()) return "no message of the workload is left by --messages and --max-size";
+    *out = std::move(loaded.workload);
+    return "";
+  }
+
+  int run_once(const System& system, const Workload& workload) const {
+    CostsResult costs = sim::workload_costs(system, workload);
+    if (!costs.error.empty()) return fail("sim", costs.error);
+    RunResult result = sim::run(system, workload, costs, trace_);
+    if (!result.ok()) return fail("sim", system.name + ": " + result.error);
+    if (json_ != "-") std::fputs(sim::table(system, workload, result).c_str(), stdout);
+    return json_.empty() ? kDone : write_json(sim::json(system, workload, result));
+  }
+  int write_json(const std::string& text) const {
+    if (json_ == "-") return std::fputs(text.c_str(), stdout), kDone;
+    std::ofstream file(json_, std::ios::binary);
+    file << text;
+    file.close();
+    return file ? kDone : fail("sim", "cannot write " + json_);
+  }
+
+  int run_sweep(const System& base, const Workload& workload) const {
+    Sweep sweep;
+    if (std::string error = parse_sweep(&sweep); !error.empty()) return fail("sim", "--sweep: " + error, kUsage);
+    std::vector<System> systems;
+    for (const std::string& value : sweep.values) {
+      systems.push_back(base);
+      std::string error = sim::set_key(&systems.back(), sweep.key, value);
+      if (!error.empty()) return fail("sim", "--sweep: " + error, kUsage);
+    }
+    std::vector<CostsResult> costs;  // before anything runs, so that what is measured is not disturbed
+    for (const System& system : systems) {
+      costs.push_back(sim::workload_costs(system, workload));
+      if (!costs.back().error.empty()) return fail("sim", costs.back().error);
+    }
+    bool terminal = isatty(STDERR_FILENO) != 0;
+    std::vector<RunResult> results = sim::run_all(systems, workload, costs, jobs_, [&](size_t ended) {
+      if (terminal) std::fprintf(stderr, "\r%zu of %zu runs%s", ended, systems.size(), ended == systems.size() ? "\n" : "");
+    });
+    std::string text = sim::sweep_heading(sweep.key), all = "[";
+    for (size_t i = 0; i < systems.size(); ++i) {
+      if (!results[i].ok()) return fail("sim", sweep.key + "=" + sweep.values[i] + ": " + results[i].error);
+      text += sim::sweep_line(sweep.values[i], sim::total(workload, results[i]));
+      all += (i == 0 ? "" : ",\n") + sim::json(systems[i], workload, results[i]);
+    }
+    if (json_ != "-") {
+      std::printf("%s: %s\nworkload %s, CPU costs %s; means of the messages' times\n\n%s", base.name.c_str(),
+                  base.description.c_str(), workload.name.c_str(), sim::cpu_costs_from(base).c_str(), text.c_str());
+    }
+    return json_.empty() ? kDone : write_json(all + "]\n");
+  }
+
+  // "link.latency=70ns..1250ns" or "link.latency=70ns,400ns".
+  std::string parse_sweep(Sweep* out) const {
+    size_t equals = sweep_.find('=');
+    if (equals == std::string::npos) return sweep_ + ": KEY=FROM..TO or KEY=A,B,C is expected";
+    out->key = sweep_.substr(0, equals);
+    std::string range = sweep_.substr(equals + 1);
+    size_t dots = range.find("..");
+    if (dots == std::string::npos) {
+      for (size_t at = 0; at <= range.size();) {
+        size_t comma = std::min(range.find(',', at), range.size());
+        out->values.push_back(range.substr(at, comma - at));
+        at = comma + 1;
+      }
+      return "";
+    }
+    auto split = [](const std::string& text, double* value, std::string* unit) {
+      char* end = nullptr;
+      *value = std::strtod(text.c_str(), &end);
+      *unit = end;
+      return end != text.c_str();
+    };
+    double from = 0, to = 0;
+    std::string from_unit, to_unit;
+    if (!split(range.substr(0, dots), &from, &from_unit) || !split(range.substr(dots + 2), &to, &to_unit)) {
+      return range + " is no range of figures";
+    }
+    if (from_unit != to_unit) return range + ": both ends need the same unit";
+    for (unsigned i = 0; i < points_; ++i) {
+      double value = from + (to - from) * i / (points_ - 1);
+      char text[64];
+      std::snprintf(text, sizeof(text), "%.10g%s", std::round(value * 1000) / 1000, from_unit.c_str());
+      out->values.emplace_back(text);
+    }
+    return "";
+  }
+
+  std::string system_, workload_ = "builtin", messages_, sweep_, trace_, json_;
+  std::vector<std::string> sets_;
+  uint64_t seed_ = workload::kDefaultSeed;
+  size_t max_size_ = SIZE_MAX;
+  unsigned points_ = 9, jobs_ = std::max(1u, std::thread::hardware_concurrency());
+  bool list_ = false;
+};
+
+}  // namespace
+
+void add_sim(CLI::App* app, Run* run) {
+  auto command = std::make_shared<Command>();
+  CLI::App* sub = app->add_subcommand("sim", "Run a workload through a simulated SmartNIC or CPU (docs/sim.md)");
+  command->add_options(sub);
+  sub->callback([command, run] { *run = [command] { return command->run(); }; });
+}
+
+}  // namespace drover::cli

@@ -1,0 +1,61 @@
+# RTL under Verilator.
+#
+#   drover_verilate(NAME SOURCES a.sv ...)   the static library drover_rtl_NAME with the class V<NAME>, of the module
+#                                            NAME; adds the test NAME_lint (verilator --lint-only -Wall)
+#
+# Sources stand in the order of their imports, packages first; paths from the current directory. DROVER_VERILATOR
+# says whether Verilator is there.
+find_program(DROVER_VERILATOR_COMMAND verilator)
+if(DROVER_VERILATOR_COMMAND)
+  set(DROVER_VERILATOR TRUE)
+  execute_process(COMMAND ${DROVER_VERILATOR_COMMAND} --getenv VERILATOR_ROOT OUTPUT_VARIABLE DROVER_VERILATOR_ROOT
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+else()
+  set(DROVER_VERILATOR FALSE)
+endif()
+
+set(DROVER_VERILATOR_FLAGS --sv -O3 --x-assign fast --x-initial fast --assert -Wall -Wno-DECLFILENAME -Wno-SYNCASYNCNET)
+
+# Verilator's own run time, once.
+function(drover_verilated_runtime)
+  if(TARGET drover_verilated)
+    return()
+  endif()
+  set(include ${DROVER_VERILATOR_ROOT}/include)
+  add_library(drover_verilated STATIC ${include}/verilated.cpp ${include}/verilated_threads.cpp)
+  target_include_directories(drover_verilated SYSTEM PUBLIC ${include} ${include}/vltstd)
+  target_compile_options(drover_verilated PRIVATE -w)
+  target_link_libraries(drover_verilated PUBLIC Threads::Threads)
+  # Sanitizers watch the test benches, not the model; link against the runtime all the same.
+endfunction()
+
+function(drover_verilate NAME)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  drover_verilated_runtime()
+  set(dir ${CMAKE_CURRENT_BINARY_DIR}/verilated/${NAME})
+  set(sources)
+  foreach(source IN LISTS ARG_SOURCES)
+    get_filename_component(source ${source} ABSOLUTE BASE_DIR ${CMAKE_CURRENT_SOURCE_DIR})
+    list(APPEND sources ${source})
+  endforeach()
+  set(archive ${dir}/V${NAME}__ALL.a)
+  add_custom_command(
+    OUTPUT ${archive}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${dir}
+    COMMAND ${DROVER_VERILATOR_COMMAND} --cc ${DROVER_VERILATOR_FLAGS} --top-module ${NAME} --prefix V${NAME}
+            --Mdir ${dir} --build -j 2 -CFLAGS "-O2 -std=c++20 -w -fPIC"
+            -MAKEFLAGS "CXX='${CMAKE_CXX_COMPILER_LAUNCHER} ${CMAKE_CXX_COMPILER}' OPT_FAST=-O2 OPT_SLOW=-O1 OPT_GLOBAL=-O1"
+            ${sources}
+    DEPENDS ${sources} ${ARG_DEPENDS} COMMENT "Verilating ${NAME}" VERBATIM)
+  add_custom_target(drover_rtl_${NAME}_model DEPENDS ${archive})
+  add_library(drover_rtl_${NAME} INTERFACE)
+  add_dependencies(drover_rtl_${NAME} drover_rtl_${NAME}_model)
+  target_include_directories(drover_rtl_${NAME} SYSTEM INTERFACE ${dir})
+  target_link_libraries(drover_rtl_${NAME} INTERFACE ${archive} drover_verilated)
+  if(DROVER_BUILD_TESTS)
+    add_test(NAME ${NAME}_lint
+             COMMAND ${DROVER_VERILATOR_COMMAND} --lint-only --sv -Wall -Wno-DECLFILENAME -Wno-SYNCASYNCNET --assert --top-module ${NAME}
+                     ${sources})
+    set_tests_properties(${NAME}_lint PROPERTIES LABELS "rtl")
+  endif()
+endfunction()

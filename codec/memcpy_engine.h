@@ -1,0 +1,29 @@
+// MemcpyEngine: who copies long strings into a pre-serialized stream. Freestanding.
+//
+// A MemcpyEngine is a class with
+//
+//   copy(to, from, size)   starts to copy; both stay as they are until wait()
+//   wait()                 returns when all that was started is done
+//
+// Copies may overtake each other. PlainCopy is the processor itself. (An engine of the machine's own, Intel's DSA by
+// way of idxd, would be another such class; there is none yet.)
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+namespace drover {
+
+template <typename E>
+concept MemcpyEngine = requires(E engine, char* to, const char* from, size_t size) {
+  engine.copy(to, from, size);
+  engine.wait();
+};
+
+struct PlainCopy {
+  void copy(char* to, const char* from, size_t size) { std::memcpy(to, from, size); }
+  void wait() {}
+};
+static_assert(MemcpyEngine<PlainCopy>);
+
+}  // namespace drover

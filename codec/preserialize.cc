@@ -1,0 +1,36 @@
+// The way in to the preserializer.
+#include "codec/preserialize.h"
+
+#include "codec/preserializer.h"
+
+namespace drover {
+namespace {
+
+template <typename Memory>
+EncodeResult run(const schema::MessageType& type, const Message* object, Memory memory,
+                 const PreserializeOptions& options, PreserializedOutput* out) {
+  PlainCopy engine;
+  Preserializer<Memory, PlainCopy> preserializer(*type.image, memory, engine, options, out);
+  if (preserializer.run(object->drover_bytes(), type.entry())) {
+    engine.wait();
+    return {EncodeError::ok, out->record_bytes + out->payload_bytes, "", 0};
+  }
+  engine.wait();
+  return {preserializer.error(), 0, type.image->name(preserializer.error_message().name), preserializer.error_field()};
+}
+
+}  // namespace
+
+EncodeResult preserialize(const schema::MessageType& type, const Message* object, const PreserializeOptions& options,
+                          PreserializedOutput* out) {
+  out->record_bytes = out->payload_bytes = 0;
+  if (options.bounds == nullptr) return run(type, object, TrustedMemory(), options, out);
+  BoundedMemory memory(*options.bounds);
+  EncodeError error = EncodeError::ok;
+  if (!memory.check(reinterpret_cast<uintptr_t>(object), type.entry().object_size, 8, &error)) {
+    return {error, 0, type.full_name(), 0};
+  }
+  return run(type, object, memory, options, out);
+}
+
+}  // namespace drover

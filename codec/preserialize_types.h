@@ -1,0 +1,65 @@
+// The pre-serialized stream (docs/formats.md, section 4): what a host hands to a serializer in hardware instead of wire
+// bytes. The CPU brings the fields of an object together, and encodes nothing: no varint, no zigzag, no length of a
+// sub-message.
+//
+//   buffer:  [ record | record | ... | end ->      room      <- bytes of long strings ]
+//
+// Records are in 8-byte slots, last field first: who takes them in turn and writes wire bytes from the last to the
+// first knows a sub-message's length when he comes to its tag. Payload (long strings) lies in wire order, and is used
+// from its end. Freestanding.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "codec/encode_types.h"
+#include "schema/image.h"
+
+namespace drover {
+
+enum RecordOp : uint32_t {
+#define DROVER_RECORD_OP(name, number) kRecord##name = number,
+#include "codec/preserialized.def"  // NOLINT(build/include)
+};
+
+// One slot.
+struct RecordHead {
+  uint16_t tag;    // as it stands on the wire; 0 with a long tag: the next slot holds it, as a u32 to be varint-encoded
+  uint8_t op;      // 2 x RecordOp, plus 1 for a tag of two bytes or more
+  uint8_t unused;  // whatever the step has there; nobody looks at it
+  uint32_t value;  // a 32-bit value, or a size in bytes, or a number of elements
+};
+static_assert(sizeof(RecordHead) == 8);
+
+// Memory of the engine's, as the host sees it. Strings, bytes and packed fixed-size fields whose bytes lie there are
+// not read: their place in it and their size is all that is written.
+struct EngineWindow {
+  uint64_t base = 0;
+  uint64_t size = 0;
+  // A pointer's target lies in it (or where it would be, had the window room for it: the engine checks).
+  bool holds(uint64_t address) const { return address - base < size; }
+};
+
+struct PreserializeOptions {
+  const Bounds* bounds = nullptr;   // null: the object is trusted
+  uint64_t work_allowance = 1 << 20;  // as in EncodeOptions, of bytes of the stream
+  int depth_limit = 100;
+  // From this size on strings, bytes and packed fixed-size fields are payload; shorter ones stand among the records.
+  size_t payload_threshold = 256;
+  bool check_required = false;
+  EngineWindow engine = {};
+};
+
+// Where a stream may be written, and where it is. The buffer is the caller's (memory that a device may read), 8-byte
+// aligned, its size a multiple of 8.
+struct PreserializedOutput {
+  char* buffer = nullptr;
+  size_t buffer_size = 0;
+
+  // Set without error: the records at the buffer's beginning, the end among them, and the payload at its end.
+  size_t record_bytes = 0;
+  size_t payload_bytes = 0;
+  const char* payload() const { return buffer + buffer_size - payload_bytes; }
+};
+
+}  // namespace drover

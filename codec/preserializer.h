@@ -1,0 +1,409 @@
+// Preserializer<Memory, Engine>: walks an object as the encoder does (codec/encoder.h), from the last step to the first,
+// and writes the pre-serialized stream (codec/preserialize_types.h). Memory says how the object is read
+// (codec/encode_memory.h), Engine who copies long strings (codec/memcpy_engine.h). Freestanding.
+//
+// Every writing function takes the position at which the next record goes, and returns the new one, or null after
+// fail(). What lies in front of limit_ has room for any record without a body.
+#pragma once
+
+#include "codec/compiler.h"
+#include "codec/encode_memory.h"
+#include "codec/encode_sink.h"
+#include "codec/memcpy_engine.h"
+#include "codec/preserialize_types.h"
+#include "codec/wire.h"
+#include "message/message.h"
+#include "object/owner.h"
+#include "schema/image.h"
+
+namespace drover {
+
+template <typename Memory, MemcpyEngine Engine>
+class Preserializer {
+ public:
+  using FieldEntry = schema::FieldEntry;
+  using FieldStep = schema::FieldStep;
+  using MessageEntry = schema::MessageEntry;
+
+  static_assert(Memory::kDirect);
+
+  Preserializer(const schema::Image& image, Memory memory, Engine& engine, const PreserializeOptions& options,
+                PreserializedOutput* out)
+      : image_(image),
+        memory_(memory),
+        engine_(engine),
+        options_(options),
+        out_(*out),
+        payload_(out->buffer + out->buffer_size),
+        depth_(options.depth_limit) {
+    set_limit();
+  }
+
+  // All fields of the object, which Memory has checked to lie where object_size bytes may be read; false: error().
+  bool run(const char* object, const MessageEntry& entry) {
+    if (out_.buffer_size < kRoom) return fail(EncodeError::no_room, entry, 0), false;
+    char* p = message(out_.buffer, object, entry);
+    if (p != nullptr) p = room(p, 0, entry, 0);
+    if (p == nullptr) return false;
+    p = put(p, 0, kRecordEnd << 1, 0);
+    out_.record_bytes = static_cast<size_t>(p - out_.buffer);
+    out_.payload_bytes = static_cast<size_t>(out_.buffer + out_.buffer_size - payload_);
+    return true;
+  }
+
+  EncodeError error() const { return error_; }
+  const MessageEntry& error_message() const { return *error_message_; }
+  uint32_t error_field() const { return error_field_; }
+
+ private:
+  static constexpr uint64_t kWorkPerByte = 4;
+  static constexpr size_t kRoom = 32;  // head, tag, value, and a slot to spare
+
+  char* fail(EncodeError error, const MessageEntry& entry, uint32_t field) {
+    if (error_ == EncodeError::ok) {
+      error_ = error;
+      error_message_ = &entry;
+      error_field_ = field;
+    }
+    return nullptr;
+  }
+  // `payload_` has moved, or is to be checked for the first time.
+  void set_limit() { limit_ = static_cast<size_t>(payload_ - out_.buffer) < kRoom ? nullptr : payload_ - kRoom; }
+  bool has_room(const char* p, size_t n) const { return p <= limit_ && static_cast<size_t>(limit_ - p) >= n; }
+  char* room(char* p, size_t n, const MessageEntry& entry, uint32_t field) {
+    return has_room(p, n) ? p : fail(EncodeError::no_room, entry, field);
+  }
+
+  // ---- records
+  static DROVER_INLINE char* put(char* p, uint32_t tag, uint32_t op, uint32_t value) {
+    uint64_t head = tag | uint64_t{op} << 16 | uint64_t{value} << 32;
+    std::memcpy(p, &head, 8);
+    return p + 8;
+  }
+  // A field's tag, of whatever length, with an op and a value.
+  static char* put_tagged(char* p, uint32_t number, uint32_t wire_type, uint32_t op, uint32_t value) {
+    uint32_t tag = wire::make_tag(number, wire_type);
+    if (number < 16) return put(p, tag, op << 1, value);
+    if (number < schema::kMaxSlots) return put(p, (tag & 0x7f) | 0x80 | (tag >> 7) << 8, op << 1 | 1, value);
+    p = put(p, 0, op << 1 | 1, value);
+    uint64_t slot = tag;
+    std::memcpy(p, &slot, 8);
+    return p + 8;
+  }
+  static char* put_word(char* p, uint64_t word) {
+    std::memcpy(p, &word, 8);
+    return p + 8;
+  }
+  // Bytes among the records, padded with zeros.
+  DROVER_INLINE char* put_body(char* p, const char* data, size_t size) {
+    if (size == 0) return p;
+    size_t slots = (size + 7) / 8;
+    std::memset(p + slots * 8 - 8, 0, 8);
+    copy_bytes(p, data, size);
+    return p + slots * 8;
+  }
+  // Bytes to payload. False: no room.
+  bool put_payload(const char* p, const char* data, size_t size) {
+    if (!has_room(p, size)) return false;
+    payload_ -= size;
+    set_limit();
+    engine_.copy(payload_, data, size);
+    return true;
+  }
+  // Bytes in one of the ways there are. `op` is the payload's, those of the others follow from it.
+  char* bytes(char* p, const char* data, size_t size, uint32_t number, bool raw, const MessageEntry& entry) {
+    bool inline_body = size < options_.payload_threshold;
+    p = room(p, inline_body ? size : 0, entry, number);
+    if (p == nullptr) return nullptr;
+    uint32_t op = inline_body ? (raw ? kRecordRawInline : kRecordInline) : (raw ? kRecordRawPayload : kRecordPayload);
+    p = raw ? put(p, 0, op << 1, static_cast<uint32_t>(size))
+            : put_tagged(p, number, wire::kLengthDelimited, op, static_cast<uint32_t>(size));
+    if (inline_body) return put_body(p, data, size);
+    return put_payload(p, data, size) ? p : fail(EncodeError::no_room, entry, number);
+  }
+  // Bytes of a String or packed array at `at` that lie in the engine's memory; false: they do not.
+  DROVER_INLINE bool in_engine(const char* at, uint64_t* place) const {
+    if (options_.engine.size == 0) [[likely]]
+      return false;
+    uint64_t target = reinterpret_cast<uintptr_t>(at) + static_cast<uint64_t>(memory_.template load<int64_t>(at));
+    *place = target - options_.engine.base;
+    return options_.engine.holds(target);
+  }
+  char* engine_bytes(char* p, uint64_t place, uint64_t size, uint32_t number, const MessageEntry& entry) {
+    p = room(p, 0, entry, number);
+    if (p == nullptr) return nullptr;
+    if (size > wire::kMaxMessage) return fail(EncodeError::too_large, entry, number);
+    return put_word(put_tagged(p, number, wire::kLengthDelimited, kRecordEngine, static_cast<uint32_t>(size)), place);
+  }
+
+  // ---- handlers, one for each op (preserialize_handlers.h)
+  using Handler = char*(DROVER_HANDLER_CALL*)(Preserializer*, char*, const char*, const FieldStep*, uint64_t,
+                                              const void*);
+  struct Handlers;
+  char* message(char* p, const char* object, const MessageEntry& entry);
+
+  // ---- by the field's entry
+  uint64_t first_has_bits(const char* object, const MessageEntry& entry) const {
+    constexpr uint64_t kReal = (uint64_t{1} << schema::kStepHasBits) - 1;
+    const char* words = object + sizeof(MessageHeader);
+    uint64_t has = 0;
+    if (entry.has_words != 0) has = memory_.template load<uint32_t>(words);
+    if (entry.has_words > 1) has |= uint64_t{memory_.template load<uint32_t>(words + 4)} << 32;
+    return (has & kReal) | ~kReal;
+  }
+  bool may_go_on(const char* p, const MessageEntry& entry);
+  char* begin_slow(char* p, const char* object, const MessageEntry& entry, uint64_t has);
+  bool has_required(const char* object, const MessageEntry& entry, uint64_t has);
+  char* unknown(char* p, const char* object, const MessageEntry& entry);
+  char* generic(char* p, const char* object, const MessageEntry& entry, const FieldEntry& field);
+  bool far_has_bit(const char* object, const FieldEntry& field) const;
+  bool is_zero(const char* at, const FieldEntry& field) const;
+  char* string(char* p, const char* at, const MessageEntry& entry, const FieldEntry& field);
+  char* scalar(char* p, const char* at, const FieldEntry& field) const;
+  char* sub_message(char* p, const char* object, const MessageEntry& sub, const MessageEntry& entry,
+                    const FieldEntry& field);
+  char* repeated(char* p, const char* object, const MessageEntry& entry, const FieldEntry& field);
+  char* repeated_messages(char* p, LoadedRange range, const MessageEntry& entry, const FieldEntry& field);
+  char* packed(char* p, const char* at, LoadedRange range, const MessageEntry& entry, const FieldEntry& field);
+  char* packed_bools(char* p, LoadedRange range, const MessageEntry& entry, const FieldEntry& field);
+  template <typename T>
+  char* elements(char* p, LoadedRange range, uint32_t op, const MessageEntry& entry, const FieldEntry& field);
+
+  const FieldEntry& field_of(const FieldStep* step) const { return image_.fields(*entry_).first[step->position - 1]; }
+
+  const schema::Image image_;
+  Memory memory_;
+  Engine& engine_;
+  const PreserializeOptions& options_;
+  PreserializedOutput& out_;
+  char* payload_;       // the payload's first byte so far
+  char* limit_;         // up to here records have room; null: nowhere
+  const MessageEntry* entry_ = nullptr;  // the innermost message
+  int depth_;
+  EncodeError error_ = EncodeError::ok;
+  uint32_t error_field_ = 0;
+  const MessageEntry* error_message_ = nullptr;
+  uint64_t work_ = 0;
+};
+
+template <typename Memory, MemcpyEngine Engine>
+DROVER_INLINE bool Preserializer<Memory, Engine>::may_go_on(const char* p, const MessageEntry& entry) {
+  work_ += entry.field_count;
+  uint64_t written = static_cast<uint64_t>(p - out_.buffer) + static_cast<uint64_t>(out_.buffer + out_.buffer_size - payload_);
+  if (work_ <= options_.work_allowance || work_ - options_.work_allowance <= kWorkPerByte * written) [[likely]]
+    return true;
+  return fail(EncodeError::too_much_work, entry, 0), false;
+}
+
+template <typename Memory, MemcpyEngine Engine>
+DROVER_NOINLINE char* Preserializer<Memory, Engine>::begin_slow(char* p, const char* object, const MessageEntry& entry,
+                                                                uint64_t has) {
+  if (options_.check_required && entry.required_count != 0 && !has_required(object, entry, has)) return nullptr;
+  return unknown(p, object, entry);
+}
+
+template <typename Memory, MemcpyEngine Engine>
+bool Preserializer<Memory, Engine>::has_required(const char* object, const MessageEntry& entry, uint64_t has) {
+  for (const FieldEntry& field : image_.fields(entry)) {
+    if ((field.flags & schema::kFieldFlagRequired) == 0) continue;
+    bool there = field.has_bit == schema::kNoHasBit ? memory_.template load<int64_t>(object + field.offset) != 0
+                 : field.has_bit < schema::kStepHasBits ? (has >> field.has_bit & 1) != 0
+                                                        : far_has_bit(object, field);
+    if (!there) return fail(EncodeError::missing_required, entry, field.number), false;
+  }
+  return true;
+}
+
+template <typename Memory, MemcpyEngine Engine>
+char* Preserializer<Memory, Engine>::unknown(char* p, const char* object, const MessageEntry& entry) {
+  EncodeError error = EncodeError::ok;
+  const char* string = memory_.load_pointer(object + offsetof(MessageHeader, unknown), 16, &error);
+  if (string == nullptr) return error == EncodeError::ok ? p : fail(error, entry, 0);
+  LoadedRange range;
+  if (!memory_.load_range(string, 1, 1, &range, &error)) return fail(error, entry, 0);
+  return range.size == 0 ? p : bytes(p, range.data, range.size, 0, true, entry);
+}
+
+// A singular field whose presence its step cannot say, or a group.
+template <typename Memory, MemcpyEngine Engine>
+DROVER_NOINLINE char* Preserializer<Memory, Engine>::generic(char* p, const char* object, const MessageEntry& entry,
+                                                             const FieldEntry& field) {
+  const char* at = object + field.offset;
+  if (field.label != schema::kLabelSingular) {
+    return memory_.template load<uint32_t>(at + 8) == 0 ? p : repeated(p, object, entry, field);
+  }
+  bool by_pointer = schema::is_message_kind(field.kind);
+  bool map_entry = (entry.flags & schema::kMessageFlagMapEntry) != 0;
+  if (field.case_offset != 0) {
+    if (memory_.template load<uint32_t>(object + field.case_offset) != field.number) return p;
+  } else if (field.has_bit != schema::kNoHasBit) {
+    if (!far_has_bit(object, field)) return p;
+  } else if (!by_pointer && !map_entry && is_zero(at, field)) {
+    return p;
+  }
+  if (schema::is_string_kind(field.kind)) return string(p, at, entry, field);
+  if (!by_pointer) {
+    p = room(p, 0, entry, field.number);
+    return p == nullptr ? nullptr : scalar(p, at, field);
+  }
+  const MessageEntry& sub = image_.message(field.sub);
+  EncodeError error = EncodeError::ok;
+  const char* inner = memory_.load_pointer(at, sub.object_size, &error);
+  if (inner != nullptr) return sub_message(p, inner, sub, entry, field);
+  if (error != EncodeError::ok) return fail(error, entry, field.number);
+  return map_entry ? bytes(p, nullptr, 0, field.number, false, entry) : p;
+}
+
+template <typename Memory, MemcpyEngine Engine>
+bool Preserializer<Memory, Engine>::far_has_bit(const char* object, const FieldEntry& field) const {
+  uint32_t word = memory_.template load<uint32_t>(object + sizeof(MessageHeader) + field.has_bit / 32 * 4);
+  return (word >> (field.has_bit % 32) & 1) != 0;
+}
+
+template <typename Memory, MemcpyEngine Engine>
+bool Preserializer<Memory, Engine>::is_zero(const char* at, const FieldEntry& field) const {
+  uint32_t storage = schema::kStorageOfKind[field.kind];
+  return storage == 16  ? memory_.template load<uint32_t>(at + 8) == 0
+         : storage == 8 ? memory_.template load<uint64_t>(at) == 0
+         : storage == 4 ? memory_.template load<uint32_t>(at) == 0
+                        : memory_.template load<uint8_t>(at) == 0;
+}
+
+template <typename Memory, MemcpyEngine Engine>
+char* Preserializer<Memory, Engine>::string(char* p, const char* at, const MessageEntry& entry,
+                                            const FieldEntry& field) {
+  uint64_t place;
+  if (in_engine(at, &place)) {
+    return engine_bytes(p, place, memory_.template load<uint32_t>(at + 8), field.number, entry);
+  }
+  EncodeError error = EncodeError::ok;
+  LoadedRange range;
+  if (!memory_.load_range(at, 1, 1, &range, &error)) return fail(error, entry, field.number);
+  return bytes(p, range.data, range.size, field.number, false, entry);
+}
+
+// The caller has asked for room.
+template <typename Memory, MemcpyEngine Engine>
+char* Preserializer<Memory, Engine>::scalar(char* p, const char* at, const FieldEntry& field) const {
+  uint32_t op = schema::op_class(field.kind, false, false);
+  switch (schema::kStorageOfKind[field.kind]) {
+    case 1:
+      return put_tagged(p, field.number, field.wire_type, op, memory_.template load<uint8_t>(at) != 0);
+    case 4:
+      return put_tagged(p, field.number, field.wire_type, op, memory_.template load<uint32_t>(at));
+    default:
+      return put_word(put_tagged(p, field.number, field.wire_type, op, 0), memory_.template load<uint64_t>(at));
+  }
+}
+
+template <typename Memory, MemcpyEngine Engine>
+char* Preserializer<Memory, Engine>::sub_message(char* p, const char* object, const MessageEntry& sub,
+                                                 const MessageEntry& entry, const FieldEntry& field) {
+  if (depth_ <= 0) return fail(EncodeError::depth_limit, entry, field.number);
+  --depth_;
+  bool group = static_cast<schema::Kind>(field.kind) == schema::Kind::kGroup;
+  p = room(p, 0, entry, field.number);
+  if (p == nullptr) return nullptr;
+  p = group ? put_tagged(p, field.number, wire::kEndGroup, kRecordTag, 0) : put(p, 0, kRecordClose << 1, 0);
+  p = message(p, object, sub);
+  if (p != nullptr) p = room(p, 0, entry, field.number);
+  if (p == nullptr) return nullptr;
+  ++depth_;
+  return put_tagged(p, field.number, field.wire_type, group ? kRecordTag : kRecordOpen, 0);
+}
+
+template <typename Memory, MemcpyEngine Engine>
+DROVER_NOINLINE char* Preserializer<Memory, Engine>::repeated(char* p, const char* object, const MessageEntry& entry,
+                                                              const FieldEntry& field) {
+  const char* at = object + field.offset;
+  uint32_t element_size = schema::kStorageOfKind[field.kind];
+  bool packs = (field.flags & schema::kFieldFlagPacked) != 0;
+  uint64_t place;
+  if (packs && field.wire_type != wire::kVarint && in_engine(at, &place)) {
+    return engine_bytes(p, place, uint64_t{memory_.template load<uint32_t>(at + 8)} * element_size, field.number, entry);
+  }
+  EncodeError error = EncodeError::ok;
+  LoadedRange range;
+  uint32_t alignment = element_size > 8 ? 8 : element_size;
+  if (!memory_.load_range(at, element_size, alignment, &range, &error)) return fail(error, entry, field.number);
+  if (range.size == 0) return p;
+  if (schema::is_message_kind(field.kind)) return repeated_messages(p, range, entry, field);
+  if (packs) return packed(p, at, range, entry, field);
+  for (uint32_t i = range.size; i-- > 0 && p != nullptr;) {
+    const char* element = range.data + size_t{i} * element_size;
+    if (schema::is_string_kind(field.kind)) {
+      p = string(p, element, entry, field);
+    } else {
+      p = room(p, 0, entry, field.number);
+      if (p != nullptr) p = scalar(p, element, field);
+    }
+  }
+  return p;
+}
+
+template <typename Memory, MemcpyEngine Engine>
+char* Preserializer<Memory, Engine>::repeated_messages(char* p, LoadedRange range, const MessageEntry& entry,
+                                                       const FieldEntry& field) {
+  const MessageEntry& sub = image_.message(field.sub);
+  EncodeError error = EncodeError::ok;
+  for (uint32_t i = range.size; i-- > 0 && p != nullptr;) {
+    const char* object = memory_.load_pointer(range.data + size_t{i} * 8, sub.object_size, &error);
+    if (object == nullptr) {
+      return fail(error == EncodeError::ok ? EncodeError::null_element : error, entry, field.number);
+    }
+    p = sub_message(p, object, sub, entry, field);
+  }
+  return p;
+}
+
+template <typename Memory, MemcpyEngine Engine>
+char* Preserializer<Memory, Engine>::packed(char* p, const char*, LoadedRange range, const MessageEntry& entry,
+                                            const FieldEntry& field) {
+  uint32_t storage = schema::kStorageOfKind[field.kind];
+  if (field.wire_type != wire::kVarint) {
+    uint64_t size = uint64_t{range.size} * storage;
+    if (size > wire::kMaxMessage) return fail(EncodeError::too_large, entry, field.number);
+    return bytes(p, range.data, static_cast<size_t>(size), field.number, false, entry);
+  }
+  if (storage == 1) return packed_bools(p, range, entry, field);
+  uint32_t op = schema::op_class(field.kind, false, false);
+  return storage == 4 ? elements<uint32_t>(p, range, op, entry, field) : elements<uint64_t>(p, range, op, entry, field);
+}
+
+// A bool's varint is one byte: bytes among the records, made 0 or 1.
+template <typename Memory, MemcpyEngine Engine>
+char* Preserializer<Memory, Engine>::packed_bools(char* p, LoadedRange range, const MessageEntry& entry,
+                                                  const FieldEntry& field) {
+  size_t padded = (size_t{range.size} + 7) / 8 * 8;
+  p = room(p, padded, entry, field.number);
+  if (p == nullptr) return nullptr;
+  p = put_tagged(p, field.number, wire::kLengthDelimited, kRecordInline, range.size);
+  std::memset(p + padded - 8, 0, 8);
+  for (uint32_t i = 0; i < range.size; ++i) p[i] = memory_.template load<uint8_t>(range.data + i) != 0 ? 1 : 0;
+  return p + padded;
+}
+
+// The elements of a packed field, last first.
+template <typename Memory, MemcpyEngine Engine>
+template <typename T>
+char* Preserializer<Memory, Engine>::elements(char* p, LoadedRange range, uint32_t op, const MessageEntry& entry,
+                                              const FieldEntry& field) {
+  size_t padded = (size_t{range.size} * sizeof(T) + 7) / 8 * 8;
+  p = room(p, padded + 8, entry, field.number);
+  if (p == nullptr) return nullptr;
+  p = put(p, 0, kRecordClose << 1, 0);
+  p = put(p, op, kRecordElements << 1, range.size);
+  std::memset(p + padded - 8, 0, 8);
+  const char* from = range.data + size_t{range.size} * sizeof(T);
+  for (size_t i = 0; i < range.size; ++i) {
+    from -= sizeof(T);
+    T value = memory_.template load<T>(from);
+    std::memcpy(p + i * sizeof(T), &value, sizeof(T));
+  }
+  p = room(p + padded, 0, entry, field.number);
+  return p == nullptr ? nullptr : put_tagged(p, field.number, wire::kLengthDelimited, kRecordOpen, 0);
+}
+
+}  // namespace drover
+
+#include "codec/preserialize_handlers.h"  // NOLINT: its other half

@@ -1,0 +1,51 @@
+// A FIFO of Depth words (a power of two) in memory that is read in the same cycle (distributed RAM on an FPGA).
+//
+// valid/ready on both sides; what is written in one cycle can be read in the next. Neither side's ready depends on the
+// other side's valid.
+module drover_fifo #(
+    parameter int unsigned Width = 32,
+    parameter int unsigned Depth = 16,
+    localparam int unsigned PtrW = $clog2(Depth)
+) (
+    input  logic             clk_i,
+    input  logic             rst_ni,
+    input  logic             wvalid_i,
+    output logic             wready_o,
+    input  logic [Width-1:0] wdata_i,
+    output logic             rvalid_o,
+    input  logic             rready_i,
+    output logic [Width-1:0] rdata_o,
+    output logic [PtrW:0]    level_o
+);
+  (* ram_style = "distributed" *) logic [Width-1:0] mem[Depth];
+  logic [PtrW:0] wptr_q, rptr_q;
+  logic push, pop;
+
+  assign level_o  = wptr_q - rptr_q;
+  assign wready_o = !level_o[PtrW];
+  assign rvalid_o = level_o != '0;
+  assign rdata_o  = mem[rptr_q[PtrW-1:0]];
+  assign push     = wvalid_i && wready_o;
+  assign pop      = rvalid_o && rready_i;
+
+  always_ff @(posedge clk_i) begin
+    if (push) mem[wptr_q[PtrW-1:0]] <= wdata_i;
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      wptr_q <= '0;
+      rptr_q <= '0;
+    end else begin
+      if (push) wptr_q <= wptr_q + 1'b1;
+      if (pop) rptr_q <= rptr_q + 1'b1;
+    end
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      assert (level_o <= Depth[PtrW:0]) else $error("FIFO holds more than its depth");
+    end
+  end
+`endif
+endmodule

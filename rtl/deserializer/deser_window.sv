@@ -1,0 +1,106 @@
+// The wire bytes, 64 at a time from any position: two beats, and a rotation by bytes.
+//
+//     rx beats -> next -> current
+//                  |  \  / |             win_o[0] = the byte at pos_o
+//                  +-- rotate by pos_o mod 64
+//
+// A message begins with a beat of its own (start_i, with its length) and ends with end_i, which drops what is left of
+// its last beat. In one cycle up to 64 bytes are consumed. avail_o may count bytes behind the message; nobody consumes
+// more than left_o.
+module deser_window (
+    input  logic         clk_i,
+    input  logic         rst_ni,
+    input  logic [511:0] rx_tdata_i,
+    input  logic         rx_tvalid_i,
+    output logic         rx_tready_o,
+    input  logic         start_i,
+    input  logic [31:0]  length_i,
+    input  logic         end_i,
+    input  logic         consume_i,
+    input  logic [6:0]   count_i,    // 0 to 64
+    input  logic [2:0]   back_i,     // win_o begins so many bytes earlier; those are rubbish
+    output logic [511:0] win_o,
+    output logic [7:0]   avail_o,
+    output logic [31:0]  pos_o,
+    output logic [31:0]  left_o
+);
+  logic [511:0] cur_q, nxt_q, merged, rot1, rot2;
+  logic cur_valid_q, nxt_valid_q, empty_q;
+  logic [31:0] pos_q, left_q;
+  logic [5:0] off, rot;
+  logic [6:0] off_next;
+  logic drop, shift;
+
+  assign off      = pos_q[5:0];
+  assign rot      = off - {3'd0, back_i};
+  assign off_next = {1'b0, off} + count_i;
+  assign drop     = end_i && (off != '0 || empty_q);
+  assign shift    = !cur_valid_q || drop || (consume_i && off_next[6]);
+
+  assign rx_tready_o = !nxt_valid_q || shift;
+  assign pos_o       = pos_q;
+  assign left_o      = left_q;
+  assign avail_o     = !cur_valid_q ? 8'd0 : (8'd64 - {2'd0, off}) + (nxt_valid_q ? 8'd64 : 8'd0);
+
+  always_comb begin
+    for (int i = 0; i < 64; i++) merged[8*i+:8] = (i[5:0] < off) ? nxt_q[8*i+:8] : cur_q[8*i+:8];
+  end
+  // In three steps of two bits, each one LUT deep.
+  always_comb begin
+    case (rot[1:0])
+      2'd0: rot1 = merged;
+      2'd1: rot1 = {merged[7:0], merged[511:8]};
+      2'd2: rot1 = {merged[15:0], merged[511:16]};
+      default: rot1 = {merged[23:0], merged[511:24]};
+    endcase
+    case (rot[3:2])
+      2'd0: rot2 = rot1;
+      2'd1: rot2 = {rot1[31:0], rot1[511:32]};
+      2'd2: rot2 = {rot1[63:0], rot1[511:64]};
+      default: rot2 = {rot1[95:0], rot1[511:96]};
+    endcase
+    case (rot[5:4])
+      2'd0: win_o = rot2;
+      2'd1: win_o = {rot2[127:0], rot2[511:128]};
+      2'd2: win_o = {rot2[255:0], rot2[511:256]};
+      default: win_o = {rot2[383:0], rot2[511:384]};
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (shift) cur_q <= nxt_q;
+    if (rx_tready_o) nxt_q <= rx_tdata_i;
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      cur_valid_q <= 1'b0;
+      nxt_valid_q <= 1'b0;
+      empty_q     <= 1'b0;
+      pos_q       <= '0;
+      left_q      <= '0;
+    end else begin
+      if (shift) cur_valid_q <= nxt_valid_q;
+      if (rx_tready_o) nxt_valid_q <= rx_tvalid_i;
+      if (start_i) begin
+        empty_q <= length_i == '0;
+        pos_q   <= '0;
+        left_q  <= length_i;
+      end else if (consume_i) begin
+        pos_q  <= pos_q + 32'(count_i);
+        left_q <= left_q - 32'(count_i);
+      end
+    end
+  end
+
+  logic unused;
+  assign unused = ^off_next;
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (rst_ni && consume_i) begin
+      assert (32'(count_i) <= left_q) else $error("more consumed than the message has");
+      assert ({1'b0, count_i} <= avail_o) else $error("bytes consumed that have not arrived");
+    end
+  end
+`endif
+endmodule

@@ -1,0 +1,149 @@
+// Rows into AXI4 write bursts, and records behind the responses to them.
+//
+// A burst is gathered whole before its address goes out, so that a lane that waits for wire bytes never holds the bus.
+// Rows outside the regions are dropped, and the message's record says so instead. A record waits until all bursts in
+// front of it have been answered; host and engine memory answer apart.
+module deser_writer (
+    input  logic              clk_i,
+    input  logic              rst_ni,
+    input  logic [deser_pkg::ChunkW-1:0] cfg_host_base_i,     // chunks that may be written: base <= c < limit
+    input  logic [deser_pkg::ChunkW-1:0] cfg_host_limit_i,
+    input  logic [deser_pkg::ChunkW-1:0] cfg_engine_base_i,
+    input  logic [deser_pkg::ChunkW-1:0] cfg_engine_limit_i,
+    input  logic              row_valid_i,
+    output logic              row_ready_o,
+    input  logic [deser_pkg::RowW-1:0]   row_addr_i,
+    input  logic [511:0]      row_data_i,
+    input  logic [63:0]       row_be_i,
+    input  logic              row_engine_i,
+    input  logic              row_last_i,
+    input  logic              rec_valid_i,
+    output logic              rec_ready_o,
+    input  logic [deser_pkg::RecW-1:0]   rec_i,
+    // AXI4 write, to the arbiter; B by kind of memory
+    output logic              awvalid_o,
+    input  logic              awready_i,
+    output logic [deser_pkg::RowW-1:0]   awrow_o,
+    output logic [5:0]        awlen_o,
+    output logic              awengine_o,
+    output logic              wvalid_o,
+    input  logic              wready_i,
+    output logic [511:0]      wdata_o,
+    output logic [63:0]       wstrb_o,
+    output logic              wlast_o,
+    input  logic [1:0]        b_i,  // a response of host memory, of engine memory, in this cycle
+    input  logic              b_fault_i,
+    output logic              cmpl_valid_o,
+    input  logic              cmpl_ready_i,
+    output logic [deser_pkg::RecW-1:0]   cmpl_o
+);
+  localparam int unsigned CountW = 12;
+
+  logic in_region, push, burst_end, aw_ready, w_ready, fresh_q, aw_push;
+  logic [deser_pkg::RowW-1:0] first_q, first;
+  logic [5:0] len_q, len;
+  logic bad_q;
+
+  assign in_region    = row_engine_i ? (row_addr_i[deser_pkg::RowW-1:6] >= cfg_engine_base_i &&
+                                     row_addr_i[deser_pkg::RowW-1:6] < cfg_engine_limit_i)
+                                  : (row_addr_i[deser_pkg::RowW-1:6] >= cfg_host_base_i &&
+                                     row_addr_i[deser_pkg::RowW-1:6] < cfg_host_limit_i);
+  assign row_ready_o = w_ready && aw_ready;
+  assign push        = row_valid_i && row_ready_o && in_region;
+  assign first       = fresh_q ? row_addr_i : first_q;
+  assign len         = fresh_q ? 6'd0 : len_q + 6'd1;
+  assign burst_end   = row_last_i || (&row_addr_i[5:0]) || (len == 6'd31);
+  assign aw_push     = push && burst_end;
+
+  always_ff @(posedge clk_i) begin
+    if (push) begin
+      first_q <= first;
+      len_q   <= len;
+    end
+  end
+
+  // ---- what is on its way
+  logic [CountW-1:0] issued_q[2], answered_q[2];
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      fresh_q <= 1'b1;
+      bad_q   <= 1'b0;
+      for (int i = 0; i < 2; i++) begin
+        issued_q[i]   <= '0;
+        answered_q[i] <= '0;
+      end
+    end else begin
+      if (push) fresh_q <= burst_end;
+      if (row_valid_i && row_ready_o && !in_region) bad_q <= 1'b1;
+      else if (rec_valid_i && rec_ready_o && rec_i[deser_pkg::RecTypeAt+:4] != deser_pkg::RecChunk) bad_q <= 1'b0;
+      for (int i = 0; i < 2; i++) begin
+        if (aw_push && row_engine_i == i[0]) issued_q[i] <= issued_q[i] + 1'b1;
+        if (b_i[i]) answered_q[i] <= answered_q[i] + 1'b1;
+      end
+    end
+  end
+
+  logic w_fifo_valid, w_fifo_last;
+  logic [5:0] credits_q;  // bursts whose address has been taken
+  logic [4:0] aw_level;
+  logic [6:0] w_level;
+  drover_fifo #(.Width(deser_pkg::RowW + 7), .Depth(16)) u_aw (
+      .clk_i, .rst_ni, .wvalid_i(aw_push), .wready_o(aw_ready), .wdata_i({row_engine_i, len, first}),
+      .rvalid_o(awvalid_o), .rready_i(awready_i), .rdata_o({awengine_o, awlen_o, awrow_o}), .level_o(aw_level));
+  drover_fifo #(.Width(577), .Depth(64)) u_w (
+      .clk_i, .rst_ni, .wvalid_i(push), .wready_o(w_ready), .wdata_i({burst_end, row_be_i, row_data_i}),
+      .rvalid_o(w_fifo_valid), .rready_i(wready_i && credits_q != '0),
+      .rdata_o({w_fifo_last, wstrb_o, wdata_o}), .level_o(w_level));
+  assign wvalid_o = w_fifo_valid && credits_q != '0;
+  assign wlast_o  = w_fifo_last;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) credits_q <= '0;
+    else credits_q <= credits_q + 6'(awvalid_o && awready_i) - 6'(wvalid_o && wready_i && wlast_o);
+  end
+
+  // ---- records
+  logic [deser_pkg::RecW-1:0] rec;
+  logic [2*CountW-1:0] stamp;
+  logic [CountW-1:0] host_ahead, engine_ahead;
+  logic rec_fifo_valid, fault_q;
+  logic [deser_pkg::RecW-1:0] head;
+  logic [5:0] rec_level;
+  always_comb begin
+    rec = rec_i;
+    if (bad_q && rec_i[deser_pkg::RecTypeAt+:4] != deser_pkg::RecChunk) begin
+      rec[deser_pkg::RecTypeAt+:4] = deser_pkg::RecError;
+      rec[deser_pkg::RecCodeAt+:8] = deser_pkg::ErrBadAddress;
+    end
+  end
+  drover_fifo #(.Width(deser_pkg::RecW + 2 * CountW), .Depth(32)) u_records (
+      .clk_i, .rst_ni, .wvalid_i(rec_valid_i), .wready_o(rec_ready_o),
+      .wdata_i({issued_q[1], issued_q[0], rec}), .rvalid_o(rec_fifo_valid),
+      .rready_i(cmpl_ready_i && cmpl_valid_o), .rdata_o({stamp, head}), .level_o(rec_level));
+  assign host_ahead   = answered_q[0] - stamp[0+:CountW];
+  assign engine_ahead = answered_q[1] - stamp[CountW+:CountW];
+  // A refused burst belongs to the first record that is not yet due.
+  always_comb begin
+    cmpl_o = head;
+    if (fault_q && head[deser_pkg::RecTypeAt+:4] != deser_pkg::RecChunk) begin
+      cmpl_o[deser_pkg::RecTypeAt+:4] = deser_pkg::RecError;
+      cmpl_o[deser_pkg::RecCodeAt+:8] = deser_pkg::ErrBadAddress;
+    end
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) fault_q <= 1'b0;
+    else if (b_fault_i) fault_q <= 1'b1;
+    else if (cmpl_valid_o && cmpl_ready_i && head[deser_pkg::RecTypeAt+:4] != deser_pkg::RecChunk) fault_q <= 1'b0;
+  end
+  assign cmpl_valid_o = rec_fifo_valid && !host_ahead[CountW-1] && !engine_ahead[CountW-1];
+
+  logic unused;
+  assign unused = ^{aw_level, w_level, rec_level};
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (rst_ni && push && !fresh_q) begin
+      assert (row_addr_i == first_q + deser_pkg::RowW'(len)) else $error("a burst's rows do not follow each other");
+    end
+  end
+`endif
+endmodule

@@ -1,0 +1,340 @@
+// The deserializer: N lanes behind one stream of wire bytes, before one path of DMA writes.
+//
+//   rx, cmd -> dispatch -> lane 0..N-1 -> write arbiter -> TLB -> host_*   (AXI4, write channels)
+//                              |                        +-------> hbm_*    (engine memory)
+//                              +-> records -> cmpl
+//
+// Dispatch gives each message to the lanes in turn, as soon as one has room. Bursts of different lanes do not mix; the
+// AXI id is the lane's number. A page that the TLB does not know drops the burst and makes the message's record an
+// error.
+module drover_deserializer #(
+    parameter int unsigned Lanes = 4,
+    parameter int unsigned StepsLog2 = 14,
+    parameter int unsigned TypesLog2 = 10,
+    parameter int unsigned TlbLog2 = 14,
+    parameter int unsigned RxBeats = 32,      // of wire bytes that wait before each lane
+    parameter int unsigned FreeChunks = 1024  // of the free-list FIFO
+) (
+    input  logic         clk_i,
+    input  logic         rst_ni,
+    // configuration, stable while messages are read
+    input  logic         cfg_one_shot_i,
+    input  logic [Lanes-1:0] cfg_lanes_i,       // which lanes get messages
+    input  logic [7:0]   cfg_depth_limit_i,
+    input  logic [27:0]  cfg_host_base_i,
+    input  logic [27:0]  cfg_host_limit_i,
+    input  logic [27:0]  cfg_engine_base_i,
+    input  logic [27:0]  cfg_engine_limit_i,
+    // schema table (deser_table.sv) and TLB
+    input  logic         load_valid_i,
+    input  logic [1:0]   load_space_i,
+    input  logic [31:0]  load_addr_i,
+    input  logic [63:0]  load_data_i,
+    input  logic         tlb_valid_i,
+    input  logic [13:0]  tlb_page_i,
+    input  logic         tlb_present_i,
+    input  logic [42:0]  tlb_frame_i,
+    // messages
+    input  logic         cmd_valid_i,
+    output logic         cmd_ready_o,
+    input  logic [15:0]  cmd_type_i,
+    input  logic [31:0]  cmd_length_i,
+    input  logic [31:0]  cmd_cookie_i,
+    input  logic [511:0] rx_tdata_i,
+    input  logic [63:0]  rx_tkeep_i,
+    input  logic         rx_tlast_i,
+    input  logic         rx_tvalid_i,
+    output logic         rx_tready_o,
+    // free memory
+    input  logic         chunk_valid_i,
+    output logic         chunk_ready_o,
+    input  logic [27:0]  chunk_i,
+    input  logic         run_valid_i,
+    output logic         run_ready_o,
+    input  logic [27:0]  run_first_i,
+    input  logic [11:0]  run_count_i,
+    input  logic         erun_valid_i,
+    output logic         erun_ready_o,
+    input  logic [27:0]  erun_first_i,
+    input  logic [11:0]  erun_count_i,
+    // host memory
+    output logic [63:0]  host_awaddr_o,
+    output logic [7:0]   host_awlen_o,
+    output logic [3:0]   host_awid_o,
+    output logic         host_awvalid_o,
+    input  logic         host_awready_i,
+    output logic [511:0] host_wdata_o,
+    output logic [63:0]  host_wstrb_o,
+    output logic         host_wlast_o,
+    output logic         host_wvalid_o,
+    input  logic         host_wready_i,
+    input  logic [3:0]   host_bid_i,
+    input  logic [1:0]   host_bresp_i,
+    input  logic         host_bvalid_i,
+    output logic         host_bready_o,
+    // engine memory
+    output logic [63:0]  hbm_awaddr_o,
+    output logic [7:0]   hbm_awlen_o,
+    output logic [3:0]   hbm_awid_o,
+    output logic         hbm_awvalid_o,
+    input  logic         hbm_awready_i,
+    output logic [511:0] hbm_wdata_o,
+    output logic [63:0]  hbm_wstrb_o,
+    output logic         hbm_wlast_o,
+    output logic         hbm_wvalid_o,
+    input  logic         hbm_wready_i,
+    input  logic [3:0]   hbm_bid_i,
+    input  logic [1:0]   hbm_bresp_i,
+    input  logic         hbm_bvalid_i,
+    output logic         hbm_bready_o,
+    // records
+    output logic         cmpl_valid_o,
+    input  logic         cmpl_ready_i,
+    output logic [255:0] cmpl_data_o,
+    output logic         idle_o
+);
+  localparam int unsigned RowW = deser_pkg::RowW;
+  localparam int unsigned RecW = deser_pkg::RecW;
+
+  // ---------------------------------------------------------------- dispatch
+  logic [Lanes-1:0] turn_q, cmd_room, rx_room, l_cmd_valid, l_cmd_ready, l_rx_valid, l_rx_ready;
+  logic [Lanes*80-1:0] l_cmd;
+  logic [Lanes*512-1:0] l_rx;
+  logic owed_q;  // beats of the message given out last are still to come
+  assign cmd_ready_o = !owed_q && |(turn_q & cmd_room & cfg_lanes_i);
+  assign rx_tready_o = owed_q && |(turn_q & rx_room);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      turn_q <= Lanes'(1);
+      owed_q <= 1'b0;
+    end else if (owed_q) begin
+      if (rx_tvalid_i && rx_tready_o && rx_tlast_i) begin
+        owed_q <= 1'b0;
+        turn_q <= Lanes'({turn_q, turn_q} >> (Lanes - 1));
+      end
+    end else begin
+      if (cmd_valid_i && cmd_ready_o) owed_q <= 1'b1;
+      else if (!cmd_ready_o) turn_q <= Lanes'({turn_q, turn_q} >> (Lanes - 1));
+    end
+  end
+
+  // ---------------------------------------------------------------- free memory
+  logic [Lanes-1:0] l_chunk_valid, l_chunk_ready, l_run_valid, l_run_ready, l_erun_valid, l_erun_ready;
+  logic [Lanes*28-1:0] l_chunk;
+  logic [Lanes*40-1:0] l_run, l_erun;
+  logic free_valid, free_ready;
+  logic [27:0] free_chunk;
+  logic [$clog2(FreeChunks):0] free_level;
+  drover_fifo #(.Width(28), .Depth(FreeChunks)) u_free (
+      .clk_i, .rst_ni, .wvalid_i(chunk_valid_i), .wready_o(chunk_ready_o), .wdata_i(chunk_i), .rvalid_o(free_valid),
+      .rready_i(free_ready), .rdata_o(free_chunk), .level_o(free_level));
+  deser_spread #(.N(Lanes), .Width(28)) u_chunks (
+      .clk_i, .rst_ni, .wvalid_i(free_valid), .wready_o(free_ready), .wdata_i(free_chunk),
+      .rvalid_o(l_chunk_valid), .rready_i(l_chunk_ready), .rdata_o(l_chunk));
+  deser_spread #(.N(Lanes), .Width(40)) u_runs (
+      .clk_i, .rst_ni, .wvalid_i(run_valid_i), .wready_o(run_ready_o), .wdata_i({run_count_i, run_first_i}),
+      .rvalid_o(l_run_valid), .rready_i(l_run_ready), .rdata_o(l_run));
+  deser_spread #(.N(Lanes), .Width(40)) u_engine_runs (
+      .clk_i, .rst_ni, .wvalid_i(erun_valid_i), .wready_o(erun_ready_o), .wdata_i({erun_count_i, erun_first_i}),
+      .rvalid_o(l_erun_valid), .rready_i(l_erun_ready), .rdata_o(l_erun));
+
+  // ---------------------------------------------------------------- lanes
+  logic [Lanes-1:0] l_aw_valid, l_aw_ready, l_aw_engine, l_w_valid, l_w_ready, l_w_last, l_cmpl_valid, l_cmpl_ready;
+  logic [Lanes-1:0] l_idle, l_fault;
+  logic [Lanes*2-1:0] l_b;
+  logic [Lanes*RowW-1:0] l_aw_row;
+  logic [Lanes*6-1:0] l_aw_len;
+  logic [Lanes*512-1:0] l_w_data;
+  logic [Lanes*64-1:0] l_w_strb;
+  logic [Lanes*RecW-1:0] l_cmpl;
+  for (genvar i = 0; i < Lanes; i++) begin : gen_lane
+    logic [$clog2(RxBeats):0] rx_level;
+    logic [2:0] cmd_level;
+    logic unused;
+    assign unused = ^{rx_level, cmd_level};
+    drover_fifo #(.Width(80), .Depth(4)) u_cmd (
+        .clk_i, .rst_ni, .wvalid_i(cmd_valid_i && cmd_ready_o && turn_q[i]), .wready_o(cmd_room[i]),
+        .wdata_i({cmd_cookie_i, cmd_length_i, cmd_type_i}), .rvalid_o(l_cmd_valid[i]), .rready_i(l_cmd_ready[i]),
+        .rdata_o(l_cmd[i*80+:80]), .level_o(cmd_level));
+    drover_fifo #(.Width(512), .Depth(RxBeats)) u_rx (
+        .clk_i, .rst_ni, .wvalid_i(rx_tvalid_i && rx_tready_o && turn_q[i]), .wready_o(rx_room[i]),
+        .wdata_i(rx_tdata_i), .rvalid_o(l_rx_valid[i]), .rready_i(l_rx_ready[i]), .rdata_o(l_rx[i*512+:512]),
+        .level_o(rx_level));
+    deser_lane #(.StepsLog2(StepsLog2), .TypesLog2(TypesLog2)) u_lane (
+        .clk_i, .rst_ni, .cfg_one_shot_i, .cfg_depth_limit_i, .cfg_host_base_i, .cfg_host_limit_i,
+        .cfg_engine_base_i, .cfg_engine_limit_i, .load_valid_i, .load_space_i, .load_addr_i, .load_data_i,
+        .cmd_valid_i(l_cmd_valid[i]), .cmd_ready_o(l_cmd_ready[i]), .cmd_type_i(l_cmd[i*80+:16]),
+        .cmd_length_i(l_cmd[i*80+16+:32]), .cmd_cookie_i(l_cmd[i*80+48+:32]),
+        .rx_tdata_i(l_rx[i*512+:512]), .rx_tvalid_i(l_rx_valid[i]), .rx_tready_o(l_rx_ready[i]),
+        .chunk_valid_i(l_chunk_valid[i]), .chunk_ready_o(l_chunk_ready[i]), .chunk_i(l_chunk[i*28+:28]),
+        .run_valid_i(l_run_valid[i]), .run_ready_o(l_run_ready[i]), .run_first_i(l_run[i*40+:28]),
+        .run_count_i(l_run[i*40+28+:12]),
+        .erun_valid_i(l_erun_valid[i]), .erun_ready_o(l_erun_ready[i]), .erun_first_i(l_erun[i*40+:28]),
+        .erun_count_i(l_erun[i*40+28+:12]),
+        .awvalid_o(l_aw_valid[i]), .awready_i(l_aw_ready[i]), .awrow_o(l_aw_row[i*RowW+:RowW]),
+        .awlen_o(l_aw_len[i*6+:6]), .awengine_o(l_aw_engine[i]),
+        .wvalid_o(l_w_valid[i]), .wready_i(l_w_ready[i]), .wdata_o(l_w_data[i*512+:512]),
+        .wstrb_o(l_w_strb[i*64+:64]), .wlast_o(l_w_last[i]), .b_i(l_b[i*2+:2]), .b_fault_i(l_fault[i]),
+        .cmpl_valid_o(l_cmpl_valid[i]), .cmpl_ready_i(l_cmpl_ready[i]), .cmpl_o(l_cmpl[i*RecW+:RecW]),
+        .idle_o(l_idle[i]));
+  end
+
+  // ---------------------------------------------------------------- addresses: arbiter, TLB
+  //   A  a lane's burst is picked, the TLB asked      B  its answer; the address goes out, the burst's data is due
+  logic [Lanes-1:0] aw_turn_q, aw_pick;
+  logic a_ready, b_valid_q, b_engine_q, b_fits, tlb_present;
+  logic [RowW-1:0] a_row, b_row_q;
+  logic [5:0] a_len, b_len_q;
+  logic [3:0] a_lane, b_lane_q;
+  logic a_engine, a_valid;
+  logic [42:0] tlb_frame;
+  always_comb begin  // the first in turn
+    aw_pick = '0;
+    for (int i = 0; i < Lanes; i++) if (l_aw_valid[i] && aw_pick == '0 && aw_turn_q[i]) aw_pick[i] = 1'b1;
+    if (aw_pick == '0) begin
+      for (int i = 0; i < Lanes; i++) if (l_aw_valid[i] && aw_pick == '0) aw_pick[i] = 1'b1;
+    end
+    a_row    = '0;
+    a_len    = '0;
+    a_lane   = '0;
+    a_engine = 1'b0;
+    for (int i = 0; i < Lanes; i++) begin
+      if (aw_pick[i]) begin
+        a_row    = l_aw_row[i*RowW+:RowW];
+        a_len    = l_aw_len[i*6+:6];
+        a_lane   = i[3:0];
+        a_engine = l_aw_engine[i];
+      end
+    end
+  end
+  assign a_valid    = |l_aw_valid;
+  assign a_ready    = !b_valid_q || b_fits;
+  assign l_aw_ready = a_ready ? aw_pick : '0;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      aw_turn_q <= Lanes'(1);
+      b_valid_q <= 1'b0;
+    end else if (a_ready) begin
+      b_valid_q <= a_valid;
+      if (a_valid) aw_turn_q <= Lanes'({aw_pick, aw_pick} >> (Lanes - 1));
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (a_ready) begin
+      b_row_q    <= a_row;
+      b_len_q    <= a_len;
+      b_lane_q   <= a_lane;
+      b_engine_q <= a_engine;
+    end
+  end
+  deser_tlb #(.EntriesLog2(TlbLog2)) u_tlb (
+      .clk_i, .load_valid_i(tlb_valid_i), .load_page_i(tlb_page_i[TlbLog2-1:0]), .load_present_i(tlb_present_i),
+      .load_frame_i(tlb_frame_i), .re_i(a_ready), .page_i(a_row[RowW-1:15]), .present_o(tlb_present),
+      .frame_o(tlb_frame));
+
+  // Order of the bursts: whose data comes next, and where it goes. 0 host, 1 engine memory, 2 nowhere.
+  logic [1:0] b_where, o_where;
+  logic [3:0] o_lane;
+  logic o_room, o_valid, o_pop, host_aw_room, hbm_aw_room;
+  logic [4:0] o_level;
+  logic [2:0] host_aw_level, hbm_aw_level;
+  assign b_where = b_engine_q ? 2'd1 : tlb_present ? 2'd0 : 2'd2;
+  assign b_fits  = o_room && host_aw_room && hbm_aw_room;
+  drover_fifo #(.Width(6), .Depth(16)) u_order (
+      .clk_i, .rst_ni, .wvalid_i(b_valid_q && b_fits), .wready_o(o_room), .wdata_i({b_where, b_lane_q}),
+      .rvalid_o(o_valid), .rready_i(o_pop), .rdata_o({o_where, o_lane}), .level_o(o_level));
+  logic [63:0] host_aw_addr;
+  drover_fifo #(.Width(74), .Depth(4)) u_host_aw (
+      .clk_i, .rst_ni, .wvalid_i(b_valid_q && b_fits && b_where == 2'd0), .wready_o(host_aw_room),
+      .wdata_i({b_lane_q, b_len_q, tlb_frame, b_row_q[14:0], 6'd0}), .rvalid_o(host_awvalid_o),
+      .rready_i(host_awready_i), .rdata_o({host_awid_o, host_awlen_o[5:0], host_aw_addr}), .level_o(host_aw_level));
+  assign host_awaddr_o      = host_aw_addr;
+  assign host_awlen_o[7:6]  = 2'd0;
+  logic [RowW-1:0] hbm_row;
+  drover_fifo #(.Width(RowW + 10), .Depth(4)) u_hbm_aw (
+      .clk_i, .rst_ni, .wvalid_i(b_valid_q && b_fits && b_where == 2'd1), .wready_o(hbm_aw_room),
+      .wdata_i({b_lane_q, b_len_q, b_row_q}), .rvalid_o(hbm_awvalid_o), .rready_i(hbm_awready_i),
+      .rdata_o({hbm_awid_o, hbm_awlen_o[5:0], hbm_row}), .level_o(hbm_aw_level));
+  // Engine memory counts from its own base.
+  assign hbm_awaddr_o     = {24'd0, hbm_row, 6'd0} - {24'd0, cfg_engine_base_i, 12'd0};
+  assign hbm_awlen_o[7:6] = 2'd0;
+
+  // ---------------------------------------------------------------- data
+  logic w_valid, w_ready, w_last;
+  logic [511:0] w_data;
+  logic [63:0] w_strb;
+  always_comb begin
+    w_valid = 1'b0;
+    w_last  = 1'b0;
+    w_data  = '0;
+    w_strb  = '0;
+    for (int i = 0; i < Lanes; i++) begin
+      if (o_lane == i[3:0]) begin
+        w_valid = o_valid && l_w_valid[i];
+        w_last  = l_w_last[i];
+        w_data  = l_w_data[i*512+:512];
+        w_strb  = l_w_strb[i*64+:64];
+      end
+    end
+    w_ready = o_where == 2'd0 ? host_wready_i : o_where == 2'd1 ? hbm_wready_i : 1'b1;
+    for (int i = 0; i < Lanes; i++) l_w_ready[i] = o_valid && o_lane == i[3:0] && w_ready;
+  end
+  assign o_pop         = w_valid && w_ready && w_last;
+  assign host_wvalid_o = w_valid && o_where == 2'd0;
+  assign host_wdata_o  = w_data;
+  assign host_wstrb_o  = w_strb;
+  assign host_wlast_o  = w_last;
+  assign hbm_wvalid_o  = w_valid && o_where == 2'd1;
+  assign hbm_wdata_o   = w_data;
+  assign hbm_wstrb_o   = w_strb;
+  assign hbm_wlast_o   = w_last;
+
+  // ---------------------------------------------------------------- responses
+  logic dropped;
+  logic [3:0] dropped_lane;
+  assign dropped       = o_pop && o_where == 2'd2;
+  assign dropped_lane  = o_lane;
+  assign host_bready_o = !dropped;  // a lane counts one of each kind a cycle
+  assign hbm_bready_o  = 1'b1;
+  always_comb begin
+    for (int i = 0; i < Lanes; i++) begin
+      l_b[2*i]   = (host_bvalid_i && host_bready_o && host_bid_i == i[3:0]) || (dropped && dropped_lane == i[3:0]);
+      l_b[2*i+1] = hbm_bvalid_i && hbm_bid_i == i[3:0];
+      l_fault[i] = (dropped && dropped_lane == i[3:0]) ||
+                   (host_bvalid_i && host_bready_o && host_bid_i == i[3:0] && host_bresp_i != '0) ||
+                   (hbm_bvalid_i && hbm_bid_i == i[3:0] && hbm_bresp_i != '0);
+    end
+  end
+
+  // ---------------------------------------------------------------- records
+  logic [Lanes-1:0] c_turn_q, c_pick;
+  logic [255:0] c_data;
+  logic c_room;
+  logic [2:0] c_level;
+  always_comb begin
+    c_pick = '0;
+    for (int i = 0; i < Lanes; i++) if (l_cmpl_valid[i] && c_pick == '0 && c_turn_q[i]) c_pick[i] = 1'b1;
+    if (c_pick == '0) begin
+      for (int i = 0; i < Lanes; i++) if (l_cmpl_valid[i] && c_pick == '0) c_pick[i] = 1'b1;
+    end
+    c_data = '0;
+    for (int i = 0; i < Lanes; i++) begin
+      if (c_pick[i]) begin
+        c_data[RecW-1:0]                   = l_cmpl[i*RecW+:RecW];
+        c_data[deser_pkg::RecLaneAt+:4] = i[3:0];
+      end
+    end
+  end
+  assign l_cmpl_ready = c_room ? c_pick : '0;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) c_turn_q <= Lanes'(1);
+    else if (c_room && c_pick != '0) c_turn_q <= Lanes'({c_pick, c_pick} >> (Lanes - 1));
+  end
+  drover_fifo #(.Width(256), .Depth(4)) u_cmpl (
+      .clk_i, .rst_ni, .wvalid_i(c_pick != '0), .wready_o(c_room), .wdata_i(c_data), .rvalid_o(cmpl_valid_o),
+      .rready_i(cmpl_ready_i), .rdata_o(cmpl_data_o), .level_o(c_level));
+  assign idle_o = &l_idle && !cmpl_valid_o && !owed_q && l_cmd_valid == '0;
+
+  logic unused;
+  assign unused = ^{rx_tkeep_i, free_level, o_level, host_aw_level, hbm_aw_level, c_level};
+endmodule

@@ -1,0 +1,181 @@
+// Types of the serializer: records of the pre-serialized stream (docs/formats.md, section 4; the numbers are those of
+// codec/preserialized.def), what a front end tells the encoder (uop_t), and what is told of a message (cmd_t, msg_t).
+package drover_ser_pkg;
+
+  localparam int unsigned LineBytes = 64;
+  localparam int unsigned LineBits = 512;
+
+  // ---- records
+  typedef enum logic [6:0] {
+    RecEnd        = 7'd0,
+    RecInt32      = 7'd1,
+    RecUint32     = 7'd2,
+    RecVarint64   = 7'd3,
+    RecBool       = 7'd4,
+    RecSint32     = 7'd5,
+    RecSint64     = 7'd6,
+    RecFixed32    = 7'd7,
+    RecFixed64    = 7'd8,
+    RecClosedEnum = 7'd9,
+    RecInlineUtf8 = 7'd10,
+    RecInline     = 7'd11,
+    RecOpen       = 7'd12,
+    RecTag        = 7'd13,
+    RecClose      = 7'd32,
+    RecPayload    = 7'd33,
+    RecEngine     = 7'd34,
+    RecRawInline  = 7'd35,
+    RecRawPayload = 7'd36,
+    RecRawEngine  = 7'd37,
+    RecElements   = 7'd38
+  } record_op_e;
+
+  // ---- how a message ends. Up to 7: StreamError and EncodeError of the software; from 8 on: left to software.
+  typedef enum logic [3:0] {
+    ErrNone         = 4'd0,
+    ErrBadRecord    = 4'd1,
+    ErrTruncated    = 4'd2,
+    ErrBadNesting   = 4'd3,
+    ErrOutOfBounds  = 4'd4,
+    ErrTooLarge     = 4'd5,
+    ErrNullElement  = 4'd6,
+    ErrMisaligned   = 4'd7,
+    ErrLeftArena    = 4'd8,   // more short parts than the TX arena holds
+    ErrLeftPieces   = 4'd9,   // more long parts than there are piece entries
+    ErrLeftDepth    = 4'd10,  // nested deeper than the stack
+    ErrLeftObject   = 4'd11,  // NIC-only: objects larger than the object memory
+    ErrLeftField    = 4'd12,  // NIC-only: a field of a kind that the walker does not do
+    ErrLeftWork     = 4'd13,  // NIC-only: more objects looked at than allowed
+    ErrBus          = 4'd15   // a read was answered with an error
+  } error_e;
+
+  // ---- front end to encoder: wire bytes from the last to the first
+  typedef enum logic [2:0] {
+    UopEmit  = 3'd0,  // a tag, a value, both or neither, in front of what is there; behind them `size` bytes of a body
+    UopBody  = 3'd1,  // the next bytes of that body, from a line
+    UopOpen  = 3'd2,  // as UopEmit; the value is the length since the close
+    UopClose = 3'd3,
+    UopEnd   = 3'd4,  // the message is whole
+    UopError = 3'd5   // the message is no message; UopEnd follows
+  } uop_kind_e;
+
+  typedef enum logic [1:0] {
+    FormNone    = 2'd0,
+    FormVarint  = 2'd1,
+    FormFixed32 = 2'd2,
+    FormFixed64 = 2'd3
+  } form_e;
+
+  typedef enum logic [1:0] {
+    BodyNone   = 2'd0,
+    BodyArena  = 2'd1,  // UopBody follow
+    BodyHost   = 2'd2,  // lies at `address` of host memory
+    BodyEngine = 2'd3   // lies at `address` of engine memory
+  } body_e;
+
+  typedef struct packed {
+    uop_kind_e   kind;
+    error_e      error;     // of UopError
+    form_e       form;
+    logic [2:0]  tag_size;  // bytes; 0: no tag
+    logic [39:0] tag;       // wire bytes, the first in the low byte
+    logic [63:0] value;
+    body_e       body;
+    logic [31:0] size;      // of the body; UopBody: bytes of the line
+    logic [63:0] address;   // UopBody: the low six bits say where in the line
+  } uop_t;
+
+  // ---- a command: one message
+  typedef struct packed {
+    error_e       error;          // found before anything was read
+    logic         walk;           // NIC-only: `records` is a Drover object's address, `message` its type
+    logic [15:0]  cookie;
+    logic [15:0]  message;
+    logic [63:0]  records;        // host address, 64-byte aligned (an object: 8-byte aligned)
+    logic [31:0]  record_bytes;
+    logic [63:0]  payload;        // host address of its first byte
+    logic [31:0]  payload_bytes;
+    logic [6:0]   header_size;    // bytes in front of the message, 0 to 64
+    logic [1:0]   length_format;  // of the message's length in the header: 0 not there, 1 big-endian u32, 2 little-endian
+    logic [5:0]   length_at;      // where
+  } cmd_t;
+
+  // ---- a message that the gather unit may send
+  typedef struct packed {
+    logic [15:0] cookie;
+    logic [15:0] start;   // first byte in the arena
+    logic [15:0] stop;    // first byte behind
+    logic [15:0] piece;   // the last piece's number
+    logic [15:0] pieces;
+    logic [31:0] size;    // bytes with the header
+  } msg_t;
+
+  typedef struct packed {
+    body_e       source;
+    logic [63:0] address;
+    logic [31:0] size;
+    logic [15:0] behind;  // position in the arena that follows it
+  } piece_t;
+
+  typedef struct packed {
+    logic [15:0] cookie;
+    error_e      error;
+    logic [31:0] size;
+  } completion_t;
+
+  // ---- varints
+  function automatic logic [3:0] varint_size(logic [63:0] value);
+    varint_size = 4'd1;
+    for (int i = 1; i < 9; i++) begin
+      if (value[7*i+:7] != 7'd0) varint_size = 4'(i + 1);
+    end
+    if (value[63]) varint_size = 4'd10;
+  endfunction
+
+  // Ten bytes, of which varint_size count.
+  function automatic logic [79:0] varint_bytes(logic [63:0] value, logic [3:0] size);
+    logic [69:0] wide;
+    wide = {6'd0, value};
+    for (int i = 0; i < 10; i++) begin
+      varint_bytes[8*i+:8] = {4'(i + 1) < size, wide[7*i+:7]};
+    end
+  endfunction
+
+  // Bytes move up by `count`, and round.
+  function automatic logic [LineBits-1:0] rotate_up(logic [LineBits-1:0] line, logic [5:0] count);
+    logic [LineBits-1:0] x;
+    x = line;
+    if (count[0]) x = {x[LineBits-1-8:0], x[LineBits-1-:8]};
+    if (count[1]) x = {x[LineBits-1-16:0], x[LineBits-1-:16]};
+    if (count[2]) x = {x[LineBits-1-32:0], x[LineBits-1-:32]};
+    if (count[3]) x = {x[LineBits-1-64:0], x[LineBits-1-:64]};
+    if (count[4]) x = {x[LineBits-1-128:0], x[LineBits-1-:128]};
+    if (count[5]) x = {x[LineBits-1-256:0], x[LineBits-1-:256]};
+    rotate_up = x;
+  endfunction
+
+  // The wire value of a scalar of 32 or 64 bits.
+  function automatic logic [63:0] wire_value(logic [6:0] op, logic [63:0] value);
+    unique case (op)
+      RecInt32, RecClosedEnum: wire_value = {{32{value[31]}}, value[31:0]};
+      RecBool:   wire_value = {63'd0, value[31:0] != 32'd0};
+      RecSint32: wire_value = {32'd0, {value[30:0], 1'b0} ^ {32{value[31]}}};
+      RecSint64: wire_value = {value[62:0], 1'b0} ^ {64{value[63]}};
+      RecUint32, RecFixed32: wire_value = {32'd0, value[31:0]};
+      default:   wire_value = value;
+    endcase
+  endfunction
+
+  function automatic form_e form_of(logic [6:0] op);
+    unique case (op)
+      RecFixed32: form_of = FormFixed32;
+      RecFixed64: form_of = FormFixed64;
+      default:    form_of = FormVarint;
+    endcase
+  endfunction
+
+  function automatic logic is_wide(logic [6:0] op);
+    is_wide = op == RecVarint64 || op == RecSint64 || op == RecFixed64;
+  endfunction
+
+endpackage

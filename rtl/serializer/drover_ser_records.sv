@@ -1,0 +1,296 @@
+// The memory-affinity front end: takes the records of a pre-serialized stream (docs/formats.md, section 4) from lines,
+// one record a cycle, and tells the encoder. The stream is hostile: a record that goes on behind the records' end, an op
+// that there is not, payload or engine memory that is not there end the message; what is left of its lines is thrown
+// away, a line a cycle.
+//
+//   cur  [ s0 s1 s2 s3 s4 s5 s6 s7 ]  nxt [ s0 s1 .. ]      a head may be anywhere, its tag and value in the next line
+//             ^ slot_q
+/* verilator lint_off IMPORTSTAR */
+import drover_ser_pkg::*;  // here, and types by their full names: yosys reads it so
+/* verilator lint_on IMPORTSTAR */
+module drover_ser_records (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  input  logic cmd_valid_i,
+  output logic cmd_ready_o,  // with the end of the message
+  input  drover_ser_pkg::cmd_t cmd_i,
+
+  input  logic                line_valid_i,
+  input  logic [drover_ser_pkg::LineBits-1:0] line_i,
+  output logic                line_ready_o,
+  input  logic                bus_error_i,
+
+  input  logic [63:0] engine_base_i,
+  input  logic [63:0] engine_size_i,
+
+  output logic                uop_valid_o,
+  output drover_ser_pkg::uop_t                uop_o,
+  output logic [drover_ser_pkg::LineBits-1:0] uop_line_o,
+  input  logic                uop_ready_i,
+  input  logic                abort_i  // the encoder has no use for the rest of this message
+);
+  typedef enum logic [2:0] {StIdle, StHead, StBody, StElements, StDrain, StEnd} state_e;
+
+  state_e state_q, state_d;
+  logic [drover_ser_pkg::LineBits-1:0] cur_q, nxt_q;
+  logic cur_valid_q, nxt_valid_q;
+  logic [2:0] slot_q;
+  logic [26:0] lines_q;    // not yet taken from the FIFO
+  logic [29:0] slots_q;    // of records, not yet consumed
+  logic [31:0] payload_q;  // bytes, not yet used
+  logic [31:0] left_q;     // bytes of the body, or elements
+  logic [6:0] element_q;   // their op
+  logic half_q;            // the second half of a slot comes next
+
+  // ---- the slots at hand
+  logic [63:0] head, second, third;
+  function automatic logic [63:0] slot_at(logic [drover_ser_pkg::LineBits-1:0] low, logic [drover_ser_pkg::LineBits-1:0] high, logic [3:0] index);
+    slot_at = index[3] ? high[64*index[2:0]+:64] : low[64*index[2:0]+:64];
+  endfunction
+  assign head   = slot_at(cur_q, nxt_q, {1'b0, slot_q});
+  assign second = slot_at(cur_q, nxt_q, {1'b0, slot_q} + 4'd1);
+  assign third  = slot_at(cur_q, nxt_q, {1'b0, slot_q} + 4'd2);
+
+  // ---- a head's parts
+  logic [6:0] op;
+  logic [31:0] value;
+  logic has_tag, long_tag, wide, in_line, in_payload, in_engine;
+  logic [1:0] need;  // slots, with the tag and the value, 1 to 3
+  assign op = head[23:17];
+  assign value = head[63:32];
+  assign has_tag = op <= RecTag || op == RecPayload || op == RecEngine;
+  assign long_tag = has_tag && head[16] && head[15:0] == 16'd0 && op != RecEnd;
+  assign in_line = op == RecInlineUtf8 || op == RecInline || op == RecRawInline;
+  assign in_payload = op == RecPayload || op == RecRawPayload;
+  assign in_engine = op == RecEngine || op == RecRawEngine;
+  assign wide = drover_ser_pkg::is_wide(op) || in_engine;
+  assign need = 2'd1 + 2'(long_tag) + 2'(wide);
+
+  logic [63:0] extra;  // value or address in a slot of its own
+  assign extra = long_tag ? third : second;
+
+  // Slots of a body behind this head.
+  logic [29:0] body_slots;
+  always_comb begin
+    body_slots = '0;
+    if (in_line) body_slots = {1'b0, value[31:3]} + 30'(value[2:0] != 3'd0);
+    // 4-byte elements: two a slot. 8-byte elements in such numbers are truncated anyhow.
+    if (op == RecElements) begin
+      body_slots = drover_ser_pkg::is_wide(head[6:0]) ? (value[31:29] != '0 ? '1 : value[29:0])
+                                      : 30'(value[31:1]) + 30'(value[0]);
+    end
+  end
+  logic too_many;  // body_slots has wrapped
+  assign too_many = op == RecElements && !drover_ser_pkg::is_wide(head[6:0]) && value[31:30] != 2'd0;
+
+  logic is_known, bad_elements;
+  assign is_known = op <= RecTag || (op >= RecClose && op <= RecElements);
+  assign bad_elements = op == RecElements && (head[15:7] != '0 || head[6:0] == RecEnd || head[6:0] > RecClosedEnum);
+
+  // ---- the tag's bytes
+  logic [3:0] long_size;
+  logic [79:0] long_bytes;
+  assign long_size = drover_ser_pkg::varint_size({32'd0, second[31:0]});
+  assign long_bytes = drover_ser_pkg::varint_bytes({32'd0, second[31:0]}, long_size);
+
+  // ---- what this cycle does
+  drover_ser_pkg::error_e error;
+  logic window;          // the head's slots are here
+  logic issue;           // something goes to the encoder
+  logic [3:0] consume;   // slots
+  logic [6:0] body_here; // bytes of the body in the line
+  drover_ser_pkg::uop_t uop_d;
+  logic head_done;       // a head was taken, without error
+  logic [31:0] element;
+
+  assign window = cur_valid_q && (4'(slot_q) + 4'(need) <= 4'd8 || nxt_valid_q);
+  assign element = half_q ? head[63:32] : head[31:0];
+
+  always_comb begin
+    error = ErrNone;
+    if (slots_q < 30'(need)) error = ErrTruncated;
+    else if (!is_known || bad_elements) error = ErrBadRecord;
+    else if (too_many || body_slots > slots_q - 30'(need)) error = ErrTruncated;
+    else if (in_payload && value > payload_q) error = ErrOutOfBounds;
+    else if (in_engine && (extra > engine_size_i || {32'd0, value} > engine_size_i - extra)) error = ErrOutOfBounds;
+    if (bus_error_i) error = ErrBus;
+  end
+
+  always_comb begin
+    body_here = 7'd64 - {1'b0, slot_q, 3'd0};
+    if (left_q < 32'(body_here)) body_here = left_q[6:0];
+  end
+
+  logic advance;  // the output register is free
+  assign advance = !uop_valid_o || uop_ready_i;
+
+  always_comb begin
+    uop_d = '0;
+    uop_d.kind = UopEmit;
+    uop_d.tag_size = !has_tag ? 3'd0 : long_tag ? long_size[2:0] : head[16] ? 3'd2 : 3'd1;
+    uop_d.tag = long_tag ? long_bytes[39:0] : {24'd0, head[15:0]};
+    uop_d.value = drover_ser_pkg::wire_value(op, drover_ser_pkg::is_wide(op) ? extra : {32'd0, value});
+    state_d = state_q;
+    issue = 1'b0;
+    consume = 4'd0;
+    head_done = 1'b0;
+    cmd_ready_o = 1'b0;
+    unique case (state_q)
+      StIdle: if (cmd_valid_i) state_d = StHead;
+      StHead: begin
+        uop_d.size = value;
+        if (op <= RecClosedEnum) uop_d.form = drover_ser_pkg::form_of(op);
+        if (op == RecOpen) begin
+          uop_d.kind = UopOpen;
+          uop_d.form = FormVarint;
+        end
+        if (op == RecClose || op == RecElements) uop_d.kind = UopClose;
+        if (in_line) uop_d.body = BodyArena;
+        if (in_payload) begin
+          uop_d.body = BodyHost;
+          uop_d.address = cmd_i.payload + {32'd0, payload_q - value};
+        end
+        if (in_engine) begin
+          uop_d.body = BodyEngine;
+          uop_d.address = engine_base_i + extra;
+        end
+        if (uop_d.body != BodyNone) begin
+          uop_d.form = has_tag ? FormVarint : FormNone;
+          if (value == 32'd0) uop_d.body = BodyNone;
+        end
+        if (abort_i) begin
+          state_d = StDrain;
+        end else if (slots_q == '0 || window || cmd_i.error != ErrNone) begin
+          if (error != ErrNone || slots_q == '0 || cmd_i.error != ErrNone) begin
+            uop_d = '0;
+            uop_d.kind = UopError;
+            uop_d.error = cmd_i.error != ErrNone ? cmd_i.error : slots_q == '0 ? ErrTruncated : error;
+            issue = 1'b1;
+            if (advance) state_d = StDrain;
+          end else begin
+            issue = op != RecEnd && op != RecElements;
+            if (advance) begin
+              head_done = 1'b1;
+              consume = {2'd0, need};
+              if (op == RecEnd) state_d = StDrain;
+              else if (in_line && value != 32'd0) state_d = StBody;
+              else if (op == RecElements && value != 32'd0) state_d = StElements;
+            end
+          end
+        end
+      end
+      StBody: begin
+        uop_d.kind = UopBody;
+        uop_d.form = FormNone;
+        uop_d.tag_size = 3'd0;
+        uop_d.size = 32'(body_here);
+        uop_d.address = {58'd0, slot_q, 3'd0};
+        if (abort_i) begin
+          state_d = StDrain;
+        end else if (cur_valid_q) begin
+          issue = 1'b1;
+          if (advance) begin
+            consume = 4'((body_here + 7'd7) >> 3);
+            if (left_q == 32'(body_here)) state_d = StHead;
+          end
+        end
+      end
+      StElements: begin
+        uop_d.form = drover_ser_pkg::form_of(element_q);
+        uop_d.tag_size = 3'd0;
+        uop_d.value = drover_ser_pkg::wire_value(element_q, drover_ser_pkg::is_wide(element_q) ? head : {32'd0, element});
+        if (abort_i) begin
+          state_d = StDrain;
+        end else if (cur_valid_q) begin
+          issue = 1'b1;
+          if (advance) begin
+            consume = (drover_ser_pkg::is_wide(element_q) || half_q || left_q == 32'd1) ? 4'd1 : 4'd0;
+            if (left_q == 32'd1) state_d = StHead;
+          end
+        end
+      end
+      StDrain: if (lines_q == '0) begin
+        uop_d = '0;
+        uop_d.kind = UopEnd;
+        issue = 1'b1;
+        if (advance) begin
+          state_d = StIdle;
+          cmd_ready_o = 1'b1;
+        end
+      end
+      default: state_d = StIdle;
+    endcase
+  end
+
+  // ---- lines
+  logic [3:0] slot_sum;
+  logic leave;  // cur is used up
+  logic draining;
+  assign slot_sum = 4'(slot_q) + consume;
+  assign leave = slot_sum[3];
+  assign draining = state_q == StDrain;
+  assign line_ready_o = lines_q != '0 && (draining || (state_q != StIdle && (!nxt_valid_q || leave || !cur_valid_q)));
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q     <= StIdle;
+      cur_valid_q <= 1'b0;
+      nxt_valid_q <= 1'b0;
+      uop_valid_o <= 1'b0;
+      lines_q     <= '0;
+    end else begin
+      state_q <= state_d;
+      if (advance) uop_valid_o <= issue;
+      if (leave || !cur_valid_q) begin
+        cur_valid_q <= nxt_valid_q;
+        nxt_valid_q <= 1'b0;
+      end
+      if (line_valid_i && line_ready_o) begin
+        lines_q <= lines_q - 27'd1;
+        nxt_valid_q <= 1'b1;
+      end
+      if (draining) begin
+        cur_valid_q <= 1'b0;
+        nxt_valid_q <= 1'b0;
+      end
+      if (state_q == StIdle) lines_q <= cmd_valid_i ? 27'((33'(cmd_i.record_bytes) + 33'd63) >> 6) : '0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (advance) begin
+      uop_o <= uop_d;
+      uop_line_o <= cur_q;
+    end
+    if (leave || !cur_valid_q) cur_q <= nxt_q;
+    if (line_valid_i && line_ready_o) nxt_q <= line_i;
+    slot_q <= slot_sum[2:0];
+    slots_q <= slots_q - 30'(consume);
+    if (head_done) begin
+      left_q <= value;
+      element_q <= head[6:0];
+      half_q <= 1'b0;
+      if (in_payload) payload_q <= payload_q - value;
+    end
+    if (state_q == StBody && consume != '0) left_q <= left_q - 32'(body_here);
+    if (state_q == StElements && issue && advance) begin
+      left_q <= left_q - 32'd1;
+      half_q <= !half_q;
+    end
+    if (state_q == StIdle) begin
+      slot_q <= '0;
+      slots_q <= {1'b0, cmd_i.record_bytes[31:3]};
+      payload_q <= cmd_i.payload_bytes;
+    end
+  end
+
+  logic unused;
+  assign unused = ^{cmd_i, long_bytes[79:40], long_size[3]};
+
+`ifndef SYNTHESIS
+  assert property (@(posedge clk_i) head_done |-> need != 2'd0 && slots_q >= 30'(need));
+  assert property (@(posedge clk_i) uop_valid_o && !uop_ready_i |=> uop_valid_o && $stable(uop_o))
+    else $error("a uop changed before it was taken");
+`endif
+endmodule

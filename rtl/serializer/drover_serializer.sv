@@ -1,0 +1,317 @@
+// The serializer (docs/rtl-serializer.md): commands in, packets of wire bytes out, a completion record for each command.
+//
+//   cmd -> checks -+-> records reader -> records decoder -+-> encoder -> TX arena, pieces -> gather -> tx
+//                  |     (host AXI, id 0)                 |                                   | id 1, engine AXI
+//                  +-> walker (id 2), schema table -------+                                   +-> done
+//
+// Every address that is read was checked before against host_base_i..host_limit_i or the engine's memory. A read that
+// is answered with an error stops the serializer: that message and all that follow end in ErrBus, until reset.
+/* verilator lint_off IMPORTSTAR */
+import drover_ser_pkg::*;  // here, and types by their full names: yosys reads it so
+/* verilator lint_on IMPORTSTAR */
+module drover_serializer #(
+  parameter int unsigned ArenaBytes  = 65536,  // of the TX arena
+  parameter int unsigned Pieces      = 1024,   // long parts of the messages in it
+  parameter int unsigned Depth       = 64,     // nested messages
+  parameter int unsigned RecordLines = 512,    // lines of records in flight or waiting
+  parameter int unsigned HostLines   = 512,    // lines of long parts, from the host
+  parameter int unsigned EngineLines = 512,    // and from the engine's memory
+  parameter int unsigned ObjectLines = 512,    // NIC-only: objects at hand
+  parameter int unsigned TableWidth  = 16      // bits of a line's number in the schema table
+) (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  // Where reads may go. They stay as they are while commands are under way.
+  input  logic [63:0] host_base_i,
+  input  logic [63:0] host_limit_i,   // the first byte behind
+  input  logic [63:0] engine_base_i,  // on the engine's bus
+  input  logic [63:0] engine_size_i,
+
+  // The schema image, as a memory of lines (the deserializer's too): a line in the next cycle, which stays. Its
+  // MessageEntry[] begins in line 1.
+  output logic                  table_read_o,
+  output logic [TableWidth-1:0] table_line_o,
+  input  logic [511:0]          table_data_i,
+  input  logic [31:0]           image_fields_i,         // ImageHeader.fields
+  input  logic [31:0]           image_message_count_i,  // ImageHeader.message_count
+
+  input  logic         cmd_valid_i,
+  output logic         cmd_ready_o,
+  input  logic [15:0]  cmd_cookie_i,
+  input  logic         cmd_walk_i,     // NIC-only: cmd_records_i is an object's address, cmd_message_i its type's index
+  input  logic [15:0]  cmd_message_i,
+  input  logic [63:0]  cmd_records_i,
+  input  logic [31:0]  cmd_record_bytes_i,
+  input  logic [63:0]  cmd_payload_i,
+  input  logic [31:0]  cmd_payload_bytes_i,
+  input  logic [511:0] cmd_header_i,
+  input  logic [6:0]   cmd_header_size_i,
+  input  logic [1:0]   cmd_length_format_i,
+  input  logic [5:0]   cmd_length_at_i,
+
+  output logic [63:0]  host_araddr_o,
+  output logic [7:0]   host_arlen_o,
+  output logic [1:0]   host_arid_o,
+  output logic [2:0]   host_arsize_o,
+  output logic [1:0]   host_arburst_o,
+  output logic         host_arvalid_o,
+  input  logic         host_arready_i,
+  input  logic [511:0] host_rdata_i,
+  input  logic [1:0]   host_rid_i,
+  input  logic [1:0]   host_rresp_i,
+  input  logic         host_rlast_i,
+  input  logic         host_rvalid_i,
+  output logic         host_rready_o,
+
+  output logic [63:0]  engine_araddr_o,
+  output logic [7:0]   engine_arlen_o,
+  output logic [1:0]   engine_arid_o,
+  output logic [2:0]   engine_arsize_o,
+  output logic [1:0]   engine_arburst_o,
+  output logic         engine_arvalid_o,
+  input  logic         engine_arready_i,
+  input  logic [511:0] engine_rdata_i,
+  input  logic [1:0]   engine_rid_i,
+  input  logic [1:0]   engine_rresp_i,
+  input  logic         engine_rlast_i,
+  input  logic         engine_rvalid_i,
+  output logic         engine_rready_o,
+
+  output logic [511:0] tx_tdata_o,
+  output logic [63:0]  tx_tkeep_o,
+  output logic         tx_tlast_o,
+  output logic         tx_tuser_o,
+  output logic         tx_tvalid_o,
+  input  logic         tx_tready_i,
+
+  output logic         done_valid_o,
+  input  logic         done_ready_i,
+  output logic [15:0]  done_cookie_o,
+  output logic [3:0]   done_error_o,
+  output logic [31:0]  done_size_o
+);
+  localparam logic [1:0] IdRecords = 2'd0, IdGather = 2'd1, IdWalker = 2'd2;
+
+  // ---- a command is checked, and its records are asked for
+  function automatic logic contains(logic [63:0] at, logic [31:0] size, logic [63:0] base, logic [63:0] limit);
+    contains = at >= base && at <= limit && 64'(size) <= limit - at;
+  endfunction
+
+  drover_ser_pkg::cmd_t cmd, decode_cmd;
+  logic take, records_ready, front_ready, back_ready;
+  always_comb begin
+    cmd = '0;
+    cmd.cookie = cmd_cookie_i;
+    cmd.records = cmd_records_i;
+    cmd.payload = cmd_payload_i;
+    cmd.payload_bytes = cmd_payload_bytes_i;
+    cmd.header_size = cmd_header_size_i > 7'd64 ? 7'd64 : cmd_header_size_i;
+    // A length that does not fit into the header is left out.
+    cmd.length_format = 7'(cmd_length_at_i) + 7'd4 <= cmd.header_size ? cmd_length_format_i : 2'd0;
+    cmd.length_at = cmd_length_at_i;
+    cmd.walk = cmd_walk_i;
+    cmd.message = cmd_message_i;
+    if (!cmd_walk_i) begin
+      if (cmd_records_i[5:0] != '0) cmd.error = ErrMisaligned;
+      if (!contains(cmd_records_i, cmd_record_bytes_i, host_base_i, host_limit_i) ||
+          !contains(cmd_payload_i, cmd_payload_bytes_i, host_base_i, host_limit_i)) cmd.error = ErrOutOfBounds;
+      if (cmd.error == ErrNone) cmd.record_bytes = cmd_record_bytes_i;
+    end
+  end
+  assign cmd_ready_o = records_ready && front_ready && back_ready;
+  assign take = cmd_valid_i && cmd_ready_o;
+
+  logic decode_valid, decode_done;
+  logic [5:0] front_level, back_level;
+  drover_fifo #(.Width($bits(cmd)), .Depth(32)) u_front_cmds (
+    .clk_i, .rst_ni,
+    .wvalid_i(take), .wready_o(front_ready), .wdata_i(cmd),
+    .rvalid_o(decode_valid), .rready_i(decode_done), .rdata_o(decode_cmd), .level_o(front_level)
+  );
+  drover_ser_pkg::cmd_t encode_cmd;
+  logic [drover_ser_pkg::LineBits-1:0] encode_header;
+  logic encode_done, encode_valid;
+  drover_fifo #(.Width($bits(cmd) + drover_ser_pkg::LineBits), .Depth(32)) u_back_cmds (
+    .clk_i, .rst_ni,
+    .wvalid_i(take), .wready_o(back_ready), .wdata_i({cmd, cmd_header_i}),
+    .rvalid_o(encode_valid), .rready_i(encode_done), .rdata_o({encode_cmd, encode_header}), .level_o(back_level)
+  );
+
+  // ---- the host's memory: three readers, one port
+  logic walk_ar_valid, walk_ar_ready;
+  logic [63:0] walk_ar_addr;
+  logic [7:0] walk_ar_len;
+  logic rec_ar_valid, rec_ar_ready, gat_ar_valid, gat_ar_ready;
+  logic [63:0] rec_ar_addr, gat_ar_addr;
+  logic [7:0] rec_ar_len, gat_ar_len;
+  logic ar_valid, ar_ready;
+  logic [73:0] ar;
+  assign ar_valid = rec_ar_valid || walk_ar_valid || gat_ar_valid;
+  assign ar = rec_ar_valid ? {IdRecords, rec_ar_len, rec_ar_addr} :
+              walk_ar_valid ? {IdWalker, walk_ar_len, walk_ar_addr} : {IdGather, gat_ar_len, gat_ar_addr};
+  assign rec_ar_ready = ar_ready;
+  assign walk_ar_ready = ar_ready && !rec_ar_valid;
+  assign gat_ar_ready = ar_ready && !rec_ar_valid && !walk_ar_valid;
+  drover_skid #(.Width(74)) u_host_ar (
+    .clk_i, .rst_ni,
+    .wvalid_i(ar_valid), .wready_o(ar_ready), .wdata_i(ar),
+    .rvalid_o(host_arvalid_o), .rready_i(host_arready_i), .rdata_o({host_arid_o, host_arlen_o, host_araddr_o})
+  );
+  assign host_arsize_o = 3'd6;
+  assign host_arburst_o = 2'd1;
+  assign host_rready_o = 1'b1;
+  assign engine_arid_o = '0;
+  assign engine_arsize_o = 3'd6;
+  assign engine_arburst_o = 2'd1;
+  assign engine_rready_o = 1'b1;
+
+  logic records_bus_error_q, gather_bus_error_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      records_bus_error_q <= 1'b0;
+      gather_bus_error_q <= 1'b0;
+    end else begin
+      if (host_rvalid_i && host_rresp_i[1] && host_rid_i != IdGather) records_bus_error_q <= 1'b1;
+      if (host_rvalid_i && host_rresp_i[1] && host_rid_i == IdGather) gather_bus_error_q <= 1'b1;
+      if (engine_rvalid_i && engine_rresp_i[1]) gather_bus_error_q <= 1'b1;
+    end
+  end
+
+  logic line_valid, line_ready;
+  logic [drover_ser_pkg::LineBits-1:0] line;
+  drover_ser_reader #(.Depth(RecordLines), .MaxBurst(16)) u_records_reader (
+    .clk_i, .rst_ni,
+    .req_valid_i(take), .req_ready_o(records_ready), .req_address_i(cmd_records_i), .req_size_i(cmd.record_bytes),
+    .ar_valid_o(rec_ar_valid), .ar_ready_i(rec_ar_ready), .ar_addr_o(rec_ar_addr), .ar_len_o(rec_ar_len),
+    .r_valid_i(host_rvalid_i && host_rid_i == IdRecords), .r_data_i(host_rdata_i),
+    .line_valid_o(line_valid), .line_o(line), .line_ready_i(line_ready),
+    .base_i(host_base_i), .limit_i(host_limit_i)
+  );
+
+  // ---- records, or an object, to uops to the arena
+  logic uop_valid, uop_ready, abort;
+  drover_ser_pkg::uop_t uop, records_uop, walker_uop;
+  logic walks, records_uop_valid, walker_uop_valid, records_done, walker_done;
+  assign walks = encode_cmd.walk;
+  assign uop = walks ? walker_uop : records_uop;
+  assign uop_valid = encode_valid && (walks ? walker_uop_valid : records_uop_valid);
+  assign decode_done = records_done || walker_done;
+  logic [drover_ser_pkg::LineBits-1:0] uop_line;
+  drover_ser_records u_records (
+    .clk_i, .rst_ni,
+    .cmd_valid_i(decode_valid && !decode_cmd.walk), .cmd_ready_o(records_done), .cmd_i(decode_cmd),
+    .line_valid_i(line_valid), .line_i(line), .line_ready_o(line_ready),
+    .bus_error_i(records_bus_error_q || gather_bus_error_q),
+    .engine_base_i, .engine_size_i,
+    .uop_valid_o(records_uop_valid), .uop_o(records_uop), .uop_line_o(uop_line), .uop_ready_i(uop_ready && !walks),
+    .abort_i(abort && !walks)
+  );
+  drover_ser_walker #(.ObjectLines(ObjectLines), .Depth(Depth), .TableWidth(TableWidth)) u_walker (
+    .clk_i, .rst_ni,
+    .cmd_valid_i(decode_valid && decode_cmd.walk), .cmd_ready_o(walker_done), .cmd_i(decode_cmd),
+    .base_i(host_base_i), .limit_i(host_limit_i), .bus_error_i(records_bus_error_q || gather_bus_error_q),
+    .table_read_o, .table_line_o, .table_data_i, .fields_i(image_fields_i), .message_count_i(image_message_count_i),
+    .ar_valid_o(walk_ar_valid), .ar_ready_i(walk_ar_ready), .ar_addr_o(walk_ar_addr), .ar_len_o(walk_ar_len),
+    .r_valid_i(host_rvalid_i && host_rid_i == IdWalker), .r_data_i(host_rdata_i),
+    .uop_valid_o(walker_uop_valid), .uop_o(walker_uop), .uop_ready_i(uop_ready && walks), .abort_i(abort && walks)
+  );
+
+  logic arena_write, arena_read, piece_write, piece_read;
+  logic [$clog2(ArenaBytes)-1:0] arena_at;
+  logic [$clog2(ArenaBytes)-7:0] arena_line;
+  logic [6:0] arena_size;
+  logic [5:0] arena_from;
+  logic [drover_ser_pkg::LineBits-1:0] arena_data, arena_read_data;
+  logic [$clog2(Pieces)-1:0] piece_write_at, piece_read_at;
+  drover_ser_pkg::piece_t piece_written, piece_found;
+  logic msg_valid, msg_ready, freed;
+  logic [15:0] freed_bytes, freed_pieces;
+  drover_ser_pkg::msg_t msg;
+  logic failed_valid, failed_ready, sent_valid, sent_ready;
+  drover_ser_pkg::completion_t failed, sent;
+
+  drover_ser_encoder #(.ArenaBytes(ArenaBytes), .Pieces(Pieces), .Depth(Depth)) u_encoder (
+    .clk_i, .rst_ni,
+    .cmd_i(encode_cmd), .header_i(encode_header), .cmd_done_o(encode_done),
+    .uop_valid_i(uop_valid), .uop_i(uop), .uop_line_i(uop_line), .uop_ready_o(uop_ready), .abort_o(abort),
+    .arena_write_o(arena_write), .arena_at_o(arena_at), .arena_size_o(arena_size), .arena_from_o(arena_from),
+    .arena_data_o(arena_data),
+    .piece_write_o(piece_write), .piece_at_o(piece_write_at), .piece_o(piece_written),
+    .msg_valid_o(msg_valid), .msg_o(msg), .msg_ready_i(msg_ready),
+    .freed_i(freed), .freed_bytes_i(freed_bytes), .freed_pieces_i(freed_pieces),
+    .done_valid_o(failed_valid), .done_o(failed), .done_ready_i(failed_ready)
+  );
+  drover_ser_arena #(.Bytes(ArenaBytes)) u_arena (
+    .clk_i,
+    .write_i(arena_write), .write_at_i(arena_at), .write_size_i(arena_size), .write_from_i(arena_from),
+    .write_data_i(arena_data),
+    .read_i(arena_read), .read_line_i(arena_line), .read_data_o(arena_read_data)
+  );
+  drover_sram_1r1w #(.Width($bits(piece_written)), .Depth(Pieces)) u_pieces (
+    .clk_i,
+    .we_i(piece_write), .waddr_i(piece_write_at), .wdata_i(piece_written),
+    .re_i(piece_read), .raddr_i(piece_read_at), .rdata_o(piece_found)
+  );
+
+  // ---- the arena and what lies elsewhere to packets
+  logic host_req_valid, host_req_ready, engine_req_valid, engine_req_ready;
+  logic [63:0] req_address;
+  logic [31:0] req_size;
+  logic host_valid, host_ready, engine_valid, engine_ready;
+  logic [drover_ser_pkg::LineBits-1:0] host_line, engine_line;
+  drover_ser_reader #(.Depth(HostLines), .MaxBurst(64)) u_host_reader (
+    .clk_i, .rst_ni,
+    .req_valid_i(host_req_valid), .req_ready_o(host_req_ready), .req_address_i(req_address), .req_size_i(req_size),
+    .ar_valid_o(gat_ar_valid), .ar_ready_i(gat_ar_ready), .ar_addr_o(gat_ar_addr), .ar_len_o(gat_ar_len),
+    .r_valid_i(host_rvalid_i && host_rid_i == IdGather), .r_data_i(host_rdata_i),
+    .line_valid_o(host_valid), .line_o(host_line), .line_ready_i(host_ready),
+    .base_i(host_base_i), .limit_i(host_limit_i)
+  );
+  drover_ser_reader #(.Depth(EngineLines), .MaxBurst(EngineLines > 64 ? 64 : EngineLines)) u_engine_reader (
+    .clk_i, .rst_ni,
+    .req_valid_i(engine_req_valid), .req_ready_o(engine_req_ready), .req_address_i(req_address),
+    .req_size_i(req_size),
+    .ar_valid_o(engine_arvalid_o), .ar_ready_i(engine_arready_i), .ar_addr_o(engine_araddr_o),
+    .ar_len_o(engine_arlen_o),
+    .r_valid_i(engine_rvalid_i), .r_data_i(engine_rdata_i),
+    .line_valid_o(engine_valid), .line_o(engine_line), .line_ready_i(engine_ready),
+    .base_i(engine_base_i), .limit_i(engine_base_i + engine_size_i)
+  );
+  drover_ser_gather #(.ArenaBytes(ArenaBytes), .Pieces(Pieces)) u_gather (
+    .clk_i, .rst_ni,
+    .msg_valid_i(msg_valid), .msg_i(msg), .msg_ready_o(msg_ready),
+    .freed_o(freed), .freed_bytes_o(freed_bytes), .freed_pieces_o(freed_pieces),
+    .piece_read_o(piece_read), .piece_at_o(piece_read_at), .piece_i(piece_found),
+    .arena_read_o(arena_read), .arena_line_o(arena_line), .arena_data_i(arena_read_data),
+    .host_req_valid_o(host_req_valid), .host_req_ready_i(host_req_ready),
+    .engine_req_valid_o(engine_req_valid), .engine_req_ready_i(engine_req_ready),
+    .req_address_o(req_address), .req_size_o(req_size),
+    .host_valid_i(host_valid), .host_line_i(host_line), .host_ready_o(host_ready),
+    .engine_valid_i(engine_valid), .engine_line_i(engine_line), .engine_ready_o(engine_ready),
+    .bus_error_i(gather_bus_error_q),
+    .tx_tdata_o, .tx_tkeep_o, .tx_tlast_o, .tx_tuser_o, .tx_tvalid_o, .tx_tready_i,
+    .done_valid_o(sent_valid), .done_o(sent), .done_ready_i(sent_ready)
+  );
+
+  // ---- completions
+  logic skid_ready;
+  drover_ser_pkg::completion_t done;
+  assign sent_ready = skid_ready;
+  assign failed_ready = skid_ready && !sent_valid;
+  drover_skid #(.Width($bits(done))) u_done (
+    .clk_i, .rst_ni,
+    .wvalid_i(sent_valid || failed_valid), .wready_o(skid_ready), .wdata_i(sent_valid ? sent : failed),
+    .rvalid_o(done_valid_o), .rready_i(done_ready_i), .rdata_o(done)
+  );
+  assign done_cookie_o = done.cookie;
+  assign done_error_o = done.error;
+  assign done_size_o = done.size;
+
+`ifndef SYNTHESIS
+  assert property (@(posedge clk_i) records_uop_valid || walker_uop_valid |-> encode_valid)
+    else $error("a uop without a command");
+`endif
+  logic unused;
+  assign unused = ^{host_rlast_i, engine_rlast_i, engine_rid_i, host_rresp_i[0], engine_rresp_i[0], front_level, back_level};
+endmodule

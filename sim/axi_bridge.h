@@ -1,0 +1,195 @@
+// From an engine's AXI4 ports to a Link and the memory behind it (rtl/testing/axi_memory.h names the ports).
+//
+//   write   AW, W beats -> one transaction of the bytes from the burst's first strobed to its last -> Link::write
+//           B when the transaction has left (posted: the link keeps order) or, of the engine's own memory, has arrived;
+//           the bytes are in the memory once it has arrived
+//   read    AR -> Link::read -> R beats as they come down the link; what the memory holds when the first one starts
+//
+// At most kBurstsWaiting bursts wait for the link: then the port is not ready. A burst that leaves the memory, or breaks
+// the protocol, is counted, writes nothing and reads 0xee. `now` is the platform's time and moves by itself.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "rtl/testing/axi_memory.h"
+#include "sim/link.h"
+
+namespace drover::sim {
+
+inline constexpr size_t kBurstsWaiting = 16;
+inline constexpr size_t kBeat = 64;
+
+struct PortStalls {
+  uint64_t cycles = 0;  // in which the engine had something to hand over and the port was not ready
+};
+
+enum class Ordering { kPosted, kArrived };
+
+class AxiWriteBridge final : public rtl::Part {
+ public:
+  AxiWriteBridge(rtl::AxiWritePort port, Link* link, std::span<char> memory, uint64_t base, const Time* now,
+                 Ordering ordering)
+      : port_(port), link_(*link), memory_(memory), base_(base), now_(*now), ordering_(ordering) {}
+
+  void drive() override {
+    size_t waiting = bursts_.size();
+    for (const Response& response : responses_) waiting += response.left > now_ ? 1 : 0;
+    *port_.awready = waiting < kBurstsWaiting;
+    *port_.wready = !bursts_.empty();
+    *port_.bvalid = !responses_.empty() && responses_.front().due <= now_;
+    if (*port_.bvalid) {
+      *port_.bid = responses_.front().id;
+      *port_.bresp = responses_.front().ok ? 0 : 2;
+    }
+  }
+  void sample() override {
+    if ((*port_.awvalid && !*port_.awready) || (*port_.wvalid && !*port_.wready)) ++stalls_.cycles;
+    if (*port_.bvalid && *port_.bready) responses_.pop_front();
+    if (*port_.wvalid && *port_.wready) take_beat();
+    if (*port_.awvalid && *port_.awready) {
+      uint32_t beats = *port_.awlen + 1u;
+      bool ok = rtl::axi_burst_ok(*port_.awaddr, beats, base_, memory_.size());
+      violations_ += ok ? 0 : 1;
+      bursts_.push_back({*port_.awaddr - base_, beats, *port_.awid, ok, {}, {}});
+    }
+  }
+
+  // Puts into the memory what has arrived by `time`.
+  void deliver(Time time) {
+    for (; !arrivals_.empty() && arrivals_.front().at <= time; arrivals_.pop_front()) {
+      const Arrival& arrival = arrivals_.front();
+      for (size_t beat = 0; beat < arrival.strobes.size(); ++beat) {
+        char* to = memory_.data() + arrival.offset + beat * kBeat;
+        const char* from = arrival.bytes.data() + beat * kBeat;
+        for (size_t i = 0; i < kBeat; ++i) {
+          if ((arrival.strobes[beat] >> i & 1) != 0) to[i] = from[i];
+        }
+      }
+    }
+  }
+  const PortStalls& stalls() const { return stalls_; }
+  uint64_t violations() const { return violations_; }
+
+ private:
+  struct Burst {
+    uint64_t offset;
+    uint32_t beats_left;
+    CData id;
+    bool ok;
+    std::vector<char> bytes;
+    std::vector<uint64_t> strobes;
+  };
+  struct Response {
+    Time left, due;
+    CData id;
+    bool ok;
+  };
+  struct Arrival {
+    Time at;
+    uint64_t offset;
+    std::vector<char> bytes;
+    std::vector<uint64_t> strobes;
+  };
+
+  void take_beat() {
+    Burst& burst = bursts_.front();
+    const char* data = reinterpret_cast<const char*>(port_.wdata);
+    burst.bytes.insert(burst.bytes.end(), data, data + kBeat);
+    burst.strobes.push_back(*port_.wstrb);
+    bool last = --burst.beats_left == 0;
+    if (last != (*port_.wlast != 0)) ++violations_;
+    if (!last) return;
+    Link::Write write = link_.write(now_, extent(burst.strobes));
+    responses_.push_back({write.left, ordering_ == Ordering::kPosted ? write.left : write.arrived, burst.id, burst.ok});
+    if (burst.ok) arrivals_.push_back({write.arrived, burst.offset, std::move(burst.bytes), std::move(burst.strobes)});
+    bursts_.pop_front();
+  }
+  // Bytes from the first strobed one to the last.
+  static uint64_t extent(const std::vector<uint64_t>& strobes) {
+    uint64_t first = UINT64_MAX, end = 0;
+    for (size_t beat = 0; beat < strobes.size(); ++beat) {
+      if (strobes[beat] == 0) continue;
+      first = std::min<uint64_t>(first, beat * kBeat + static_cast<uint64_t>(__builtin_ctzll(strobes[beat])));
+      end = beat * kBeat + 64 - static_cast<uint64_t>(__builtin_clzll(strobes[beat]));
+    }
+    return end == 0 ? 0 : end - first;
+  }
+
+  rtl::AxiWritePort port_;
+  Link& link_;
+  std::span<char> memory_;
+  uint64_t base_;
+  const Time& now_;
+  Ordering ordering_;
+  std::deque<Burst> bursts_;
+  std::deque<Response> responses_;
+  std::deque<Arrival> arrivals_;
+  PortStalls stalls_;
+  uint64_t violations_ = 0;
+};
+
+class AxiReadBridge final : public rtl::Part {
+ public:
+  AxiReadBridge(rtl::AxiReadPort port, Link* link, std::span<const char> memory, uint64_t base, const Time* now)
+      : port_(port), link_(*link), memory_(memory), base_(base), now_(*now) {}
+
+  void drive() override {
+    size_t waiting = 0;
+    for (const Burst& burst : bursts_) waiting += burst.read.begins > now_ ? 1 : 0;
+    *port_.arready = waiting < kBurstsWaiting;
+    *port_.rvalid = !bursts_.empty() && beat_at(bursts_.front()) <= now_;
+    if (!*port_.rvalid) return;
+    const Burst& burst = bursts_.front();
+    if (burst.ok) {
+      std::memcpy(port_.rdata, memory_.data() + burst.offset + size_t{burst.beat} * kBeat, kBeat);
+    } else {
+      std::memset(port_.rdata, 0xee, kBeat);
+    }
+    *port_.rid = burst.id;
+    *port_.rresp = burst.ok ? 0 : 2;
+    *port_.rlast = burst.beat + 1 == burst.beats;
+  }
+  void sample() override {
+    if (*port_.arvalid && !*port_.arready) ++stalls_.cycles;
+    if (!bursts_.empty() && !*port_.rvalid) ++waiting_cycles_;
+    if (*port_.rvalid && *port_.rready && ++bursts_.front().beat == bursts_.front().beats) bursts_.pop_front();
+    if (*port_.arvalid && *port_.arready) {
+      uint32_t beats = *port_.arlen + 1u;
+      bool ok = rtl::axi_burst_ok(*port_.araddr, beats, base_, memory_.size());
+      violations_ += ok ? 0 : 1;
+      bursts_.push_back({*port_.araddr - base_, beats, 0, *port_.arid, ok, link_.read(now_, beats * kBeat)});
+    }
+  }
+  const PortStalls& stalls() const { return stalls_; }
+  // Cycles in which reads were under way and no beat was there.
+  uint64_t waiting_cycles() const { return waiting_cycles_; }
+  uint64_t violations() const { return violations_; }
+
+ private:
+  struct Burst {
+    uint64_t offset;
+    uint32_t beats, beat;
+    CData id;
+    bool ok;
+    Link::Read read;
+  };
+  // The beats of a burst come evenly between its first byte and its last.
+  static Time beat_at(const Burst& burst) {
+    return burst.read.first + (burst.read.done - burst.read.first) * (burst.beat + 1) / burst.beats;
+  }
+
+  rtl::AxiReadPort port_;
+  Link& link_;
+  std::span<const char> memory_;
+  uint64_t base_;
+  const Time& now_;
+  std::deque<Burst> bursts_;
+  PortStalls stalls_;
+  uint64_t waiting_cycles_ = 0, violations_ = 0;
+};
+
+}  // namespace drover::sim

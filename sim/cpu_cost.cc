@@ -1,0 +1,129 @@
+#include "sim/cpu_cost.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "codec/decode.h"
+#include "codec/encode.h"
+#include "codec/preserialize.h"
+#include "workload/statistics.h"
+
+namespace drover::sim {
+namespace {
+
+Time picoseconds(double nanoseconds) { return static_cast<Time>(std::llround(nanoseconds * 1e3)); }
+
+// The least of some rounds, each long enough for the clock.
+template <typename Work>
+double nanoseconds(Work work) {
+  using Clock = std::chrono::steady_clock;
+  auto timed = [&](int calls) {
+    auto began = Clock::now();
+    for (int i = 0; i < calls; ++i) work();
+    return std::chrono::duration<double, std::nano>(Clock::now() - began).count();
+  };
+  int calls = 1;
+  while (timed(calls) < 20'000 && calls < (1 << 20)) calls *= 2;
+  double best = 1e18;
+  for (int round = 0; round < 15; ++round) best = std::min(best, timed(calls) / calls);
+  return best;
+}
+
+size_t stream_room(const std::string& wire) { return (wire.size() * 9 + 4096 + 63) / 64 * 64; }
+
+}  // namespace
+
+MessageWork count_work(const workload::WorkloadMessage& message) {
+  workload::Statistics statistics;
+  workload::add_message(message.type, message.wire, &statistics);
+  MessageWork work;
+  work.wire_bytes = message.wire.size();
+  work.objects = statistics.objects;
+  for (uint8_t kind = 1; kind < schema::kKindCount; ++kind) {
+    if (schema::is_message_kind(kind)) continue;
+    (schema::is_string_kind(kind) ? work.strings : work.scalars) += statistics.values[kind];
+  }
+  work.string_sizes = statistics.string_sizes;
+  work.string_sizes.insert(work.string_sizes.end(), statistics.bytes_sizes.begin(), statistics.bytes_sizes.end());
+  for (uint64_t size : work.string_sizes) work.string_bytes += size;
+  return work;
+}
+
+Time stated_cost(const CodecCost& cost, const MessageWork& work) {
+  return picoseconds(cost.message + cost.object * static_cast<double>(work.objects) +
+                     cost.scalar * static_cast<double>(work.scalars) + cost.string * static_cast<double>(work.strings) +
+                     cost.byte * static_cast<double>(work.string_bytes));
+}
+
+MessageCost stated_costs(const System& system, const MessageWork& work) {
+  auto scaled = [&](Time time) { return static_cast<Time>(static_cast<double>(time) * system.cpu_scale); };
+  MessageCost cost;
+  cost.decode = scaled(stated_cost(system.decode, work));
+  cost.encode = scaled(stated_cost(system.encode, work));
+  MessageWork left = work;
+  uint64_t copied = 0, copies = 0;
+  for (uint64_t size : work.string_sizes) {
+    if (!system.memcpy_engine || size < system.payload_threshold) continue;
+    copied += size;
+    ++copies;
+  }
+  left.string_bytes -= copied;
+  cost.preserialize = scaled(stated_cost(system.preserialize, left) +
+                             picoseconds(system.copy_submit * static_cast<double>(copies)));
+  cost.copies = picoseconds(static_cast<double>(copied) / system.copy_bandwidth * 1e9);
+  return cost;
+}
+
+std::string measure_costs(const System& system, const workload::WorkloadMessage& message, MessageCost* out) {
+  Arena arena;
+  auto fresh = [&] {
+    auto* object = static_cast<Message*>(arena.allocate_zeroed(message.type.entry().object_size));
+    *object->drover_owner() = reinterpret_cast<OwnerWord>(&arena);
+    return object;
+  };
+  Message* object = fresh();
+  DecodeResult decoded = decode(message.type, object, message.wire, arena);
+  if (!decoded.ok()) return message.name + " does not decode: " + to_string(decoded);
+  Encoded encoded;
+  std::string wire(message.wire.size() + 64, '\0');
+  std::vector<uint64_t> room(stream_room(message.wire) / 8);
+  auto time = [&](double ns) { return picoseconds(ns * system.cpu_scale); };
+  out->encode = time(nanoseconds([&] {
+    (void)encode(message.type, object, {}, &encoded);
+    encoded.copy_to(wire.data());
+  }));
+  PreserializeOptions options;
+  options.payload_threshold = system.payload_threshold;
+  out->preserialize = time(nanoseconds([&] {
+    PreserializedOutput stream;
+    stream.buffer = reinterpret_cast<char*>(room.data());
+    stream.buffer_size = room.size() * 8;
+    (void)preserialize(message.type, object, options, &stream);
+  }));
+  out->decode = time(nanoseconds([&] {
+    arena.reset();
+    (void)decode(message.type, fresh(), message.wire, arena);
+  }));
+  return "";
+}
+
+CostsResult workload_costs(const System& system, const workload::Workload& workload) {
+  CostsResult result;
+  if (system.cpu_model == CpuModel::kMeasured && system.memcpy_engine) {
+    result.error = "serializer.memcpy_engine is modelled with cpu.model = stated only";
+    return result;
+  }
+  for (const workload::WorkloadMessage& message : workload.messages) {
+    result.work.push_back(count_work(message));
+    MessageCost cost = stated_costs(system, result.work.back());
+    if (system.cpu_model == CpuModel::kMeasured) {
+      result.error = measure_costs(system, message, &cost);
+      if (!result.error.empty()) return result;
+    }
+    result.costs.push_back(cost);
+  }
+  return result;
+}
+
+}  // namespace drover::sim

@@ -1,0 +1,45 @@
+// What the software codec costs on the host's CPU for each message of a workload: by the system's stated costs, or timed
+// on the machine at hand. Every result says which (System::cpu_model).
+//
+//   stated     message + objects * object + scalars * scalar + strings * string + bytes * byte   [ns]
+//   measured   the least of some rounds of decode(), encode() with a copy of the pieces, preserialize(), caches warm
+//
+// With the copy engine, the strings from payload_threshold on cost copy_submit each instead of their bytes, and lie in
+// the stream once the engine, at copy_bandwidth, has copied them. That is modelled with stated costs only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/system.h"
+#include "workload/workload.h"
+
+namespace drover::sim {
+
+// How much of each class of work a message holds.
+struct MessageWork {
+  uint64_t wire_bytes = 0;
+  uint64_t objects = 0, scalars = 0, strings = 0, string_bytes = 0;
+  std::vector<uint64_t> string_sizes;
+};
+MessageWork count_work(const workload::WorkloadMessage& message);
+
+struct MessageCost {
+  Time decode = 0, encode = 0, preserialize = 0;  // of the host's CPU
+  Time copies = 0;                                // of the copy engine, beside the CPU
+};
+Time stated_cost(const CodecCost& cost, const MessageWork& work);
+MessageCost stated_costs(const System& system, const MessageWork& work);
+// False, and what is wrong, if the codec does not take the message.
+std::string measure_costs(const System& system, const workload::WorkloadMessage& message, MessageCost* out);
+
+// One for each message of the workload, by system.cpu_model; or an error.
+struct CostsResult {
+  std::vector<MessageCost> costs;
+  std::vector<MessageWork> work;
+  std::string error;
+};
+CostsResult workload_costs(const System& system, const workload::Workload& workload);
+
+}  // namespace drover::sim

@@ -1,0 +1,72 @@
+// The verilated deserializer with its ports joined to a link, the region's memory and free lists.
+//
+// The region is host memory, then the engine's own, in one array: region offset r is byte r of it. Messages come in as a
+// stream of 64 bytes a cycle at most; completion records are written to the host over the link, behind the data that they
+// tell of (the link keeps order), and are handed over with the time at which the host sees them. Chunks and runs are given
+// to the engine in turn, from lists that are long enough for one round of what is in flight; they are zeroed before that
+// where each field is a write of its own, as the host would have to.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "schema/image.h"
+#include "sim/link.h"
+
+namespace drover::sim {
+
+enum class RecordType : uint8_t { kChunk = 0, kDone = 1, kError = 2, kSoftware = 3 };
+struct DeserializerRecord {
+  RecordType type;
+  uint8_t code;     // of kError: a DecodeError; of kSoftware: why
+  uint32_t cookie;
+  uint64_t root;    // region offset of the object
+  Time arrived;     // at the host
+};
+// The name of kSoftware's code.
+const char* left_to_software_name(uint8_t code);
+
+struct DeserializerSetup {
+  bool one_shot = true;
+  unsigned lanes = 4;
+  std::span<char> region;      // 64-byte aligned
+  size_t host_bytes = 0;       // of it, from the beginning; a multiple of 2 MiB, as the rest
+  Link* link = nullptr;
+  Link* engine_link = nullptr;
+  const Time* now = nullptr;
+};
+
+// What happened at its ports, for stall reasons and traces.
+struct DeserializerPorts {
+  uint64_t input_stalls = 0;   // cycles in which wire bytes waited for the engine
+  uint64_t write_stalls = 0;   // cycles in which a DMA write waited for the link
+  bool rx_valid = false, rx_ready = false, write_valid = false, write_ready = false, record = false;
+};
+
+class DeserializerEngine {
+ public:
+  explicit DeserializerEngine(const DeserializerSetup& setup);
+  ~DeserializerEngine();
+
+  // Loads the schema table; takes no simulated time. The engine must be idle.
+  void load(const schema::Image& image);
+  // A message whose first byte may enter from `at` on. The bytes stay until its record.
+  void send(Time at, uint32_t message_index, std::string_view wire, uint32_t cookie);
+  void on_record(std::function<void(const DeserializerRecord&)> callback);
+  // One clock.
+  void cycle();
+  // Puts into the region what has arrived by `time`.
+  void deliver(Time time);
+
+  const DeserializerPorts& ports() const;
+  uint64_t violations() const;
+
+ private:
+  class Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace drover::sim

@@ -1,0 +1,84 @@
+// A link between an engine and a memory: when a transaction that is issued now leaves, and when it is there.
+//
+//   engine  ==[ up: requests, written bytes ]==>  one_way  ==>  memory
+//           <==[ down: bytes read ]=========   one_way   <==
+//
+// Each direction is a pipe of `bandwidth` bytes a second, taken in order. A transaction's bytes travel in packets of at
+// most `payload_limit`, each of which takes `header` bytes more; a read's request is one header. Transactions of one kind
+// begin at least `interval` apart, and at most `writes_in_flight` (`reads_in_flight`) of them are between their beginning
+// and their end:
+//
+//   a write   begins -> left (its last byte is on the way; it is ordered) -> arrived, one_way later: visible
+//   a read    begins -> request arrives one_way later -> the memory's `access` -> first byte, one_way later -> done
+//
+// So with k in flight, n writes of s bytes end n * max(interval, t, (t + one_way) / k) after they began, about, where
+// t = (s + packets * header) / bandwidth; sim/link_test.cc has the exact figures. The model knows no contents and no
+// SystemC; it is deterministic, and calls must come with times that do not go back. Thread-safety: one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "sim/units.h"
+
+namespace drover::sim {
+
+struct LinkConfig {
+  Time one_way = 0;
+  double bandwidth = 1e12;      // bytes/s, each direction
+  uint32_t header = 0;          // bytes a packet takes beyond its payload
+  uint32_t payload_limit = 4096;  // bytes a packet carries at most
+  Time interval = 0;            // between the beginnings of two transactions of a kind
+  uint32_t writes_in_flight = 1024, reads_in_flight = 1024;
+  Time access = 0;              // the memory's own: from a request's arrival to its first byte
+};
+
+// What a transaction waited for, before it began.
+struct LinkWaits {
+  Time bandwidth = 0;  // earlier bytes in its direction
+  Time interval = 0;   // the transaction rate
+  Time in_flight = 0;  // as many as may be are under way
+};
+
+struct LinkCounters {
+  uint64_t writes = 0, written_bytes = 0;
+  uint64_t reads = 0, read_bytes = 0;
+  LinkWaits write_waits, read_waits;
+};
+
+class Link {
+ public:
+  explicit Link(const LinkConfig& config);
+
+  struct Write {
+    Time begins, left, arrived;
+  };
+  Write write(Time now, uint64_t bytes);
+
+  struct Read {
+    Time begins, first, done;
+  };
+  Read read(Time now, uint64_t bytes);
+
+  // How long `bytes` keep a direction busy.
+  Time wire_time(uint64_t bytes) const;
+  const LinkConfig& config() const { return config_; }
+  const LinkCounters& counters() const { return counters_; }
+
+ private:
+  // What transactions of one kind wait for.
+  struct Gate {
+    Time next = 0;            // by the interval
+    std::deque<Time> ends;    // of those in flight, ascending
+  };
+  Time pass(Gate& gate, Time now, Time free, uint32_t in_flight, LinkWaits* waits) const;
+  Time header_time() const;
+
+  LinkConfig config_;
+  double picoseconds_a_byte_;
+  Gate write_gate_, read_gate_;
+  Time up_free_ = 0, down_free_ = 0;
+  LinkCounters counters_;
+};
+
+}  // namespace drover::sim

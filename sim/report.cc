@@ -1,0 +1,215 @@
+#include "sim/report.h"
+
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+
+#include "sim/deserializer_engine.h"
+#include "sim/serializer_engine.h"
+
+namespace drover::sim {
+namespace {
+
+[[gnu::format(printf, 1, 2)]] std::string print(const char* format, ...) {
+  char text[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof(text), format, arguments);
+  va_end(arguments);
+  return text;
+}
+
+double ns(Time time) { return static_cast<double>(time) / 1e3; }
+double gigabytes(uint64_t bytes, Time time) {
+  return time == 0 ? 0 : static_cast<double>(bytes) * 1e3 / static_cast<double>(time);
+}
+
+void add(const LinkWaits& from, LinkWaits* to) {
+  to->bandwidth += from.bandwidth;
+  to->interval += from.interval;
+  to->in_flight += from.in_flight;
+}
+void add(const LinkCounters& from, LinkCounters* to) {
+  to->writes += from.writes;
+  to->written_bytes += from.written_bytes;
+  to->reads += from.reads;
+  to->read_bytes += from.read_bytes;
+  add(from.write_waits, &to->write_waits);
+  add(from.read_waits, &to->read_waits);
+}
+
+LegTotals total_leg(const workload::Workload& workload, const RunResult& result, Leg MessageResult::*member, Time time) {
+  LegTotals totals;
+  totals.time = time;
+  double logarithms = 0;
+  for (const MessageResult& message : result.messages) {
+    const Leg& leg = message.*member;
+    ++totals.messages;
+    totals.wire_bytes += workload.messages[message.message].wire.size();
+    totals.mean_ns += ns(leg.time);
+    totals.mean_cycles += static_cast<double>(leg.cycles);
+    logarithms += std::log(std::max(ns(leg.time), 1e-3));
+    totals.cpu += leg.cpu;
+    totals.copies += leg.copies;
+    add(leg.link, &totals.link);
+    totals.input_stalls += leg.input_stalls;
+    totals.port_stalls += leg.port_stalls;
+    totals.read_waits += leg.read_waits;
+    ++(leg.outcome == Outcome::kSoftware ? totals.by_software : totals.by_engine);
+  }
+  auto count = static_cast<double>(std::max<uint64_t>(totals.messages, 1));
+  totals.mean_ns /= count;
+  totals.mean_cycles /= count;
+  totals.geomean_ns = totals.messages == 0 ? 0 : std::exp(logarithms / count);
+  return totals;
+}
+
+std::string outcome_name(const Leg& leg, bool receive) {
+  switch (leg.outcome) {
+    case Outcome::kEngine: return "rtl";
+    case Outcome::kCpu: return "cpu";
+    case Outcome::kCores: return "cores";
+    case Outcome::kSoftware: break;
+  }
+  return std::string("software: ") + (receive ? left_to_software_name(leg.reason) : serializer_error_name(leg.reason));
+}
+
+const char* kRowFormat = "%-12.12s %8s | %8s %10s %7s %7s %9s %9s | %8s %10s %7s %7s %9s %9s | %s\n";
+
+std::string row(const std::string& name, uint64_t bytes, const Leg& receive, const Leg& send, const std::string& by) {
+  auto count = [](uint64_t value) { return std::to_string(value); };
+  auto one = [](double value) { return print("%.1f", value); };
+  auto two = [](double value) { return print("%.2f", value); };
+  return print(kRowFormat, name.c_str(), count(bytes).c_str(), count(receive.cycles).c_str(), one(ns(receive.time)).c_str(),
+               two(gigabytes(bytes, receive.time)).c_str(), count(receive.link.writes).c_str(),
+               count(receive.link.written_bytes).c_str(), one(ns(receive.cpu)).c_str(), count(send.cycles).c_str(),
+               one(ns(send.time)).c_str(), two(gigabytes(bytes, send.time)).c_str(), count(send.link.reads).c_str(),
+               count(send.link.read_bytes).c_str(), one(ns(send.cpu)).c_str(), by.c_str());
+}
+
+std::string total_lines(const char* name, const LegTotals& t) {
+  std::string text = print(
+      "%s: %llu messages, %llu bytes in %.3f us: %.3f GB/s, %.0f messages/s; a message %.1f ns on average (geometric %.1f), "
+      "%.1f engine cycles\n",
+      name, static_cast<unsigned long long>(t.messages), static_cast<unsigned long long>(t.wire_bytes), ns(t.time) / 1e3,
+      t.bytes_per_second() / 1e9, t.time == 0 ? 0 : static_cast<double>(t.messages) * 1e12 / static_cast<double>(t.time),
+      t.mean_ns, t.geomean_ns, t.mean_cycles);
+  text += print("    DMA: %llu writes of %llu bytes, %llu reads of %llu bytes; host CPU %.3f us, copy engine %.3f us\n",
+                static_cast<unsigned long long>(t.link.writes), static_cast<unsigned long long>(t.link.written_bytes),
+                static_cast<unsigned long long>(t.link.reads), static_cast<unsigned long long>(t.link.read_bytes),
+                ns(t.cpu) / 1e3, ns(t.copies) / 1e3);
+  auto waits = [](const char* what, const LinkWaits& w) {
+    return print("    %s waited: bandwidth %.3f us, transaction rate %.3f us, in flight %.3f us\n", what,
+                 ns(w.bandwidth) / 1e3, ns(w.interval) / 1e3, ns(w.in_flight) / 1e3);
+  };
+  if (t.link.writes != 0) text += waits("writes", t.link.write_waits);
+  if (t.link.reads != 0) text += waits("reads", t.link.read_waits);
+  text += print("    engine stalls, cycles: input %llu, DMA port %llu, waiting for read data %llu; left to software: %llu of %llu\n",
+                static_cast<unsigned long long>(t.input_stalls), static_cast<unsigned long long>(t.port_stalls),
+                static_cast<unsigned long long>(t.read_waits), static_cast<unsigned long long>(t.by_software),
+                static_cast<unsigned long long>(t.messages));
+  return text;
+}
+
+// ---- JSON
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) {
+      out += print("\\u%04x", c);
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+std::string link_json(const LinkCounters& c) {
+  auto waits = [](const LinkWaits& w) {
+    return print("{\"bandwidth_ns\": %.3f, \"transaction_rate_ns\": %.3f, \"in_flight_ns\": %.3f}", ns(w.bandwidth),
+                 ns(w.interval), ns(w.in_flight));
+  };
+  return print("\"dma_writes\": %llu, \"dma_written_bytes\": %llu, \"dma_reads\": %llu, \"dma_read_bytes\": %llu, ",
+               static_cast<unsigned long long>(c.writes), static_cast<unsigned long long>(c.written_bytes),
+               static_cast<unsigned long long>(c.reads), static_cast<unsigned long long>(c.read_bytes)) +
+         "\"write_waits\": " + waits(c.write_waits) + ", \"read_waits\": " + waits(c.read_waits);
+}
+std::string leg_json(const Leg& leg, bool receive) {
+  return print("{\"time_ns\": %.3f, \"cycles\": %llu, \"host_cpu_ns\": %.3f, \"copy_engine_ns\": %.3f, ", ns(leg.time),
+               static_cast<unsigned long long>(leg.cycles), ns(leg.cpu), ns(leg.copies)) +
+         link_json(leg.link) +
+         print(", \"stalls\": {\"input\": %llu, \"dma_port\": %llu, \"read_data\": %llu}, \"by\": ",
+               static_cast<unsigned long long>(leg.input_stalls), static_cast<unsigned long long>(leg.port_stalls),
+               static_cast<unsigned long long>(leg.read_waits)) +
+         quoted(outcome_name(leg, receive)) + "}";
+}
+std::string totals_json(const LegTotals& t) {
+  return print(
+             "{\"messages\": %llu, \"wire_bytes\": %llu, \"time_ns\": %.3f, \"bytes_per_second\": %.0f, \"mean_ns\": %.3f, "
+             "\"geomean_ns\": %.3f, \"mean_cycles\": %.3f, \"host_cpu_ns\": %.3f, \"copy_engine_ns\": %.3f, "
+             "\"left_to_software\": %llu, ",
+             static_cast<unsigned long long>(t.messages), static_cast<unsigned long long>(t.wire_bytes), ns(t.time),
+             t.bytes_per_second(), t.mean_ns, t.geomean_ns, t.mean_cycles, ns(t.cpu), ns(t.copies),
+             static_cast<unsigned long long>(t.by_software)) +
+         link_json(t.link) + "}";
+}
+
+}  // namespace
+
+RunTotals total(const workload::Workload& workload, const RunResult& result) {
+  return {total_leg(workload, result, &MessageResult::receive, result.receive_time),
+          total_leg(workload, result, &MessageResult::send, result.send_time)};
+}
+
+std::string cpu_costs_from(const System& system) {
+  return system.cpu_model == CpuModel::kStated ? "stated (cpu.*)" : "measured on this machine";
+}
+
+std::string table(const System& system, const workload::Workload& workload, const RunResult& result) {
+  std::string text = system.name + ": " + system.description + "\nworkload " + workload.name + ", " +
+                     std::to_string(system.in_flight) + " in flight; CPU costs " + cpu_costs_from(system) +
+                     "; link " + get_key(system, "link.latency") + ", " + get_key(system, "link.bandwidth");
+  if (system.engine == EngineKind::kRtl) text += "; engine " + get_key(system, "engine.clock") + ", every message compared with the software codec";
+  text += "\n\n" + print("%-21s | %-55s | %-55s |\n", "", "receive", "send");
+  text += print(kRowFormat, "message", "bytes", "cycles", "ns", "GB/s", "writes", "written", "cpu ns", "cycles", "ns",
+                "GB/s", "reads", "read", "cpu ns", "by");
+  for (const MessageResult& m : result.messages) {
+    std::string by = outcome_name(m.receive, true), by_send = outcome_name(m.send, false);
+    if (by != by_send) by += ", " + by_send;
+    const workload::WorkloadMessage& message = workload.messages[m.message];
+    text += row(message.name, message.wire.size(), m.receive, m.send, by);
+  }
+  RunTotals totals = total(workload, result);
+  return text + "\n" + total_lines("receive", totals.receive) + total_lines("send", totals.send);
+}
+
+std::string json(const System& system, const workload::Workload& workload, const RunResult& result) {
+  std::string text = "{\"system\": " + quoted(system.name) + ", \"workload\": " + quoted(workload.name) +
+                     ", \"cpu_costs\": " + quoted(cpu_costs_from(system)) + ",\n \"keys\": {";
+  for (const SystemKey& key : system_keys()) {
+    text += (text.ends_with('{') ? "" : ", ") + quoted(key.name) + ": " + quoted(get_key(system, key.name));
+  }
+  RunTotals totals = total(workload, result);
+  text += "},\n \"receive\": " + totals_json(totals.receive) + ",\n \"send\": " + totals_json(totals.send) +
+          ",\n \"messages\": [";
+  for (const MessageResult& m : result.messages) {
+    const workload::WorkloadMessage& message = workload.messages[m.message];
+    text += std::string(text.ends_with('[') ? "" : ",") + "\n  {\"name\": " + quoted(message.name) +
+            ", \"wire_bytes\": " + std::to_string(message.wire.size()) + ",\n   \"receive\": " + leg_json(m.receive, true) +
+            ",\n   \"send\": " + leg_json(m.send, false) + "}";
+  }
+  return text + "\n ]}\n";
+}
+
+std::string sweep_heading(const std::string& key) {
+  return print("%-16s | %12s %12s %10s | %12s %12s %10s %12s\n", key.c_str(), "receive ns", "geomean ns", "GB/s", "send ns",
+               "geomean ns", "GB/s", "CPU ns");
+}
+std::string sweep_line(const std::string& value, const RunTotals& t) {
+  return print("%-16s | %12.1f %12.1f %10.3f | %12.1f %12.1f %10.3f %12.1f\n", value.c_str(), t.receive.mean_ns,
+               t.receive.geomean_ns, t.receive.bytes_per_second() / 1e9, t.send.mean_ns, t.send.geomean_ns,
+               t.send.bytes_per_second() / 1e9,
+               ns(t.send.cpu) / static_cast<double>(std::max<uint64_t>(t.send.messages, 1)));
+}
+
+}  // namespace drover::sim

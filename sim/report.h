@@ -1,0 +1,38 @@
+// A run's figures as a table for people and as JSON; and the line or object of one point of a sweep.
+#pragma once
+
+#include <string>
+
+#include "sim/run.h"
+
+namespace drover::sim {
+
+// One direction of a run, all messages together.
+struct LegTotals {
+  uint64_t messages = 0, wire_bytes = 0;
+  Time time = 0;         // from the first message's start to the last one's end
+  double mean_ns = 0, geomean_ns = 0;  // of the messages' own times
+  double mean_cycles = 0;
+  Time cpu = 0, copies = 0;
+  LinkCounters link;
+  uint64_t input_stalls = 0, port_stalls = 0, read_waits = 0;
+  uint64_t by_engine = 0, by_software = 0;  // by_software: what the engine left to it
+
+  double bytes_per_second() const { return time == 0 ? 0 : static_cast<double>(wire_bytes) * 1e12 / static_cast<double>(time); }
+};
+struct RunTotals {
+  LegTotals receive, send;
+};
+RunTotals total(const workload::Workload& workload, const RunResult& result);
+
+// "by the stated costs of cpu.*" or "measured on this machine".
+std::string cpu_costs_from(const System& system);
+
+std::string table(const System& system, const workload::Workload& workload, const RunResult& result);
+std::string json(const System& system, const workload::Workload& workload, const RunResult& result);
+
+// A sweep's heading, and one line of it.
+std::string sweep_heading(const std::string& key);
+std::string sweep_line(const std::string& value, const RunTotals& totals);
+
+}  // namespace drover::sim

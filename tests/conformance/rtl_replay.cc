@@ -1,0 +1,120 @@
+// conformance_rtl FILE DIR: the conformance suite's binary payloads through the deserializer in RTL.
+//
+// FILE is the FileDescriptorSet of the suite's .proto files; DIR holds what conformance_testee --dump has kept, a
+// payload a file, named <message>-<number>. Every payload, well-formed or not, has to end in a record, and what comes
+// of it is compared with the software codec's: the same object, or the same refusal. Prints how many the hardware
+// leaves to software. Ends with 77 (ctest: skipped) if there are no payloads.
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rtl/deserializer/deserializer_bench.h"
+#include "schema/dynamic_schema.h"
+
+namespace drover::conformance {
+namespace {
+
+constexpr int kSkipped = 77;
+constexpr size_t kBatch = 256;
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+struct Payload {
+  std::string name, wire;
+  schema::MessageType type;
+};
+
+std::deque<Payload> load_payloads(const schema::DynamicSchema& schema, const std::filesystem::path& directory) {
+  std::deque<Payload> payloads;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    std::string name = entry.path().filename();
+    std::optional<schema::MessageType> type = schema.find_message(name.substr(0, name.rfind('-')));
+    if (type) payloads.push_back({name, read_file(entry.path()), *type});
+  }
+  std::sort(payloads.begin(), payloads.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return payloads;
+}
+
+struct Tally {
+  size_t decoded = 0, refused = 0, failures = 0;
+  std::map<std::string, size_t> left;
+};
+
+void count(const Payload& payload, const rtl::Outcome& outcome, Tally* tally) {
+  if (!outcome.finished || !outcome.difference.empty()) {
+    ++tally->failures;
+    std::printf("failed: %s: %s\n", payload.name.c_str(), outcome.finished ? outcome.difference.c_str() : "no record");
+  } else if (outcome.record.type == rtl::RecordType::kDone) {
+    ++tally->decoded;
+  } else if (outcome.record.type == rtl::RecordType::kError) {
+    ++tally->refused;
+  } else {
+    ++tally->left[rtl::left_to_software_reason(outcome.record.code)];
+  }
+}
+
+// Each batch has a bench of its own, so that none starves for memory.
+Tally replay(const schema::DynamicSchema& schema, const std::deque<Payload>& payloads, uint32_t stalls) {
+  Tally tally;
+  for (size_t first = 0; first < payloads.size(); first += kBatch) {
+    rtl::BenchOptions options;
+    options.rx_stalls = options.cmd_stalls = options.cmpl_stalls = options.free_stalls = stalls;
+    options.host.stalls_of_256 = options.engine.stalls_of_256 = stalls;
+    options.seed = first + 1;
+    rtl::DeserializerBench bench(options);
+    bench.load(schema.image());
+    size_t end = std::min(first + kBatch, payloads.size());
+    for (size_t i = first; i < end; ++i) bench.add(payloads[i].type, payloads[i].wire);
+    if (!bench.run()) std::printf("failed: the deserializer hangs\n"), ++tally.failures;
+    for (size_t i = first; i < end; ++i) count(payloads[i], bench.outcomes()[i - first], &tally);
+  }
+  return tally;
+}
+
+int main(int argc, char** argv) {
+  CLI::App app("The conformance suite's binary payloads through the deserializer in RTL.");
+  std::string descriptors, directory;
+  uint32_t stalls = 0;
+  app.add_option("FILE", descriptors, "FileDescriptorSet of the suite's .proto files")->required();
+  app.add_option("DIR", directory, "the payloads")->required();
+  app.add_option("--stalls", stalls, "of 256 cycles, in how many each stream stands still")->check(CLI::Range(0, 250));
+  CLI11_PARSE(app, argc, argv);
+  if (!std::filesystem::is_directory(directory)) {
+    std::printf("skipped: %s is not there: the conformance runner has not run\n", directory.c_str());
+    return kSkipped;
+  }
+  schema::DynamicSchema schema;
+  std::string error = schema::DynamicSchema::load(read_file(descriptors), &schema);
+  if (!error.empty()) {
+    std::printf("conformance_rtl: %s: %s\n", descriptors.c_str(), error.c_str());
+    return 1;
+  }
+  std::deque<Payload> payloads = load_payloads(schema, directory);
+  if (payloads.empty()) {
+    std::printf("skipped: %s holds no payloads\n", directory.c_str());
+    return kSkipped;
+  }
+  Tally tally = replay(schema, payloads, stalls);
+  std::printf("conformance in RTL: %zu payloads: %zu decoded alike, %zu refused alike, %zu failed; left to software:",
+              payloads.size(), tally.decoded, tally.refused, tally.failures);
+  for (const auto& [reason, number] : tally.left) std::printf(" %s %zu", reason.c_str(), number);
+  std::printf("\n");
+  return tally.failures == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace drover::conformance
+
+int main(int argc, char** argv) { return drover::conformance::main(argc, argv); }
