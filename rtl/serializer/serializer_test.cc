@@ -2,6 +2,9 @@
 // streams end in the error that the software's reader names, and in nothing else.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <regex>
+
 #include "codec/encode.h"
 #include "message/operations.h"
 #include "rtl/serializer/serializer_bench.h"
@@ -81,6 +84,24 @@ bool send(SerializerBench& bench, Object& object, size_t threshold, std::vector<
   bench.send(bench.command(stream, static_cast<uint16_t>(expected->size())));
   expected->push_back({wire});
   return true;
+}
+
+TEST(SerializerPackage, HasTheNumbersOfTheDefinitionFile) {
+  std::ifstream file(DROVER_SER_PKG);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  ASSERT_FALSE(text.empty());
+  size_t count = 0;
+  auto expect = [&](const std::string& name, int number) {
+    std::smatch found;
+    ASSERT_TRUE(std::regex_search(text, found, std::regex("\\bRec" + name + " += 7'd([0-9]+)"))) << name;
+    EXPECT_EQ(std::stoi(found[1]), number) << name;
+    ++count;
+  };
+#define DROVER_RECORD_OP(name, number) expect(#name, number);
+#include "codec/preserialized.def"
+  std::regex any("\\bRec[A-Za-z0-9]+ += 7'd");
+  EXPECT_EQ(count, static_cast<size_t>(
+                       std::distance(std::sregex_iterator(text.begin(), text.end(), any), std::sregex_iterator())));
 }
 
 TEST(Serializer, SendsAScalar) {
