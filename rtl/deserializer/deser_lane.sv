@@ -99,6 +99,10 @@ module deser_lane #(
     XPacked,      // packed varints
     XPackedEnd,
     XSkip,        // bytes that nobody wants
+    XUnknown,     // an unknown field: the String that gathers them,
+    XUnknownAt,   // the object's pointer to it,
+    XUnknownHead, // tag and value or length
+    XKey,         // a map entry's key, among those of its map
     XClose,       // the open run: its place and its Repeated
     XCloseOwner,  // owner word in front of an array of Strings
     XCloseElem,
@@ -119,7 +123,7 @@ module deser_lane #(
   logic [6:0] consume_count;
   deser_window u_window (
       .clk_i, .rst_ni, .rx_tdata_i, .rx_tvalid_i, .rx_tready_o, .start_i(win_start), .length_i(cmd_length_i),
-      .end_i(win_end), .consume_i(consume), .count_i(consume_count), .win_o(win), .avail_o(avail), .pos_o(pos),
+      .end_i(win_end), .consume_i(consume), .count_i(consume_count), .back_i(cp_back_q), .win_o(win), .avail_o(avail), .pos_o(pos),
       .left_o(left));
 
   logic [127:0] front16;
@@ -134,11 +138,13 @@ module deser_lane #(
   logic [28:0] d_number;
   logic [2:0] d_wtype;
   logic [4:0] d_size;
+  logic [2:0] d_tag_size;
   logic d_tag_overlong, d_tag_high, d_tag_minimal, d_overlong, d_len_overlong, d_value_minimal;
   logic [63:0] d_value;
   logic [3:0] d_vsize;
   deser_token u_token (
-      .bytes_i(front16), .packed_i(state_q == XPacked), .number_o(d_number), .wire_type_o(d_wtype), .size_o(d_size),
+      .bytes_i(front16), .packed_i(state_q == XPacked), .number_o(d_number), .wire_type_o(d_wtype),
+      .tag_size_o(d_tag_size), .size_o(d_size),
       .tag_overlong_o(d_tag_overlong), .tag_high_o(d_tag_high), .tag_minimal_o(d_tag_minimal), .value_o(d_value),
       .varint_size_o(d_vsize), .overlong_o(d_overlong), .length_overlong_o(d_len_overlong),
       .value_minimal_o(d_value_minimal));
@@ -173,11 +179,13 @@ module deser_lane #(
   assign t_parent = t_stack[StackLog2'(t_depth_q - 1'b1)];
 
   logic t_at_limit, t_past, t_wait, t_ends_group;
+  logic begun;  // an empty message has a beat too
+  assign begun = pos != '0 || avail != '0;
   assign t_room       = t_limit_q - pos;
   assign t_at_limit   = t_room == '0;
   assign t_past       = t_room < 32'(d_size);
   assign t_ends_group = d_wtype == 3'd4 && t_group_q && d_number == t_group_number_q;
-  assign t_fire       = front_q == FrontRun && (!tok_valid_q || tok_take) && (t_at_limit || have16);
+  assign t_fire       = front_q == FrontRun && (!tok_valid_q || tok_take) && (t_at_limit ? begun : have16);
   always_comb begin
     t_kind  = TokField;
     t_error = deser_pkg::ErrOk;
@@ -198,7 +206,7 @@ module deser_lane #(
       t_error = d_tag_overlong ? deser_pkg::ErrOverlongVarint : deser_pkg::ErrBadTag;
     end else if (d_number == '0 || d_wtype[2:1] == 2'b11 || (d_wtype == 3'd4 && !t_ends_group)) begin
       t_kind  = TokError;
-      t_error = t_past ? deser_pkg::ErrTruncated : (d_wtype == 3'd4 && d_number != '0) ? deser_pkg::ErrUnmatchedEndGroup : deser_pkg::ErrBadTag;
+      t_error = t_room < 32'(d_tag_size) ? deser_pkg::ErrTruncated : (d_wtype == 3'd4 && d_number != '0) ? deser_pkg::ErrUnmatchedEndGroup : deser_pkg::ErrBadTag;
     end else if (d_wtype == 3'd4) begin
       t_kind  = t_past ? TokError : TokLeave;
       t_error = deser_pkg::ErrTruncated;
@@ -346,12 +354,29 @@ module deser_lane #(
   localparam logic [2:0] RunStrings = 3'd4;
   localparam logic [2:0] RunPointers = 3'd5;
   logic [StackLog2:0] e_depth_q;
-  localparam int unsigned EFrameW = deser_pkg::AddrW + 64 + 64 + 1 + 1 + 1 + 12 + SpW + 3;
+  localparam int unsigned EFrameW = deser_pkg::AddrW + 64 + 64 + 1 + 1 + 1 + 12 + SpW + 3 + 16 + 32;
   (* ram_style = "distributed" *) logic [EFrameW-1:0] e_stack[Levels];
   logic [EFrameW-1:0] e_frame, e_parent;
   logic e_push, e_pop;
-  assign e_frame  = {e_obj_q, e_has_d, e_seen_d, run_open_d, run_map_d, e_entry_q, run_off_d, run_base_d, run_kind_d};
+  assign e_frame  = {e_obj_q, e_has_d, e_seen_d, run_open_d, run_map_d, e_entry_q, run_off_d, run_base_d, run_kind_d, map_id_d, e_key_d};
   assign e_parent = e_stack[StackLog2'(e_depth_q - 1'b1)];
+
+  // Keys of open maps: a table of fingerprints with linear probing. Entries of maps that were closed before the
+  // outermost open one was opened count as free.
+  localparam int unsigned KeysLog2 = 10;
+  logic [15:0] map_id_q, map_id_d, map_next_q, map_next_d, map_outer_q, map_outer_d;
+  logic [7:0] map_nest_q, map_nest_d;
+  logic [31:0] e_key_q, e_key_d;
+  logic key_done_q, key_done_d, key_re, key_we, cp_key_q, cp_key_d, key_taken;
+  logic [KeysLog2-1:0] key_at_q, key_at_d;
+  logic [5:0] key_probes_q, key_probes_d;
+  logic [47:0] key_read;
+  drover_sram_1r1w #(.Width(48), .Depth(1 << KeysLog2)) u_keys (
+      .clk_i, .we_i(key_we), .waddr_i(key_at_q), .wdata_i({map_id_q, e_key_q}), .re_i(key_re), .raddr_i(key_at_d),
+      .rdata_o(key_read));
+  logic [15:0] key_age;
+  assign key_age   = key_read[47:32] - map_outer_q;
+  assign key_taken = key_age < 16'(map_next_q - map_outer_q);
 
   // Elements of open runs: a scalar, or an address (40) and, of a String, its size (32).
   logic el_we, el_re;
@@ -393,27 +418,32 @@ module deser_lane #(
   logic [31:0] pk_count_q, pk_count_d;
   logic [6:0] cp_now;
   logic cp_last, cp_have;
-  assign cp_now  = |cp_left_q[31:6] ? 7'd64 : {1'b0, cp_left_q[5:0]};
-  assign cp_last = cp_left_q <= 32'd64;
+  logic [6:0] cp_most;
+  logic [2:0] cp_back_q, cp_back_d;  // where in a word the bytes begin; unknown fields only, and only their first beat
+  assign cp_most = 7'd64 - {4'd0, cp_back_q};
+  assign cp_last = cp_left_q <= {25'd0, cp_most};
+  assign cp_now  = cp_last ? cp_left_q[6:0] : cp_most;
   assign cp_have = avail >= {1'b0, cp_now};
 
   // ---------------------------------------------------------------- stores
   logic st_valid, st_ready, st_empty, st_local, st_engine, st_last;
   logic [deser_pkg::AddrW-1:0] st_addr;
-  logic [127:0] st_words;
-  logic [15:0] st_words_be;
+  logic [191:0] st_words;
+  logic [23:0] st_words_be;
   logic st_copy;
+  logic [6:0] cp_end;
+  assign cp_end = cp_now + {4'd0, cp_back_q};
   logic [511:0] st_data;
   logic [63:0] st_be;
   always_comb begin
     if (st_copy) begin
       for (int i = 0; i < 64; i++) begin
-        st_data[8*i+:8] = 7'(i) < cp_now ? win[8*i+:8] : 8'd0;
-        st_be[i]        = (7'(i) < cp_now) || cp_direct_q;
+        st_data[8*i+:8] = 7'(i) < cp_end ? win[8*i+:8] : 8'd0;
+        st_be[i]        = (7'(i) < cp_end && 7'(i) >= {4'd0, cp_back_q}) || cp_direct_q;
       end
     end else begin
-      st_data = {384'd0, st_words};
-      st_be   = {48'd0, st_words_be};
+      st_data = {320'd0, st_words};
+      st_be   = {40'd0, st_words_be};
       if (state_q == XNulRow) st_be = '1;
     end
   end
@@ -534,6 +564,62 @@ module deser_lane #(
     run_array = run_kind_q == RunStrings ? top_addr + 40'd8 : top_addr;
   end
 
+  // A field that the type does not know, as it is kept: tag, then value or length, each in its shortest form.
+  logic [31:0] head_tag;
+  logic [39:0] head_tag_bytes;
+  logic [79:0] head_value_bytes;
+  logic [2:0] head_tag_size;
+  logic [3:0] head_value_size;
+  logic [119:0] head_bytes;
+  logic [4:0] head_size;
+  always_comb begin
+    head_tag      = {tok_number_q, tok_wtype_q};
+    head_tag_size = 3'd1;
+    for (int i = 1; i < 5; i++) if ((head_tag >> (7 * i)) != '0) head_tag_size = 3'(i + 1);
+    for (int i = 0; i < 5; i++) begin
+      head_tag_bytes[8*i+:8] = {3'(i + 1) < head_tag_size, i == 4 ? {3'd0, head_tag[31:28]} : head_tag[7*i+:7]};
+    end
+    head_value_size = 4'd1;
+    for (int i = 1; i < 10; i++) if ((tok_value_q >> (7 * i)) != '0) head_value_size = 4'(i + 1);
+    for (int i = 0; i < 10; i++) begin
+      head_value_bytes[8*i+:8] = {4'(i + 1) < head_value_size, i == 9 ? {6'd0, tok_value_q[63]} : tok_value_q[7*i+:7]};
+    end
+    if (tok_wtype_q[0]) begin  // fixed
+      head_value_bytes = {16'd0, tok_value_q};
+      head_value_size  = tok_wtype_q[2] ? 4'd4 : 4'd8;
+    end
+    case (head_tag_size)
+      3'd1: head_bytes = {32'd0, head_value_bytes, head_tag_bytes[7:0]};
+      3'd2: head_bytes = {24'd0, head_value_bytes, head_tag_bytes[15:0]};
+      3'd3: head_bytes = {16'd0, head_value_bytes, head_tag_bytes[23:0]};
+      3'd4: head_bytes = {8'd0, head_value_bytes, head_tag_bytes[31:0]};
+      default: head_bytes = {head_value_bytes, head_tag_bytes};
+    endcase
+    head_size = {2'd0, head_tag_size} + {1'b0, head_value_size};
+  end
+  // The String that gathers them grows at the chunk's top, as long as nothing else is put there.
+  logic unk_open_q, unk_open_d, unk_force_q, unk_force_d, unk_more, unk_fits;
+  logic [11:0] unk_at_q, unk_at_d, unk_to;
+  logic [12:0] unk_size_q, unk_size_d, unk_from_q, unk_from_d, unk_end, unk_new_end;
+  logic [13:0] unk_wanted;
+  logic [31:0] unk_payload;
+  assign unk_end     = {1'b0, unk_at_q} + unk_size_q + 13'd24;  // String, bytes, NUL; rounded up below
+  assign unk_more    = unk_open_q && {unk_end[12:3], 3'd0} == ptr_q;
+  assign unk_payload = tok_wtype_q == 3'd2 ? len : 32'd0;
+  assign unk_wanted  = {1'b0, unk_more ? unk_size_q : 13'd0} + 14'(head_size) + {2'd0, unk_payload[11:0]};
+  assign unk_fits    = unk_payload[31:12] == '0 && {1'b0, unk_more ? {1'b0, unk_at_q} : ptr_q} + unk_wanted + 14'd24 <= 14'd4096;
+  assign unk_new_end = (unk_more ? {1'b0, unk_at_q} : ptr_q) + unk_wanted[12:0] + 13'd24;
+  assign unk_to      = unk_at_q + 12'd16 + unk_from_q[11:0];
+
+  // The 64 bytes of a beat, folded; places count.
+  logic [31:0] beat_fold;
+  always_comb begin
+    beat_fold = '0;
+    for (int i = 0; i < 16; i++) begin
+      beat_fold = beat_fold ^ (st_data[32*i+:32] << ((i * 5) % 32)) | (st_data[32*i+:32] >> ((32 - (i * 5) % 32) % 32));
+    end
+  end
+
   logic [63:0] scalar_at;
   logic [7:0] scalar_be;
   logic [2:0] scalar_low;
@@ -603,7 +689,7 @@ module deser_lane #(
     win_start = 1'b0;
     win_end = 1'b0;
     consume = t_fire && t_kind != TokError;
-    consume_count = t_at_limit ? 7'd0 : {2'd0, d_size};
+    consume_count = t_past ? 7'd0 : {2'd0, d_size};  // what leads out of the message is not consumed
     front_start = 1'b0;
     front_resume = 1'b0;
     front_off = 1'b0;
@@ -617,6 +703,23 @@ module deser_lane #(
     cmd_ready_o = 1'b0;
     chunk_ready_o = 1'b0;
     search_re = 1'b0;
+    map_id_d = map_id_q;
+    map_next_d = map_next_q;
+    map_outer_d = map_outer_q;
+    map_nest_d = map_nest_q;
+    e_key_d = e_key_q;
+    key_done_d = key_done_q;
+    key_re = 1'b0;
+    key_we = 1'b0;
+    key_at_d = key_at_q;
+    key_probes_d = key_probes_q;
+    cp_key_d = cp_key_q;
+    cp_back_d = cp_back_q;
+    unk_open_d = unk_open_q;
+    unk_force_d = unk_force_q;
+    unk_at_d = unk_at_q;
+    unk_size_d = unk_size_q;
+    unk_from_d = unk_from_q;
     el_push = 1'b0;
     el_re = 1'b0;
     el_raddr = run_base_q;
@@ -639,8 +742,8 @@ module deser_lane #(
     scalar_log2 = f_log2;
     scalar_low = f_addr[2:0];
     scalar_in = scalar;
-    st_words = {64'd0, scalar_at};
-    st_words_be = {8'd0, scalar_be};
+    st_words = {128'd0, scalar_at};
+    st_words_be = {16'd0, scalar_be};
     job_valid = 1'b0;
     job_discard = 1'b0;
     is_abort = 1'b0;
@@ -650,6 +753,12 @@ module deser_lane #(
         found_d      = 1'b0;
         searched_d   = 1'b0;
         enum_known_d = 1'b0;
+        map_nest_d   = '0;
+        e_key_d      = '0;
+        key_done_d   = 1'b0;
+        unk_open_d   = 1'b0;
+        unk_force_d  = 1'b0;
+        cp_back_d    = '0;
         t_push_sub   = root;
         if (cmd_valid_i && root_valid_q && chunk_valid_i && !busy[buffer_q] && !jobs_full && st_ready) begin
           cmd_ready_o   = 1'b1;
@@ -681,8 +790,8 @@ module deser_lane #(
       XOwner: begin
         st_valid    = 1'b1;
         st_addr     = e_obj_q;
-        st_words    = {64'd0, 64'd2};
-        st_words_be = 16'h00FF;
+        st_words    = {128'd0, 64'd2};
+        st_words_be = 24'h0000FF;
         if (st_ready) state_d = XRun;
       end
 
@@ -695,12 +804,19 @@ module deser_lane #(
           // the end of a message
           if (run_open_q) begin
             state_d = XClose;
+          end else if (e_entry_q && !key_done_q) begin
+            key_at_d     = e_key_q[KeysLog2-1:0] ^ e_key_q[2*KeysLog2-1:KeysLog2] ^ map_id_q[KeysLog2-1:0];
+            key_re       = 1'b1;
+            key_probes_d = '0;
+            state_d      = XKey;
           end else begin
+            key_done_d  = 1'b0;
+            unk_open_d  = 1'b0;
             tok_take    = 1'b1;
             st_valid    = e_has_q != '0;
             st_addr     = e_obj_q + 40'd16;
-            st_words    = {64'd0, e_has_q};
-            st_words_be = {8'd0, {4{|e_has_q[63:32]}}, {4{|e_has_q[31:0]}}};
+            st_words    = {128'd0, e_has_q};
+            st_words_be = {16'd0, {4{|e_has_q[63:32]}}, {4{|e_has_q[31:0]}}};
             if (tok_q == TokEnd) state_d = XFinish;
             else e_pop = 1'b1;
           end
@@ -713,15 +829,31 @@ module deser_lane #(
             search_re = 1'b1;
             state_d   = XSearch;
           end
-        end else if (!found || (tok_wtype_q != f_wtype && !is_packed)) begin
+        end else if (!found || (tok_wtype_q != f_wtype && !is_packed) || unk_force_q) begin
           // A field that the type does not know. Inside a map entry it is dropped.
           if (tok_error_q != deser_pkg::ErrOk && tok_wtype_q == 3'd2) begin
             fail = 1'b1;
             fail_code = tok_error_q;
-          end else if (!e_entry_q || tok_wtype_q == 3'd3) begin
+          end else if (tok_wtype_q == 3'd3 || (!e_entry_q && e_seen_q[1] && !unk_more)) begin
             fail = 1'b1;
             leave = 1'b1;
             fail_code = deser_pkg::WhyUnknownField;
+          end else if (!e_entry_q) begin
+            if (unk_fits) begin
+              unk_open_d = 1'b1;
+              unk_at_d   = unk_more ? unk_at_q : ptr_q[11:0];
+              unk_from_d = unk_more ? unk_size_q : 13'd0;
+              unk_size_d = unk_wanted[12:0];
+              ptr_d      = {unk_new_end[12:3], 3'd0};
+              state_d    = XUnknown;
+            end else if (unk_more || ptr_q == '0) begin
+              fail = 1'b1;
+              leave = 1'b1;
+              fail_code = deser_pkg::WhyUnknownField;
+            end else begin
+              ret_d   = XRun;
+              state_d = XSwitch;
+            end
           end else begin
             tok_take = 1'b1;
             searched_d = 1'b0;
@@ -752,10 +884,6 @@ module deser_lane #(
           fail = 1'b1;
           leave = 1'b1;
           fail_code = deser_pkg::WhyArraySize;
-        end else if (f_map && run_open_q) begin
-          fail = 1'b1;
-          leave = 1'b1;
-          fail_code = deser_pkg::WhyMapEntries;
         end else if (f_op == OpClosedEnum && !is_packed && !enum_known_q) begin
           lo_d    = f_sub[15:0];
           hi_d    = f_sub[15:0] + f_sub[47:32];
@@ -765,14 +893,15 @@ module deser_lane #(
         end else if (is_packed) begin
           // ---- packed
           cp_left_d   = len;
+          cp_key_d    = 1'b0;
           cp_utf8_d   = 1'b0;
           cp_engine_d = 1'b0;
           cp_direct_d = 1'b0;
           cp_nul_d    = 1'b0;
           cp_addr_d   = top_addr;
           pk_count_d  = '0;
-          st_words    = {32'd0, f_log2 == 2'd3 ? len >> 3 : len >> 2, relative(top_addr, f_addr)};
-          st_words_be = 16'hFFFF;
+          st_words    = {96'd0, f_log2 == 2'd3 ? len >> 3 : len >> 2, relative(top_addr, f_addr)};
+          st_words_be = 24'h00FFFF;
           if (len == '0) begin
             tok_take = 1'b1;
             front_resume = 1'b1;
@@ -821,8 +950,11 @@ module deser_lane #(
         end else if (f_is_scalar) begin
           // ---- a scalar
           enum_known_d = 1'b0;
-          searched_d = 1'b0;
-          found_d    = 1'b0;
+          searched_d   = 1'b0;
+          found_d      = 1'b0;
+          if (e_entry_q && tok_number_q == 29'd1) begin
+            e_key_d = f_log2 == 2'd3 ? scalar[31:0] ^ {scalar[50:32], scalar[63:51]} : scalar[31:0];
+          end
           if (f_repeated) begin
             tok_take  = 1'b1;
             el_push   = 1'b1;
@@ -832,8 +964,8 @@ module deser_lane #(
             mark_has = 1'b1;
             if (f_oneof) begin
               state_d    = XCase;
-              st_words_be = 16'h00FF;  // the whole slot
-              st_words   = f_log2 == 2'd0 ? {120'd0, scalar[7:0]} : f_log2 == 2'd2 ? {96'd0, scalar[31:0]} : {64'd0, scalar};
+              st_words_be = 24'h0000FF;  // the whole slot
+              st_words   = f_log2 == 2'd0 ? {184'd0, scalar[7:0]} : f_log2 == 2'd2 ? {160'd0, scalar[31:0]} : {128'd0, scalar};
             end else begin
               tok_take = 1'b1;
             end
@@ -842,6 +974,8 @@ module deser_lane #(
           // ---- a string
           cp_left_d   = len;
           cp_utf8_d   = f_op == OpUtf8;
+          cp_key_d    = e_entry_q && tok_number_q == 29'd1;
+          if (e_entry_q && tok_number_q == 29'd1) e_key_d = '0;
           cp_engine_d = 1'b0;
           cp_direct_d = 1'b0;
           cp_nul_d    = 1'b0;
@@ -852,8 +986,8 @@ module deser_lane #(
             cp_addr_d   = {large_row, 6'd0};
             cp_nul_d    = len[5:0] == '0;
           end
-          st_words    = len == '0 ? '0 : {32'd0, len, relative(cp_addr_d, f_addr)};
-          st_words_be = 16'hFFFF;
+          st_words    = len == '0 ? '0 : {96'd0, len, relative(cp_addr_d, f_addr)};
+          st_words_be = 24'h00FFFF;
           el_wdata    = {len, cp_addr_d};
           if (len != '0 && str_large && !large_ok) begin
             if (xt_avail && !xt_used_q[xt_sel]) begin
@@ -905,8 +1039,8 @@ module deser_lane #(
             state_d = XCase;
           end else begin
             ptr_d       = ptr_q + obj_bytes;
-            st_words    = {64'd0, relative(top_addr, f_addr)};
-            st_words_be = 16'h00FF;
+            st_words    = {128'd0, relative(top_addr, f_addr)};
+            st_words_be = 24'h0000FF;
             el_wdata    = {32'd0, top_addr};
             if (f_repeated) begin
               el_push   = 1'b1;
@@ -976,6 +1110,8 @@ module deser_lane #(
           cp_left_d     = cp_left_q - 32'(cp_now);
           cp_addr_d     = cp_addr_q + 40'd64;
           cp_first_d    = 1'b0;
+          cp_back_d     = '0;
+          if (cp_key_q) e_key_d = {e_key_q[24:0], e_key_q[31:25]} ^ beat_fold ^ 32'(cp_now);
           if (cp_last) begin
             front_resume = 1'b1;
             state_d      = cp_nul_q ? XNulRow : XRun;
@@ -1022,8 +1158,8 @@ module deser_lane #(
       XPackedEnd: begin
         // The array begins where the chunk's top still is.
         st_valid    = 1'b1;
-        st_words    = {32'd0, pk_count_q, relative(top_addr, f_addr)};
-        st_words_be = 16'hFFFF;
+        st_words    = {96'd0, pk_count_q, relative(top_addr, f_addr)};
+        st_words_be = 24'h00FFFF;
         if (st_ready) begin
           ptr_d        = {(cp_addr_q[deser_pkg::AddrW-1:deser_pkg::OffW] != chunk_q), cp_addr_q[11:3], 3'd0} + (|cp_addr_q[2:0] ? 13'd8 : 13'd0);
           tok_take     = 1'b1;
@@ -1049,8 +1185,8 @@ module deser_lane #(
 
       XClose: begin
         st_addr     = e_obj_q + {28'd0, run_off_q};
-        st_words    = {32'd0, 32'(run_count), relative(run_array, st_addr)};
-        st_words_be = 16'hFFFF;
+        st_words    = {96'd0, 32'(run_count), relative(run_array, st_addr)};
+        st_words_be = 24'h00FFFF;
         el_addr_d   = run_array;
         if (run_total > 14'd4096) begin
           fail = 1'b1;
@@ -1073,8 +1209,8 @@ module deser_lane #(
       XCloseOwner: begin
         st_valid    = 1'b1;
         st_addr     = el_addr_q - 40'd8;
-        st_words    = {64'd0, 64'd2};
-        st_words_be = 16'h00FF;
+        st_words    = {128'd0, 64'd2};
+        st_words_be = 24'h0000FF;
         if (st_ready) state_d = XCloseElem;
       end
 
@@ -1085,11 +1221,11 @@ module deser_lane #(
         scalar_in   = el_rdata[63:0];
         scalar_log2 = run_kind_q[1:0];
         if (run_kind_q == RunStrings) begin
-          st_words    = el_rdata[71:40] == '0 ? '0 : {32'd0, el_rdata[71:40], relative(el_rdata[39:0], el_addr_q)};
-          st_words_be = 16'hFFFF;
+          st_words    = el_rdata[71:40] == '0 ? '0 : {96'd0, el_rdata[71:40], relative(el_rdata[39:0], el_addr_q)};
+          st_words_be = 24'h00FFFF;
         end else if (run_kind_q == RunPointers) begin
-          st_words    = {64'd0, relative(el_rdata[39:0], el_addr_q)};
-          st_words_be = 16'h00FF;
+          st_words    = {128'd0, relative(el_rdata[39:0], el_addr_q)};
+          st_words_be = 24'h0000FF;
         end
         el_raddr = el_index_q + 1'b1;
         if (st_ready) begin
@@ -1103,6 +1239,7 @@ module deser_lane #(
           if (el_index_q + 1'b1 == sp_q) begin
             sp_d       = run_base_q;
             run_open_d = 1'b0;
+            map_nest_d = map_nest_q - 8'(run_map_q);
             state_d    = XRun;
           end
         end
@@ -1115,7 +1252,69 @@ module deser_lane #(
           chunk_d       = chunk_i;
           ptr_d         = '0;
           buffer_d      = !buffer_q;
+          unk_open_d    = 1'b0;
           state_d       = ret_q;
+        end
+      end
+
+      XKey: begin
+        state_d = XRun;
+        if (!key_taken) begin
+          key_we     = 1'b1;
+          key_done_d = 1'b1;
+        end else if (key_read == {map_id_q, e_key_q} || key_probes_q == 6'd63) begin
+          fail = 1'b1;
+          leave = 1'b1;
+          fail_code = deser_pkg::WhyMapEntries;
+        end else begin
+          key_at_d     = key_at_q + 1'b1;
+          key_probes_d = key_probes_q + 6'd1;
+          key_re       = 1'b1;
+          state_d      = XKey;
+        end
+      end
+
+      XUnknown: begin
+        st_valid    = 1'b1;
+        st_addr     = {chunk_q, unk_at_q};
+        st_words    = {96'd0, 19'd0, unk_size_q, 64'd16};
+        st_words_be = 24'h00FFFF;
+        if (st_ready) state_d = e_seen_q[1] ? XUnknownHead : XUnknownAt;
+      end
+      XUnknownAt: begin
+        st_valid    = 1'b1;
+        st_addr     = e_obj_q + 40'd8;
+        st_words    = {128'd0, relative({chunk_q, unk_at_q}, st_addr)};
+        st_words_be = 24'h0000FF;
+        e_seen_d[1] = 1'b1;
+        if (st_ready) state_d = XUnknownHead;
+      end
+      XUnknownHead: begin
+        st_valid    = 1'b1;
+        st_addr     = {chunk_q, unk_to};
+        st_words    = {72'd0, head_bytes} << {unk_to[2:0], 3'd0};
+        st_words_be = ((24'd1 << head_size) - 24'd1) << unk_to[2:0];
+        cp_left_d   = len;
+        cp_direct_d = 1'b0;
+        cp_engine_d = 1'b0;
+        cp_nul_d    = 1'b0;
+        cp_utf8_d   = 1'b0;
+        cp_key_d    = 1'b0;
+        cp_addr_d   = st_addr + 40'(head_size);
+        cp_back_d   = cp_addr_d[2:0];
+        if (st_ready) begin
+          tok_take    = 1'b1;
+          searched_d  = 1'b0;
+          found_d     = 1'b0;
+          unk_force_d = 1'b0;
+          state_d     = XRun;
+          if (tok_wtype_q == 3'd2) begin
+            if (len == '0) front_resume = 1'b1;
+            else state_d = XCopy;
+          end
+          if (tok_wtype_q != 3'd2 || len == '0) cp_back_d = '0;
+        end else begin
+          cp_back_d = '0;
         end
       end
 
@@ -1131,6 +1330,8 @@ module deser_lane #(
             search_re = state_q == XSearch;
             enum_re   = state_q == XEnum;
             state_d   = state_q;
+          end else if (state_q == XEnum && ret_q == XRun && !e_entry_q) begin
+            unk_force_d = 1'b1;
           end else if (state_q == XEnum) begin
             fail = 1'b1;
             leave = 1'b1;
@@ -1168,8 +1369,8 @@ module deser_lane #(
       XDrain: begin
         cp_left_d = left;
         if (left == '0) begin
-          win_end = 1'b1;
-          state_d = XIdle;
+          win_end = begun;
+          if (begun) state_d = XIdle;
         end else if (cp_left_q == left && cp_have) begin
           consume       = 1'b1;
           consume_count = cp_now;
@@ -1183,6 +1384,12 @@ module deser_lane #(
     if (set_seen) e_seen_d[seen_bit] = 1'b1;
     if (el_push) begin
       sp_d = sp_q + 1'b1;
+      if (run_start && f_map) begin
+        map_id_d   = map_next_q;
+        map_next_d = map_next_q + 16'd1;
+        map_nest_d = map_nest_q + 8'd1;
+        if (map_nest_q == '0) map_outer_d = map_next_q;
+      end
       if (run_start) begin
         run_open_d = 1'b1;
         run_map_d  = f_map;
@@ -1191,13 +1398,19 @@ module deser_lane #(
         run_kind_d = f_run_kind;
       end
     end
-    if (state_q == XRun) cp_first_d = 1'b1;
+    if (state_q == XRun || state_q == XCase) cp_first_d = 1'b1;
+    if (e_push) unk_open_d = 1'b0;
+    if (tok_take) begin
+      searched_d = 1'b0;
+      found_d    = 1'b0;
+    end
     if (fail) begin
       state_d      = XAbort;
       code_d       = fail_code;
       software_d   = leave;
       tok_take     = 1'b0;
       front_resume = 1'b0;
+      cp_back_d    = '0;
     end
     if (state_q == XAbort && utf8_bad) begin  // a string in front of what was found
       code_d     = deser_pkg::ErrBadUtf8;
@@ -1209,8 +1422,8 @@ module deser_lane #(
   // What L knows of the message comes back, or is new.
   logic [EFrameW-1:0] e_next;
   always_comb begin
-    e_next = {e_obj_d, e_has_d, e_seen_d, run_open_d, run_map_d, e_entry_d, run_off_d, run_base_d, run_kind_d};
-    if (e_push) e_next = {e_obj_d, 64'd0, 64'd0, 1'b0, 1'b0, e_entry_d, 12'd0, SpW'(0), 3'd0};
+    e_next = {e_obj_d, e_has_d, e_seen_d, run_open_d, run_map_d, e_entry_d, run_off_d, run_base_d, run_kind_d, map_id_d, e_key_d};
+    if (e_push) e_next = {e_obj_d, 64'd0, 64'd0, 1'b0, 1'b0, e_entry_d, 12'd0, SpW'(0), 3'd0, map_id_d, 32'd0};
     if (e_pop) e_next = e_parent;
   end
 
@@ -1267,7 +1480,7 @@ module deser_lane #(
   end
 
   always_ff @(posedge clk_i) begin
-    {e_obj_q, e_has_q, e_seen_q, run_open_q, run_map_q, e_entry_q, run_off_q, run_base_q, run_kind_q} <= e_next;
+    {e_obj_q, e_has_q, e_seen_q, run_open_q, run_map_q, e_entry_q, run_off_q, run_base_q, run_kind_q, map_id_q, e_key_q} <= e_next;
     if (e_push) e_stack[e_depth_q[StackLog2-1:0]] <= e_frame;
     chunk_q       <= chunk_d;
     first_chunk_q <= first_chunk_d;
@@ -1281,6 +1494,18 @@ module deser_lane #(
     cp_nul_q      <= cp_nul_d;
     cp_utf8_q     <= cp_utf8_d;
     cp_first_q    <= cp_first_d;
+    cp_back_q     <= cp_back_d;
+    cp_key_q      <= cp_key_d;
+    key_at_q      <= key_at_d;
+    key_probes_q  <= key_probes_d;
+    key_done_q    <= key_done_d;
+    map_outer_q   <= map_outer_d;
+    map_nest_q    <= map_nest_d;
+    unk_open_q    <= unk_open_d;
+    unk_force_q   <= unk_force_d;
+    unk_at_q      <= unk_at_d;
+    unk_size_q    <= unk_size_d;
+    unk_from_q    <= unk_from_d;
     pk_count_q    <= pk_count_d;
     el_addr_q     <= el_addr_d;
     lo_q          <= lo_d;
@@ -1297,6 +1522,7 @@ module deser_lane #(
       ret_q      <= XRun;
       buffer_q   <= 1'b0;
       sp_q       <= '0;
+      map_next_q <= '0;
       e_depth_q  <= '0;
       found_q    <= 1'b0;
       searched_q <= 1'b0;
@@ -1305,6 +1531,7 @@ module deser_lane #(
       ret_q      <= ret_d;
       buffer_q   <= buffer_d;
       sp_q       <= sp_d;
+      map_next_q <= map_next_d;
       found_q    <= found_d;
       searched_q <= searched_d;
       if (front_start) e_depth_q <= '0;
@@ -1315,7 +1542,7 @@ module deser_lane #(
   assign idle_o = state_q == XIdle && !cmpl_valid_o && busy == 2'b00;
 
   logic unused;
-  assign unused = ^{d_tag_minimal, d_value_minimal, software_q, run_map_q, packed_bound, step[63:60], step[17:0], t_push_sub, lo_hi,
+  assign unused = ^{d_tag_minimal, d_value_minimal, software_q, run_map_q, packed_bound, step[63:60], step[17:0], t_push_sub, lo_hi, unk_end, unk_new_end,
                     run_total, side[127:123]};
 
 `ifndef SYNTHESIS

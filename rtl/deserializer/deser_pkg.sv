@@ -44,12 +44,12 @@ package deser_pkg;
   localparam logic [7:0] ErrBadAddress = 8'd64;  // a chunk or run that leads out of the region: nothing was written
 
   // Why a message is left to software.
-  localparam logic [7:0] WhyUnknownField = 8'd1;  // a field that the type does not know, or of another wire type
+  localparam logic [7:0] WhyUnknownField = 8'd1;  // an unknown group, or unknown fields apart from each other or larger than a chunk
   localparam logic [7:0] WhySplitRun = 8'd2;      // a repeated field in several runs
   localparam logic [7:0] WhyMerge = 8'd3;         // a singular message twice
   localparam logic [7:0] WhyOneofAgain = 8'd4;    // a second member of a oneof
   localparam logic [7:0] WhyMapEntries = 8'd5;    // keys of a map that may be the same
-  localparam logic [7:0] WhyClosedEnum = 8'd6;    // a value that a closed enum does not know
+  localparam logic [7:0] WhyClosedEnum = 8'd6;    // a value that a closed enum does not know, packed or in a map
   localparam logic [7:0] WhyObjectSize = 8'd7;    // an object larger than a chunk
   localparam logic [7:0] WhyArraySize = 8'd8;     // an unpacked array larger than a chunk, or than the element stack
   localparam logic [7:0] WhyHasBit = 8'd9;        // a has-bit beyond 63

@@ -7,6 +7,7 @@ module deser_token (
     input  logic         packed_i,
     output logic [28:0]  number_o,
     output logic [2:0]   wire_type_o,
+    output logic [2:0]   tag_size_o,
     output logic [4:0]   size_o,          // of tag and value, or of tag and length
     output logic         tag_overlong_o,  // five bytes that say there is more
     output logic         tag_high_o,      // a tag that needs more than 32 bits
@@ -65,6 +66,7 @@ module deser_token (
       default: rest = bytes_i[40+:80];
     endcase
   end
+  assign tag_size_o  = tag_size;
   assign number_o    = tag[31:3];
   assign wire_type_o = packed_i ? 3'd0 : tag[2:0];
 

@@ -18,6 +18,7 @@ module deser_window (
     input  logic         end_i,
     input  logic         consume_i,
     input  logic [6:0]   count_i,    // 0 to 64
+    input  logic [2:0]   back_i,     // win_o begins so many bytes earlier; those are rubbish
     output logic [511:0] win_o,
     output logic [7:0]   avail_o,
     output logic [31:0]  pos_o,
@@ -26,11 +27,12 @@ module deser_window (
   logic [511:0] cur_q, nxt_q, merged, rot1, rot2;
   logic cur_valid_q, nxt_valid_q, empty_q;
   logic [31:0] pos_q, left_q;
-  logic [5:0] off;
+  logic [5:0] off, rot;
   logic [6:0] off_next;
   logic drop, shift;
 
   assign off      = pos_q[5:0];
+  assign rot      = off - {3'd0, back_i};
   assign off_next = {1'b0, off} + count_i;
   assign drop     = end_i && (off != '0 || empty_q);
   assign shift    = !cur_valid_q || drop || (consume_i && off_next[6]);
@@ -45,19 +47,19 @@ module deser_window (
   end
   // In three steps of two bits, each one LUT deep.
   always_comb begin
-    case (off[1:0])
+    case (rot[1:0])
       2'd0: rot1 = merged;
       2'd1: rot1 = {merged[7:0], merged[511:8]};
       2'd2: rot1 = {merged[15:0], merged[511:16]};
       default: rot1 = {merged[23:0], merged[511:24]};
     endcase
-    case (off[3:2])
+    case (rot[3:2])
       2'd0: rot2 = rot1;
       2'd1: rot2 = {rot1[31:0], rot1[511:32]};
       2'd2: rot2 = {rot1[63:0], rot1[511:64]};
       default: rot2 = {rot1[95:0], rot1[511:96]};
     endcase
-    case (off[5:4])
+    case (rot[5:4])
       2'd0: win_o = rot2;
       2'd1: win_o = {rot2[127:0], rot2[511:128]};
       2'd2: win_o = {rot2[255:0], rot2[511:256]};

@@ -107,7 +107,7 @@ module deser_writer (
   logic [CountW-1:0] host_ahead, engine_ahead;
   logic rec_fifo_valid, fault_q;
   logic [deser_pkg::RecW-1:0] head;
-  logic [3:0] rec_level;
+  logic [5:0] rec_level;
   always_comb begin
     rec = rec_i;
     if (bad_q && rec_i[deser_pkg::RecTypeAt+:4] != deser_pkg::RecChunk) begin
@@ -115,7 +115,7 @@ module deser_writer (
       rec[deser_pkg::RecCodeAt+:8] = deser_pkg::ErrBadAddress;
     end
   end
-  drover_fifo #(.Width(deser_pkg::RecW + 2 * CountW), .Depth(8)) u_records (
+  drover_fifo #(.Width(deser_pkg::RecW + 2 * CountW), .Depth(32)) u_records (
       .clk_i, .rst_ni, .wvalid_i(rec_valid_i), .wready_o(rec_ready_o),
       .wdata_i({issued_q[1], issued_q[0], rec}), .rvalid_o(rec_fifo_valid),
       .rready_i(cmpl_ready_i && cmpl_valid_o), .rdata_o({stamp, head}), .level_o(rec_level));
