@@ -1,5 +1,6 @@
 // What pre-serialization costs the CPU beside the encoder: each message of a workload, encoded into one array
-// ("encode"), pre-serialized with the processor's own copies ("preserialize"), and with a memcpy engine for long strings
+// ("encode"), pre-serialized with the processor's own copies ("preserialize"), and with a memcpy engine for long
+// strings
 // ("offloaded": the processor writes a 64-byte descriptor for each copy; the copy itself is not made).
 //
 //   preserialize_cost [--hyperprotobench DIR]

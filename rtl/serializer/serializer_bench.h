@@ -173,7 +173,8 @@ class SerializerBench {
     top_->host_limit_i = kHostBase + host_.size();
     top_->engine_base_i = kEngineBase;
     top_->engine_size_i = engine_.size();
-    for (Part* part : std::initializer_list<Part*>{&table_, &commands_, &completions_, &sink_, &host_memory_, &engine_memory_}) {
+    for (Part* part :
+         std::initializer_list<Part*>{&table_, &commands_, &completions_, &sink_, &host_memory_, &engine_memory_}) {
       sim_.add(part);
     }
     sim_.reset();

@@ -212,8 +212,9 @@ TEST(Serializer, SendsHyperProtoBenchLikeMessages) {
 }
 
 TEST(Serializer, TakesFieldsFromTheEnginesMemory) {
-  PeerSchema schema(workload::testing::parse_proto(
-      "syntax='proto2'; message M { optional int32 a = 1; repeated bytes b = 2; repeated fixed32 c = 3 [packed=true]; }"));
+  PeerSchema schema(
+      workload::testing::parse_proto("syntax='proto2'; message M { optional int32 a = 1; repeated bytes b = 2; "
+                                     "repeated fixed32 c = 3 [packed=true]; }"));
   for (uint64_t seed = 1; seed <= 4; ++seed) {
     SerializerBench bench(stalled(seed, seed % 2 == 0 ? 80 : 0));
     Random random(seed);
@@ -499,7 +500,8 @@ std::string nested(size_t levels) {
 }
 std::string many_strings(size_t count, size_t size) {
   std::string wire;
-  for (size_t i = 0; i < count; ++i) wire += length_prefixed('\x12', std::string(size, static_cast<char>('a' + i % 26)));
+  for (size_t i = 0; i < count; ++i)
+    wire += length_prefixed('\x12', std::string(size, static_cast<char>('a' + i % 26)));
   return wire;
 }
 
