@@ -354,12 +354,13 @@ TEST_P(WalkedSchemas, AreSerializedAsTheEncoderDoes) {
   PeerSchema schema(workload::random_schema(seed));
   std::vector<std::string> names = workload::message_names(schema.files());
   SerializerBench bench(stalled(seed, GetParam() % 3 == 0 ? 0 : GetParam() % 3 == 1 ? 60 : 160));
-  bench.load(*schema.type(names[0]).image);
+  bench.load(*schema.type(names[0]).image, seed % 4 != 0);
   std::vector<Expectation> expected;
   Random random(seed);
   for (int i = 0; i < 30; ++i) {
     Object object(schema.type(names[random.index(names.size())]));
     workload::MessageOptions options;
+    options.presence_permille = seed % 2 == 0 ? 750 : 60;
     options.max_size = 8000;
     options.unknown_permille = 200;
     ASSERT_TRUE(workload::fill_object(object.type(), random.next(), options, object.get(), *object.arena()).ok());
