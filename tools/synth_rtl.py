@@ -67,7 +67,7 @@ def area(by_type):
 
 def synthesize(block, image_pkg, work):
     design, top = read(block, image_pkg)
-    ys.run_pass(f"synth_xilinx -family xcup -top {top} -noiopad -noclkbuf", design)
+    ys.run_pass(f"synth_xilinx -family xcup -top {top} -flatten -noiopad -noclkbuf", design)
     stat = cells(design, work, block)
     modules = {name.lstrip("\\"): entry for name, entry in stat["modules"].items()}
     total = area({k.lstrip("\\"): v for k, v in stat["design"]["num_cells_by_type"].items()})
