@@ -546,6 +546,11 @@ module deser_lane #(
   assign obj_bytes    = {f_sub[deser_pkg::SubWordsAt+:10], 3'd0};
   assign obj_fits     = obj_bytes <= room;
 
+  // What a pointer in the field at hand would hold, to either place.
+  logic [63:0] to_top, to_run;
+  assign to_top = relative(top_addr, f_addr);
+  assign to_run = relative({large_row, 6'd0}, f_addr);
+
   logic xt_take, xt_load, xt_commit;
   logic xt_sel;
   logic xt_avail;
@@ -909,7 +914,7 @@ module deser_lane #(
           cp_nul_d    = 1'b0;
           cp_addr_d   = top_addr;
           pk_count_d  = '0;
-          st_words    = {96'd0, f_log2 == 2'd3 ? len >> 3 : len >> 2, relative(top_addr, f_addr)};
+          st_words    = {96'd0, f_log2 == 2'd3 ? len >> 3 : len >> 2, str_large && packed_fixed ? to_run : to_top};
           st_words_be = 24'h00FFFF;
           if (len == '0) begin
             tok_take = 1'b1;
@@ -922,7 +927,6 @@ module deser_lane #(
               cp_direct_d = 1'b1;
               cp_engine_d = large_engine;
               cp_addr_d   = {large_row, 6'd0};
-              st_words[63:0] = relative({large_row, 6'd0}, f_addr);
               if (large_ok) begin
                 xt_take  = 1'b1;
                 st_valid = 1'b1;
@@ -995,7 +999,7 @@ module deser_lane #(
             cp_addr_d   = {large_row, 6'd0};
             cp_nul_d    = len[5:0] == '0;
           end
-          st_words    = len == '0 ? '0 : {96'd0, len, relative(cp_addr_d, f_addr)};
+          st_words    = len == '0 ? '0 : {96'd0, len, str_large ? to_run : to_top};
           st_words_be = 24'h00FFFF;
           el_wdata    = {len, cp_addr_d};
           if (len != '0 && str_large && !large_ok) begin
@@ -1048,7 +1052,7 @@ module deser_lane #(
             state_d = XCase;
           end else begin
             ptr_d       = ptr_q + obj_bytes;
-            st_words    = {128'd0, relative(top_addr, f_addr)};
+            st_words    = {128'd0, to_top};
             st_words_be = 24'h0000FF;
             el_wdata    = {32'd0, top_addr};
             if (f_repeated) begin
@@ -1167,7 +1171,7 @@ module deser_lane #(
       XPackedEnd: begin
         // The array begins where the chunk's top still is.
         st_valid    = 1'b1;
-        st_words    = {96'd0, pk_count_q, relative(top_addr, f_addr)};
+        st_words    = {96'd0, pk_count_q, to_top};
         st_words_be = 24'h00FFFF;
         if (st_ready) begin
           ptr_d        = {(cp_addr_q[deser_pkg::AddrW-1:deser_pkg::OffW] != chunk_q), cp_addr_q[11:3], 3'd0} + (|cp_addr_q[2:0] ? 13'd8 : 13'd0);
