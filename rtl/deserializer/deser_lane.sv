@@ -456,18 +456,27 @@ module deser_lane #(
   logic [deser_pkg::RowW-1:0] row_addr;
   logic [511:0] row_data;
   logic [63:0] row_be;
+  logic fl_aw_valid, fl_aw_ready, fl_aw_bad, fl_valid, fl_ready, fl_last, st_run;
+  logic [deser_pkg::ChunkW-1:0] fl_aw_chunk;
+  logic [5:0] fl_aw_len;
+  logic [511:0] fl_data;
+  assign st_run = cp_direct_q && (st_copy || state_q == XNulRow);
   deser_store u_store (
       .clk_i, .rst_ni, .st_valid_i(st_valid), .st_ready_o(st_ready), .st_addr_i(st_addr[deser_pkg::AddrW-1:3]),
       .st_data_i(st_data), .st_be_i(st_be), .st_local_i(st_local), .st_buffer_i(buffer_q), .st_engine_i(st_engine),
-      .st_last_i(st_last), .st_empty_o(st_empty), .job_valid_i(job_valid), .job_buffer_i(buffer_q),
+      .st_last_i(st_last), .st_run_i(st_run), .st_empty_o(st_empty), .job_valid_i(job_valid), .job_buffer_i(buffer_q),
       .job_chunk_i(chunk_q), .job_rows_i(job_rows), .job_discard_i(job_discard), .job_record_i(job_record),
-      .busy_o(busy), .jobs_full_o(jobs_full), .row_valid_o(row_valid), .row_ready_i(row_ready),
+      .busy_o(busy), .jobs_full_o(jobs_full), .fl_aw_valid_o(fl_aw_valid), .fl_aw_ready_i(fl_aw_ready),
+      .fl_aw_bad_i(fl_aw_bad), .fl_aw_chunk_o(fl_aw_chunk), .fl_aw_len_o(fl_aw_len), .fl_valid_o(fl_valid),
+      .fl_ready_i(fl_ready), .fl_data_o(fl_data), .fl_last_o(fl_last), .row_valid_o(row_valid), .row_ready_i(row_ready),
       .row_addr_o(row_addr), .row_data_o(row_data), .row_be_o(row_be), .row_engine_o(row_engine),
       .row_last_o(row_last), .rec_valid_o(rec_valid), .rec_ready_i(rec_ready), .rec_o(rec_data));
   deser_writer u_writer (
       .clk_i, .rst_ni, .cfg_host_base_i, .cfg_host_limit_i, .cfg_engine_base_i, .cfg_engine_limit_i,
       .row_valid_i(row_valid), .row_ready_o(row_ready), .row_addr_i(row_addr), .row_data_i(row_data),
-      .row_be_i(row_be), .row_engine_i(row_engine), .row_last_i(row_last), .rec_valid_i(rec_valid),
+      .row_be_i(row_be), .row_engine_i(row_engine), .row_last_i(row_last), .fl_aw_valid_i(fl_aw_valid), .fl_aw_ready_o(fl_aw_ready),
+      .fl_aw_bad_o(fl_aw_bad), .fl_aw_chunk_i(fl_aw_chunk), .fl_aw_len_i(fl_aw_len), .fl_valid_i(fl_valid),
+      .fl_ready_o(fl_ready), .fl_data_i(fl_data), .fl_last_i(fl_last), .rec_valid_i(rec_valid),
       .rec_ready_o(rec_ready), .rec_i(rec_data), .awvalid_o, .awready_i, .awrow_o, .awlen_o, .awengine_o, .wvalid_o,
       .wready_i, .wdata_o, .wstrb_o, .wlast_o, .b_i, .b_fault_i, .cmpl_valid_o, .cmpl_ready_i, .cmpl_o);
   assign job_rows = cfg_one_shot_i ? 7'((ptr_q + 13'd63) >> 6) : 7'd0;
@@ -536,6 +545,11 @@ module deser_lane #(
   assign packed_bound = {3'd0, len} << f_log2;
   assign obj_bytes    = {f_sub[deser_pkg::SubWordsAt+:10], 3'd0};
   assign obj_fits     = obj_bytes <= room;
+
+  // What a pointer in the field at hand would hold, to either place.
+  logic [63:0] to_top, to_run;
+  assign to_top = relative(top_addr, f_addr);
+  assign to_run = relative({large_row, 6'd0}, f_addr);
 
   logic xt_take, xt_load, xt_commit;
   logic xt_sel;
@@ -900,7 +914,7 @@ module deser_lane #(
           cp_nul_d    = 1'b0;
           cp_addr_d   = top_addr;
           pk_count_d  = '0;
-          st_words    = {96'd0, f_log2 == 2'd3 ? len >> 3 : len >> 2, relative(top_addr, f_addr)};
+          st_words    = {96'd0, f_log2 == 2'd3 ? len >> 3 : len >> 2, str_large && packed_fixed ? to_run : to_top};
           st_words_be = 24'h00FFFF;
           if (len == '0) begin
             tok_take = 1'b1;
@@ -913,7 +927,6 @@ module deser_lane #(
               cp_direct_d = 1'b1;
               cp_engine_d = large_engine;
               cp_addr_d   = {large_row, 6'd0};
-              st_words[63:0] = relative({large_row, 6'd0}, f_addr);
               if (large_ok) begin
                 xt_take  = 1'b1;
                 st_valid = 1'b1;
@@ -986,7 +999,7 @@ module deser_lane #(
             cp_addr_d   = {large_row, 6'd0};
             cp_nul_d    = len[5:0] == '0;
           end
-          st_words    = len == '0 ? '0 : {96'd0, len, relative(cp_addr_d, f_addr)};
+          st_words    = len == '0 ? '0 : {96'd0, len, str_large ? to_run : to_top};
           st_words_be = 24'h00FFFF;
           el_wdata    = {len, cp_addr_d};
           if (len != '0 && str_large && !large_ok) begin
@@ -1039,7 +1052,7 @@ module deser_lane #(
             state_d = XCase;
           end else begin
             ptr_d       = ptr_q + obj_bytes;
-            st_words    = {128'd0, relative(top_addr, f_addr)};
+            st_words    = {128'd0, to_top};
             st_words_be = 24'h0000FF;
             el_wdata    = {32'd0, top_addr};
             if (f_repeated) begin
@@ -1158,7 +1171,7 @@ module deser_lane #(
       XPackedEnd: begin
         // The array begins where the chunk's top still is.
         st_valid    = 1'b1;
-        st_words    = {96'd0, pk_count_q, relative(top_addr, f_addr)};
+        st_words    = {96'd0, pk_count_q, to_top};
         st_words_be = 24'h00FFFF;
         if (st_ready) begin
           ptr_d        = {(cp_addr_q[deser_pkg::AddrW-1:deser_pkg::OffW] != chunk_q), cp_addr_q[11:3], 3'd0} + (|cp_addr_q[2:0] ? 13'd8 : 13'd0);
@@ -1522,7 +1535,7 @@ module deser_lane #(
       ret_q      <= XRun;
       buffer_q   <= 1'b0;
       sp_q       <= '0;
-      map_next_q <= '0;
+      map_next_q <= 16'd1;  // 0 is what an untouched word of the table says
       e_depth_q  <= '0;
       found_q    <= 1'b0;
       searched_q <= 1'b0;

@@ -30,6 +30,7 @@
 namespace drover::rtl {
 
 enum class RecordType : uint8_t { kChunk = 0, kDone = 1, kError = 2, kSoftware = 3 };
+inline constexpr uint8_t kBadAddress = 64;  // beside the codec's DecodeError
 const char* left_to_software_reason(uint8_t code);
 
 struct Record {
@@ -50,6 +51,8 @@ struct BenchOptions {
   size_t host_bytes = size_t{32} << 20, engine_bytes = size_t{16} << 20;
   uint32_t run_chunks = 1024;
   bool compare = true;
+  bool bad_memory = false;   // chunks and runs that lie outside the region
+  bool tlb_present = true;
 };
 
 struct Outcome {
