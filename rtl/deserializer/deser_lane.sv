@@ -21,6 +21,8 @@ module deser_lane #(
     input  logic              rst_ni,
     // configuration; stable while a message is read
     input  logic              cfg_one_shot_i,        // 0: each store is a DMA write of its own
+    input  logic              cfg_protoacc_i,        // reads a descriptor for each field, and has-bits to update them
+    input  logic [deser_pkg::RowW-1:0] cfg_descriptors_i,  // row of the first step's descriptor, 32 bytes each
     input  logic [7:0]        cfg_depth_limit_i,
     input  logic [deser_pkg::ChunkW-1:0] cfg_host_base_i,
     input  logic [deser_pkg::ChunkW-1:0] cfg_host_limit_i,
@@ -52,6 +54,11 @@ module deser_lane #(
     output logic              erun_ready_o,
     input  logic [deser_pkg::ChunkW-1:0] erun_first_i,
     input  logic [11:0]       erun_count_i,
+    // reads of ProtoACC's way: one at a time, a row; what comes back is only waited for
+    output logic              arvalid_o,
+    input  logic              arready_i,
+    output logic [deser_pkg::RowW-1:0] arrow_o,
+    input  logic              r_i,
     // DMA writes
     output logic              awvalid_o,
     input  logic              awready_i,
@@ -103,6 +110,9 @@ module deser_lane #(
     XUnknownAt,   // the object's pointer to it,
     XUnknownHead, // tag and value or length
     XKey,         // a map entry's key, among those of its map
+    XRead,        // ProtoACC's way: reads before a field,
+    XReadWait,
+    XHasBits,     // and its has-bits, written back
     XClose,       // the open run: its place and its Repeated
     XCloseOwner,  // owner word in front of an array of Strings
     XCloseElem,
@@ -361,6 +371,11 @@ module deser_lane #(
   assign e_frame  = {e_obj_q, e_has_d, e_seen_d, run_open_d, run_map_d, e_entry_q, run_off_d, run_base_d, run_kind_d, map_id_d, e_key_d};
   assign e_parent = e_stack[StackLog2'(e_depth_q - 1'b1)];
 
+  logic pa_done_q, pa_done_d;
+  logic [2:0] pa_left_q, pa_left_d;
+  assign arvalid_o = state_q == XRead;
+  assign arrow_o   = cfg_descriptors_i + {18'd0, t_slots_q[deser_pkg::StepAddrW-1:1]} + {18'd0, tok_number_q[16:1]};
+
   // Keys of open maps: a table of fingerprints with linear probing. Entries of maps that were closed before the
   // outermost open one was opened count as free.
   localparam int unsigned KeysLog2 = 10;
@@ -447,8 +462,7 @@ module deser_lane #(
       if (state_q == XNulRow) st_be = '1;
     end
   end
-  assign st_local = st_addr[deser_pkg::AddrW-1:deser_pkg::OffW] == chunk_q && cfg_one_shot_i && !st_engine &&
-                    !(cp_direct_q && (st_copy || state_q == XNulRow));
+  assign st_local = st_addr[deser_pkg::AddrW-1:deser_pkg::OffW] == chunk_q && cfg_one_shot_i && !st_run;
 
   logic job_valid, job_discard, row_valid, row_ready, row_engine, row_last, rec_valid, rec_ready;
   logic [6:0] job_rows;
@@ -460,11 +474,12 @@ module deser_lane #(
   logic [deser_pkg::ChunkW-1:0] fl_aw_chunk;
   logic [5:0] fl_aw_len;
   logic [511:0] fl_data;
-  assign st_run = cp_direct_q && (st_copy || state_q == XNulRow);
+  assign st_run = cp_direct_q && (st_copy || state_q == XNulRow || state_q == XPacked);
   deser_store u_store (
       .clk_i, .rst_ni, .st_valid_i(st_valid), .st_ready_o(st_ready), .st_addr_i(st_addr[deser_pkg::AddrW-1:3]),
       .st_data_i(st_data), .st_be_i(st_be), .st_local_i(st_local), .st_buffer_i(buffer_q), .st_engine_i(st_engine),
-      .st_last_i(st_last), .st_run_i(st_run), .st_empty_o(st_empty), .job_valid_i(job_valid), .job_buffer_i(buffer_q),
+      .st_last_i(st_last), .st_run_i(st_run), .pk_active_i(state_q == XPacked || (state_q == XEnum && ret_q == XPacked)),
+      .pk_valid_i(pk_valid), .pk_merge_i(cp_direct_q && cfg_one_shot_i), .pk_row_i(cp_addr_q[deser_pkg::AddrW-1:6]), .st_empty_o(st_empty), .job_valid_i(job_valid), .job_buffer_i(buffer_q),
       .job_chunk_i(chunk_q), .job_rows_i(job_rows), .job_discard_i(job_discard), .job_record_i(job_record),
       .busy_o(busy), .jobs_full_o(jobs_full), .fl_aw_valid_o(fl_aw_valid), .fl_aw_ready_i(fl_aw_ready),
       .fl_aw_bad_i(fl_aw_bad), .fl_aw_chunk_o(fl_aw_chunk), .fl_aw_len_o(fl_aw_len), .fl_valid_o(fl_valid),
@@ -532,11 +547,15 @@ module deser_lane #(
   assign len          = tok_value_q[31:0];
   assign is_packed    = f_is_scalar && f_repeated && tok_wtype_q == 3'd2;
   assign packed_fixed = f_op == OpFixed32 || f_op == OpFixed64;
-  // A string's NUL is part of it; packed elements have none.
-  assign run_bytes_needed = is_packed ? len : len + 32'd1;
+  // A string's NUL is part of it; packed varints need at most as many elements as they have bytes.
+  always_comb begin
+    if (state_q == XPackedEnd) run_bytes_needed = pk_count_q << f_log2;
+    else if (!is_packed) run_bytes_needed = len + 32'd1;
+    else run_bytes_needed = packed_fixed ? len : packed_bound[31:0];
+  end
   assign str_bytes    = {run_bytes_needed[12:3] + 10'(|run_bytes_needed[2:0]), 3'd0};
   assign str_fits     = run_bytes_needed[31:12] == '0 && str_bytes <= room;
-  assign str_large    = (len >= LargeFrom && !str_fits) || f_target;
+  assign str_large    = (run_bytes_needed >= LargeFrom && !str_fits) || f_target;
   assign large_engine = f_target;
   assign large_rows   = deser_pkg::RowW'(run_bytes_needed[31:6]) + deser_pkg::RowW'(|run_bytes_needed[5:0]);
   assign large_row    = xt_row_q[large_engine];
@@ -550,6 +569,11 @@ module deser_lane #(
   logic [63:0] to_top, to_run;
   assign to_top = relative(top_addr, f_addr);
   assign to_run = relative({large_row, 6'd0}, f_addr);
+
+  logic pk_valid, pk_bad;
+  assign pk_bad   = d_overlong || 32'(d_vsize) > cp_left_q;
+  assign pk_valid = state_q == XPacked && cp_left_q != '0 && have16 && !pk_bad &&
+                    !(f_op == OpClosedEnum && !enum_known_q);
 
   logic xt_take, xt_load, xt_commit;
   logic xt_sel;
@@ -663,7 +687,7 @@ module deser_lane #(
   logic mark_has, run_start, set_seen;
   logic [2:0] f_run_kind;
   assign f_run_kind = f_is_string ? RunStrings : f_is_message ? RunPointers : {1'b0, f_log2};
-  assign st_engine  = (st_copy || state_q == XNulRow) && cp_engine_q;
+  assign st_engine  = st_run && cp_engine_q;
 
   always_comb begin
     state_d = state_q;
@@ -717,6 +741,8 @@ module deser_lane #(
     cmd_ready_o = 1'b0;
     chunk_ready_o = 1'b0;
     search_re = 1'b0;
+    pa_done_d = pa_done_q;
+    pa_left_d = pa_left_q;
     map_id_d = map_id_q;
     map_next_d = map_next_q;
     map_outer_d = map_outer_q;
@@ -768,6 +794,7 @@ module deser_lane #(
         searched_d   = 1'b0;
         enum_known_d = 1'b0;
         map_nest_d   = '0;
+        pa_done_d    = 1'b0;
         e_key_d      = '0;
         key_done_d   = 1'b0;
         unk_open_d   = 1'b0;
@@ -814,6 +841,10 @@ module deser_lane #(
         if (tok_q == TokError) begin
           fail = 1'b1;
           fail_code = tok_error_q;
+        end else if (tok_q == TokField && cfg_protoacc_i && !pa_done_q) begin
+          // The descriptor; of a sub-message's type three words more; the has-bits.
+          pa_left_d = found && f_is_message ? 3'd5 : 3'd2;
+          state_d   = XRead;
         end else if (tok_q != TokField) begin
           // the end of a message
           if (run_open_q) begin
@@ -950,12 +981,25 @@ module deser_lane #(
               ret_d   = XRun;
               state_d = XSwitch;
             end
-          end else if (packed_bound > 35'd4096) begin
+          end else if (packed_bound[34:32] != '0) begin
             fail = 1'b1;
             leave = 1'b1;
             fail_code = deser_pkg::WhyPackedSize;
-          end else if (packed_bound[12:0] <= room) begin
-            state_d = XPacked;  // the token stays: it says which field this is
+          end else if (str_large) begin
+            cp_direct_d = 1'b1;
+            cp_engine_d = large_engine;
+            cp_addr_d   = {large_row, 6'd0};
+            if (large_ok) begin
+              state_d = XPacked;  // the token stays: it says which field this is
+            end else if (xt_avail && !xt_used_q[xt_sel]) begin
+              xt_load = 1'b1;
+            end else begin
+              fail = 1'b1;
+              leave = 1'b1;
+              fail_code = deser_pkg::WhyNoRun;
+            end
+          end else if (str_fits) begin
+            state_d = XPacked;
           end else begin
             ret_d   = XRun;
             state_d = XSwitch;
@@ -1145,7 +1189,7 @@ module deser_lane #(
         if (cp_left_q == '0) begin
           state_d = XPackedEnd;
         end else if (have16) begin
-          if (d_overlong || 32'(d_vsize) > cp_left_q) begin
+          if (pk_bad) begin
             fail = 1'b1;
             fail_code = d_overlong ? deser_pkg::ErrOverlongVarint : deser_pkg::ErrTruncated;
           end else if (f_op == OpClosedEnum && !enum_known_q) begin
@@ -1171,10 +1215,11 @@ module deser_lane #(
       XPackedEnd: begin
         // The array begins where the chunk's top still is.
         st_valid    = 1'b1;
-        st_words    = {96'd0, pk_count_q, to_top};
+        st_words    = {96'd0, pk_count_q, cp_direct_q ? to_run : to_top};
         st_words_be = 24'h00FFFF;
         if (st_ready) begin
-          ptr_d        = {(cp_addr_q[deser_pkg::AddrW-1:deser_pkg::OffW] != chunk_q), cp_addr_q[11:3], 3'd0} + (|cp_addr_q[2:0] ? 13'd8 : 13'd0);
+          xt_take      = cp_direct_q;
+          if (!cp_direct_q) ptr_d = {(cp_addr_q[deser_pkg::AddrW-1:deser_pkg::OffW] != chunk_q), cp_addr_q[11:3], 3'd0} + (|cp_addr_q[2:0] ? 13'd8 : 13'd0);
           tok_take     = 1'b1;
           set_seen     = 1'b1;
           searched_d   = 1'b0;
@@ -1331,6 +1376,23 @@ module deser_lane #(
         end
       end
 
+      XRead: if (arready_i) state_d = XReadWait;
+      XReadWait:
+      if (r_i) begin
+        pa_left_d = pa_left_q - 3'd1;
+        state_d   = pa_left_q == 3'd1 ? XHasBits : XRead;
+      end
+      XHasBits: begin
+        st_valid    = 1'b1;
+        st_addr     = e_obj_q + 40'd16;
+        st_words    = {128'd0, e_has_q};
+        st_words_be = {16'd0, {4{|e_has_q[63:32]}}, {4{|e_has_q[31:0]}}};
+        if (st_ready) begin
+          pa_done_d = 1'b1;
+          state_d   = XRun;
+        end
+      end
+
       XSearch, XEnum: begin
         state_d = ret_q;
         if (search_equal) begin
@@ -1414,6 +1476,7 @@ module deser_lane #(
     if (state_q == XRun || state_q == XCase) cp_first_d = 1'b1;
     if (e_push) unk_open_d = 1'b0;
     if (tok_take) begin
+      pa_done_d  = 1'b0;
       searched_d = 1'b0;
       found_d    = 1'b0;
     end
@@ -1510,6 +1573,8 @@ module deser_lane #(
     cp_back_q     <= cp_back_d;
     cp_key_q      <= cp_key_d;
     key_at_q      <= key_at_d;
+    pa_done_q     <= pa_done_d;
+    pa_left_q     <= pa_left_d;
     key_probes_q  <= key_probes_d;
     key_done_q    <= key_done_d;
     map_outer_q   <= map_outer_d;

@@ -54,7 +54,7 @@ package deser_pkg;
   localparam logic [7:0] WhyArraySize = 8'd8;     // an unpacked array larger than a chunk, or than the element stack
   localparam logic [7:0] WhyHasBit = 8'd9;        // a has-bit beyond 63
   localparam logic [7:0] WhyNoRun = 8'd10;        // no run of chunks is long enough
-  localparam logic [7:0] WhyPackedSize = 8'd11;   // packed varints that may need more than a chunk
+  localparam logic [7:0] WhyPackedSize = 8'd11;   // packed varints that may need 4 GiB or more
   localparam logic [7:0] WhyDepth = 8'd12;        // deeper than the hardware's stack
 
   // Completion record, 256 bits.
