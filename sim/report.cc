@@ -143,6 +143,11 @@ std::string leg_json(const Leg& leg, bool receive) {
                static_cast<unsigned long long>(leg.read_waits)) +
          quoted(outcome_name(leg, receive)) + "}";
 }
+std::string work_json(const MessageWork& work) {
+  return print("\"objects\": %llu, \"scalars\": %llu, \"strings\": %llu, \"string_bytes\": %llu",
+               static_cast<unsigned long long>(work.objects), static_cast<unsigned long long>(work.scalars),
+               static_cast<unsigned long long>(work.strings), static_cast<unsigned long long>(work.string_bytes));
+}
 std::string totals_json(const LegTotals& t) {
   return print(
              "{\"messages\": %llu, \"wire_bytes\": %llu, \"time_ns\": %.3f, \"bytes_per_second\": %.0f, \"mean_ns\": %.3f, "
@@ -195,7 +200,7 @@ std::string json(const System& system, const workload::Workload& workload, const
   for (const MessageResult& m : result.messages) {
     const workload::WorkloadMessage& message = workload.messages[m.message];
     text += std::string(text.ends_with('[') ? "" : ",") + "\n  {\"name\": " + quoted(message.name) +
-            ", \"wire_bytes\": " + std::to_string(message.wire.size()) + ",\n   \"receive\": " + leg_json(m.receive, true) +
+            ", \"wire_bytes\": " + std::to_string(message.wire.size()) + ", " + work_json(count_work(message)) + ",\n   \"receive\": " + leg_json(m.receive, true) +
             ",\n   \"send\": " + leg_json(m.send, false) + "}";
   }
   return text + "\n ]}\n";
