@@ -10,8 +10,8 @@
 #include "sim/host_images.h"
 #include "sim/serializer_engine.h"
 
-// libsystemc's own main() refers to it; nobody calls it here.
-int sc_main(int, char*[]) { return 0; }
+// libsystemc's own main() refers to it. A program that ends up with that main instead of its own has been linked wrongly.
+int sc_main(int, char*[]) { return 1; }
 
 namespace drover::sim {
 namespace {
