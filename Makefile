@@ -16,7 +16,7 @@ UPB_SRC ?=
 UPB_CMAKE := $(if $(filter release,$(PRESET)),-DUPB_SRC=$(if $(UPB_SRC),$(abspath $(UPB_SRC))))
 HPB_ARGS := $(if $(HYPERPROTOBENCH),--hyperprotobench $(abspath $(HYPERPROTOBENCH)))
 
-.PHONY: help setup configure build demo test bench bench-codec bench-echo format check-format tidy clean
+.PHONY: help setup configure build demo test bench bench-codec bench-echo bench-rtl synth format check-format tidy clean
 
 help: ## say what there is
 	@echo 'usage: make TARGET [PRESET=release|gcc|debug|asan|tsan] [JOBS=N] [HYPERPROTOBENCH=DIR] [UPB_SRC=DIR]'
@@ -46,6 +46,14 @@ bench-echo: configure ## echo on Drover and on gRPC C++, side by side, into buil
 bench-codec: configure ## decode and encode beside protobuf C++ and upb, into build/bench/codec.json
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target codec_bench
 	@.venv/bin/python bench/run_codec.py --build-dir $(BUILD) $(HPB_ARGS)
+
+bench-rtl: configure ## cycles and area of the RTL engines beside the goals, into build/bench/rtl.json
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target rtl_rows
+	@.venv/bin/python bench/run_rtl.py --build-dir $(BUILD) $(HPB_ARGS)
+
+synth: configure ## LUT, FF, BRAM and the longest logic path of the RTL, by yosys
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target drover_image_pkg
+	@.venv/bin/python tools/synth_rtl.py --image-pkg $(BUILD)/rtl/drover_image_pkg.sv
 
 bench: bench-codec bench-echo ## all benchmarks: bench-codec, bench-echo, and the parts alone
 	@tools/bench_parts.sh $(BUILD)

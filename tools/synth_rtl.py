@@ -3,8 +3,8 @@
     .venv/bin/python tools/synth_rtl.py --image-pkg build/.../drover_image_pkg.sv [--block NAME ...] [--json FILE]
 
 Blocks are modules with parameters, listed below. LUT counts LUT1 to LUT6 and what muxes they feed cost nothing more;
-LUTRAM counts LUTs used as memory; FIFO memories are those of drover_fifo. The longest path is yosys' `ltp` after
-mapping: cells between two flip-flops, without wire delay.
+LUTRAM counts LUTs used as memory, most of it FIFOs. The longest path is in levels of LUTs and carry blocks
+(tools/logic_depth.py).
 """
 import argparse
 import json
@@ -13,11 +13,13 @@ import re
 import sys
 import tempfile
 
+import logic_depth
 from pyosys import libyosys as ys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COMMON = ["drover_axi_pkg", "drover_fifo", "drover_skid", "drover_sram_1r1w", "drover_sram_1rw"]
-DESERIALIZER = ["deser_pkg", "deser_window", "deser_token", "deser_utf8", "deser_table", "deser_store", "deser_writer",
+DESERIALIZER = ["deser_pkg", "deser_window", "deser_token", "deser_front", "deser_field",
+                "deser_head", "deser_run", "deser_utf8", "deser_table", "deser_store", "deser_writer",
                 "deser_lane", "deser_spread", "deser_tlb", "drover_deserializer"]
 # block: folder, modules, top, parameters
 BLOCKS = {
@@ -67,16 +69,15 @@ def area(by_type):
 
 def synthesize(block, image_pkg, work):
     design, top = read(block, image_pkg)
-    ys.run_pass(f"synth_xilinx -family xcup -top {top} -noiopad -noclkbuf", design)
+    ys.run_pass(f"synth_xilinx -family xcup -top {top} -flatten -noiopad -noclkbuf", design)
     stat = cells(design, work, block)
-    modules = {name.lstrip("\\"): entry for name, entry in stat["modules"].items()}
     total = area({k.lstrip("\\"): v for k, v in stat["design"]["num_cells_by_type"].items()})
-    log = f"{work}/{block}.ltp"
-    ys.run_pass(f"tee -q -o {log} ltp -noff", design)
-    with open(log, encoding="utf-8") as file:
-        lengths = [int(m) for m in re.findall(r"length=(\d+)", file.read())]
-    total["path"] = max(lengths, default=0)
-    return total, modules
+    netlist = f"{work}/{block}.netlist.json"
+    ys.run_pass(f"write_json {netlist}", design)
+    total["path"], total["carry_on_path"], loops = logic_depth.longest(netlist, top)
+    if loops:
+        sys.exit(f"{block}: {loops} combinational loops")
+    return total
 
 
 def main():
@@ -89,7 +90,7 @@ def main():
     print(f"{'block':<24}{'LUT':>8}{'LUTRAM':>8}{'FF':>8}{'BRAM36':>8}{'URAM':>6}{'path':>6}")
     with tempfile.TemporaryDirectory() as work:
         for block in arguments.block or BLOCKS:
-            total, _ = synthesize(block, arguments.image_pkg, work)
+            total = synthesize(block, arguments.image_pkg, work)
             results[block] = total
             print(f"{block:<24}{total['lut']:>8}{total['lutram']:>8}{total['ff']:>8}{total['bram']:>8}"
                   f"{total['uram']:>6}{total['path']:>6}   {PAPER.get(block, '')}", flush=True)

@@ -3,10 +3,11 @@
 //   store -> rotate to its place in the row -> S register -+-> temp buffer, if its chunk is the one being filled
 //                                                          +-> row stream, if the chunk has been flushed already,
 //                                                              for rows of long strings, and field by field
-//   flush job -> rows of the other buffer, read and zeroed in one pass -> row stream, then the record
+//   flush job -> one burst: the rows of the other buffer, read and zeroed in one pass; then the record
 //
-// A buffer is all zero when a chunk begins: an object's untouched words need no store. Rows of jobs go first, so that
-// a patch of a flushed chunk never overtakes it. A record goes out behind the rows of its job.
+// A buffer is all zero when a chunk begins: an object's untouched words need no store. A patch of a flushed chunk waits
+// until the burst of that flush has been announced, and so never overtakes it; rows of long strings do not wait. A
+// record goes out behind the rows of its job.
 module deser_store (
     input  logic             clk_i,
     input  logic             rst_ni,
@@ -20,6 +21,12 @@ module deser_store (
     input  logic             st_buffer_i,
     input  logic             st_engine_i,  // into engine memory
     input  logic             st_last_i,    // ends a burst
+    input  logic             st_run_i,     // a row of a run, where no flush goes
+    // Packed varints on their way to a run: elements of one row are gathered before it goes out.
+    input  logic             pk_active_i,  // more may come
+    input  logic             pk_valid_i,   // there is one
+    input  logic             pk_merge_i,   // gather
+    input  logic [deser_pkg::RowW-1:0] pk_row_i,
     output logic             st_empty_o,   // nothing in the S register, or it leaves in this cycle
     // Flush a buffer's first rows to its chunk, and pass the record on.
     input  logic             job_valid_i,
@@ -30,7 +37,17 @@ module deser_store (
     input  logic [deser_pkg::RecW-1:0]  job_record_i,
     output logic [1:0]       busy_o,         // by buffer
     output logic             jobs_full_o,
-    // Rows and records, in order.
+    // A flush: its burst, then its rows.
+    output logic             fl_aw_valid_o,
+    input  logic             fl_aw_ready_i,
+    input  logic             fl_aw_bad_i,    // the chunk is none of ours: with ready
+    output logic [deser_pkg::ChunkW-1:0] fl_aw_chunk_o,
+    output logic [5:0]       fl_aw_len_o,
+    output logic             fl_valid_o,
+    input  logic             fl_ready_i,
+    output logic [511:0]     fl_data_o,
+    output logic             fl_last_o,
+    // Other rows; records.
     output logic             row_valid_o,
     input  logic             row_ready_i,
     output logic [deser_pkg::RowW-1:0]  row_addr_o,
@@ -43,7 +60,8 @@ module deser_store (
     output logic [deser_pkg::RecW-1:0]  rec_o
 );
   // ---- S register
-  logic s_valid_q, s_local_q, s_buffer_q, s_engine_q, s_last_q, s_second_q;
+  logic s_valid_q, s_local_q, s_buffer_q, s_engine_q, s_last_q, s_second_q, s_run_q, s_merge_q;
+  logic pk_same, pk_hold;
   logic [deser_pkg::RowW-1:0] s_row_q;
   logic [511:0] s_data_q, rot_data;
   logic [63:0] s_be_q, rot_be;
@@ -74,7 +92,9 @@ module deser_store (
   end
   assign s_has_second = |s_second_be;
   assign s_done       = s_valid_q && (s_local_q || (s_row_taken && (s_second_q || !s_has_second)));
-  assign st_ready_o   = !s_valid_q || s_done;
+  assign pk_same      = s_valid_q && s_merge_q && pk_valid_i && pk_row_i == s_row_q;
+  assign pk_hold      = s_merge_q && pk_active_i && (!pk_valid_i || pk_same);
+  assign st_ready_o   = !s_valid_q || s_done || pk_same;
   assign st_empty_o   = st_ready_o;
 
   always_ff @(posedge clk_i) begin
@@ -87,6 +107,15 @@ module deser_store (
       s_buffer_q <= st_buffer_i;
       s_engine_q <= st_engine_i;
       s_last_q   <= st_last_i;
+      s_run_q    <= st_run_i;
+      s_merge_q  <= pk_active_i && pk_merge_i;
+      if (pk_same) begin
+        for (int i = 0; i < 64; i++) if (!rot_be[i]) s_data_q[8*i+:8] <= s_data_q[8*i+:8];
+        s_be_q   <= s_be_q | rot_be;
+        s_wrap_q <= '0;
+      end else if (pk_active_i && pk_merge_i) begin
+        s_wrap_q <= '0;
+      end
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -94,7 +123,7 @@ module deser_store (
       s_valid_q  <= 1'b0;
       s_second_q <= 1'b0;
     end else begin
-      if (st_ready_o) s_valid_q <= st_valid_i;
+      if (st_ready_o) s_valid_q <= st_valid_i || (s_valid_q && !s_done);
       if (s_row_taken && !s_local_q) s_second_q <= s_has_second && !s_second_q;
     end
   end
@@ -103,7 +132,7 @@ module deser_store (
   typedef enum logic [1:0] {JobIdle, JobRows, JobRecord, JobClear} job_state_e;
   job_state_e state_q;
   logic [1:0] busy_q;
-  logic j_valid_q, j_buffer_q, j_discard_q;
+  logic j_valid_q, j_buffer_q, j_discard_q, j_announced_q;
   logic [deser_pkg::ChunkW-1:0] j_chunk_q;
   logic [6:0] j_rows_q;
   logic [deser_pkg::RecW-1:0] j_record_q;
@@ -114,13 +143,12 @@ module deser_store (
   logic job_done;
   logic [6:0] rd_row_q;
   logic out_valid_q, out_last_q, out_take, rd;
-  logic [5:0] out_row_q;
 
   assign busy_o      = busy_q;
   assign jobs_full_o = n_valid_q;
   assign rd          = (state_q == JobClear) ||
                        (state_q == JobRows && rd_row_q < j_rows_q && (!out_valid_q || out_take));
-  assign out_take    = out_valid_q && (j_discard_q || row_ready_i);
+  assign out_take    = out_valid_q && (j_discard_q || fl_ready_i);
   assign rec_valid_o = state_q == JobRecord;
   assign rec_o       = j_record_q;
   assign job_done    = state_q == JobRecord && rec_ready_i;
@@ -146,7 +174,7 @@ module deser_store (
       n_rows_q    <= job_rows_i;
       n_record_q  <= job_record_i;
     end
-    out_row_q  <= rd ? rd_row_q[5:0] : out_row_q;
+    if (fl_aw_valid_o && fl_aw_ready_i && fl_aw_bad_i) j_discard_q <= 1'b1;
     out_last_q <= rd ? (rd_row_q + 7'd1 == j_rows_q) : out_last_q;
   end
 
@@ -158,6 +186,7 @@ module deser_store (
       n_valid_q   <= 1'b0;
       rd_row_q    <= '0;
       out_valid_q <= 1'b0;
+      j_announced_q <= 1'b0;
     end else begin
       // Two places; the second is taken only while the first is.
       if (job_valid_i) begin
@@ -180,7 +209,13 @@ module deser_store (
         end
         JobIdle: begin
           rd_row_q <= '0;
-          if (j_valid_q) state_q <= j_rows_q == '0 ? JobRecord : JobRows;
+          j_announced_q <= 1'b0;
+          if (j_valid_q && j_rows_q == '0) begin
+            state_q <= JobRecord;
+          end else if (j_valid_q && (j_discard_q || fl_aw_ready_i)) begin
+            state_q       <= JobRows;
+            j_announced_q <= 1'b1;
+          end
         end
         JobRows: begin
           if (out_take && out_last_q) begin
@@ -218,28 +253,23 @@ module deser_store (
 `endif
   end
 
-  // ---- the row stream
-  logic jobs_pending;
-  assign jobs_pending = j_valid_q || state_q != JobIdle;
-  assign direct_ok    = s_valid_q && !s_local_q && !jobs_pending;
-  assign s_row_taken  = direct_ok && row_ready_i;
-  always_comb begin
-    if (out_valid_q) begin
-      row_valid_o  = !j_discard_q;
-      row_addr_o   = {j_chunk_q, out_row_q};
-      row_data_o   = j_buffer_q ? buf_data[1] : buf_data[0];
-      row_be_o     = '1;
-      row_engine_o = 1'b0;
-      row_last_o   = out_last_q;
-    end else begin
-      row_valid_o  = direct_ok;
-      row_addr_o   = s_second_q ? s_row_q + 1'b1 : s_row_q;
-      row_data_o   = s_data_q;
-      row_be_o     = s_second_q ? s_second_be : s_first_be;
-      row_engine_o = s_engine_q;
-      row_last_o   = s_last_q || s_has_second;
-    end
-  end
+  // ---- out
+  logic unannounced;
+  assign fl_aw_valid_o = state_q == JobIdle && j_valid_q && j_rows_q != '0 && !j_discard_q;
+  assign fl_aw_chunk_o = j_chunk_q;
+  assign fl_aw_len_o   = 6'(j_rows_q - 7'd1);
+  assign fl_valid_o    = out_valid_q && !j_discard_q;
+  assign fl_data_o     = j_buffer_q ? buf_data[1] : buf_data[0];
+  assign fl_last_o     = out_last_q;
+  assign unannounced   = (j_valid_q && !j_announced_q) || n_valid_q;
+  assign direct_ok     = s_valid_q && !s_local_q && (s_run_q || !unannounced) && !pk_hold;
+  assign s_row_taken   = direct_ok && row_ready_i;
+  assign row_valid_o   = direct_ok;
+  assign row_addr_o    = s_second_q ? s_row_q + 1'b1 : s_row_q;
+  assign row_data_o    = s_data_q;
+  assign row_be_o      = s_second_q ? s_second_be : s_first_be;
+  assign row_engine_o  = s_engine_q;
+  assign row_last_o    = s_merge_q ? !pk_active_i : s_last_q || s_has_second;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin

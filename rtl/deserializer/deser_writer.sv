@@ -1,6 +1,7 @@
 // Rows into AXI4 write bursts, and records behind the responses to them.
 //
-// A burst is gathered whole before its address goes out, so that a lane that waits for wire bytes never holds the bus.
+// Rows of stores are gathered, a burst whole, before its address goes out, so that a lane that waits for wire bytes
+// never holds the bus. A flushed chunk's rows lie ready in its temp buffer and go out from there.
 // Rows outside the regions are dropped, and the message's record says so instead. A record waits until all bursts in
 // front of it have been answered; host and engine memory answer apart.
 module deser_writer (
@@ -17,6 +18,15 @@ module deser_writer (
     input  logic [63:0]       row_be_i,
     input  logic              row_engine_i,
     input  logic              row_last_i,
+    input  logic              fl_aw_valid_i,
+    output logic              fl_aw_ready_o,
+    output logic              fl_aw_bad_o,
+    input  logic [deser_pkg::ChunkW-1:0] fl_aw_chunk_i,
+    input  logic [5:0]        fl_aw_len_i,
+    input  logic              fl_valid_i,
+    output logic              fl_ready_o,
+    input  logic [511:0]      fl_data_i,
+    input  logic              fl_last_i,
     input  logic              rec_valid_i,
     output logic              rec_ready_o,
     input  logic [deser_pkg::RecW-1:0]   rec_i,
@@ -55,6 +65,12 @@ module deser_writer (
   assign burst_end   = row_last_i || (&row_addr_i[5:0]) || (len == 6'd31);
   assign aw_push     = push && burst_end;
 
+  logic fl_in_region, fl_push;
+  assign fl_in_region  = fl_aw_chunk_i >= cfg_host_base_i && fl_aw_chunk_i < cfg_host_limit_i;
+  assign fl_aw_ready_o = aw_ready && !aw_push;
+  assign fl_aw_bad_o   = !fl_in_region;
+  assign fl_push       = fl_aw_valid_i && fl_aw_ready_o && fl_in_region;
+
   always_ff @(posedge clk_i) begin
     if (push) begin
       first_q <= first;
@@ -74,32 +90,39 @@ module deser_writer (
       end
     end else begin
       if (push) fresh_q <= burst_end;
-      if (row_valid_i && row_ready_o && !in_region) bad_q <= 1'b1;
+      if ((row_valid_i && row_ready_o && !in_region) || (fl_aw_valid_i && fl_aw_ready_o && !fl_in_region)) bad_q <= 1'b1;
       else if (rec_valid_i && rec_ready_o && rec_i[deser_pkg::RecTypeAt+:4] != deser_pkg::RecChunk) bad_q <= 1'b0;
       for (int i = 0; i < 2; i++) begin
-        if (aw_push && row_engine_i == i[0]) issued_q[i] <= issued_q[i] + 1'b1;
+        if ((aw_push && row_engine_i == i[0]) || (fl_push && i == 0)) issued_q[i] <= issued_q[i] + 1'b1;
         if (b_i[i]) answered_q[i] <= answered_q[i] + 1'b1;
       end
     end
   end
 
-  logic w_fifo_valid, w_fifo_last;
-  logic [5:0] credits_q;  // bursts whose address has been taken
-  logic [4:0] aw_level;
+  // Whose data is due: bursts in the order of their addresses, as soon as those have been taken.
+  logic w_fifo_valid, w_fifo_last, aw_flush, due_valid, due_flush, due_room, aw_offer;
+  logic [511:0] w_fifo_data;
+  logic [63:0] w_fifo_strb;
+  logic [4:0] aw_level, due_level;
   logic [6:0] w_level;
-  drover_fifo #(.Width(deser_pkg::RowW + 7), .Depth(16)) u_aw (
-      .clk_i, .rst_ni, .wvalid_i(aw_push), .wready_o(aw_ready), .wdata_i({row_engine_i, len, first}),
-      .rvalid_o(awvalid_o), .rready_i(awready_i), .rdata_o({awengine_o, awlen_o, awrow_o}), .level_o(aw_level));
+  drover_fifo #(.Width(deser_pkg::RowW + 8), .Depth(16)) u_aw (
+      .clk_i, .rst_ni, .wvalid_i(aw_push || fl_push), .wready_o(aw_ready),
+      .wdata_i(fl_push ? {1'b1, 1'b0, fl_aw_len_i, fl_aw_chunk_i, 6'd0} : {1'b0, row_engine_i, len, first}),
+      .rvalid_o(aw_offer), .rready_i(awready_i && due_room), .rdata_o({aw_flush, awengine_o, awlen_o, awrow_o}),
+      .level_o(aw_level));
+  assign awvalid_o = aw_offer && due_room;
+  drover_fifo #(.Width(1), .Depth(16)) u_due (
+      .clk_i, .rst_ni, .wvalid_i(awvalid_o && awready_i), .wready_o(due_room), .wdata_i(aw_flush),
+      .rvalid_o(due_valid), .rready_i(wvalid_o && wready_i && wlast_o), .rdata_o(due_flush), .level_o(due_level));
   drover_fifo #(.Width(577), .Depth(64)) u_w (
       .clk_i, .rst_ni, .wvalid_i(push), .wready_o(w_ready), .wdata_i({burst_end, row_be_i, row_data_i}),
-      .rvalid_o(w_fifo_valid), .rready_i(wready_i && credits_q != '0),
-      .rdata_o({w_fifo_last, wstrb_o, wdata_o}), .level_o(w_level));
-  assign wvalid_o = w_fifo_valid && credits_q != '0;
-  assign wlast_o  = w_fifo_last;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) credits_q <= '0;
-    else credits_q <= credits_q + 6'(awvalid_o && awready_i) - 6'(wvalid_o && wready_i && wlast_o);
-  end
+      .rvalid_o(w_fifo_valid), .rready_i(wready_i && due_valid && !due_flush),
+      .rdata_o({w_fifo_last, w_fifo_strb, w_fifo_data}), .level_o(w_level));
+  assign wvalid_o   = due_valid && (due_flush ? fl_valid_i : w_fifo_valid);
+  assign wdata_o    = due_flush ? fl_data_i : w_fifo_data;
+  assign wstrb_o    = due_flush ? '1 : w_fifo_strb;
+  assign wlast_o    = due_flush ? fl_last_i : w_fifo_last;
+  assign fl_ready_o = due_valid && due_flush && wready_i;
 
   // ---- records
   logic [deser_pkg::RecW-1:0] rec;
@@ -137,7 +160,7 @@ module deser_writer (
   assign cmpl_valid_o = rec_fifo_valid && !host_ahead[CountW-1] && !engine_ahead[CountW-1];
 
   logic unused;
-  assign unused = ^{aw_level, w_level, rec_level};
+  assign unused = ^{aw_level, due_level, w_level, rec_level};
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin

@@ -1,7 +1,13 @@
 // Directed tests of the deserializer: a feature or a corner each, always against the software codec.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "codec/codec_testing.h"
+#include "message/raw.h"
 #include "rtl/deserializer/deserializer_bench.h"
+#include "rtl/driver/schema_table.h"
 #include "workload/hyperproto_like.h"
 #include "workload/message_generator.h"
 #include "workload/random_schema.h"
@@ -48,8 +54,6 @@ TEST(Deserializer, FlatMessagesOfScalars) {
   expect_done(&bench);
 }
 
-// ---- generated messages
-
 struct Tally {
   size_t done = 0, errors = 0, messages = 0;
   std::map<std::string, size_t> software;
@@ -79,6 +83,276 @@ BenchOptions stalled(uint64_t seed) {
   options.seed = seed;
   return options;
 }
+
+// ---- strings, memory, errors
+
+const PeerSchema& parts() {
+  static const PeerSchema schema(parse_proto(R"(
+      syntax = "proto3";
+      message Text { bytes b = 1; string s = 2; repeated string r = 3; Text t = 4; int64 n = 5; repeated fixed64 f = 6; }
+  )"));
+  return schema;
+}
+std::string varint(uint64_t value) {
+  std::string text;
+  for (; value >= 0x80; value >>= 7) text += static_cast<char>(value | 0x80);
+  return text + static_cast<char>(value);
+}
+std::string field(uint32_t number, std::string_view content) {
+  return varint(number << 3 | 2) + varint(content.size()) + std::string(content);
+}
+
+TEST(Deserializer, StringsOfEveryLengthAtEveryAlignment) {
+  DeserializerBench bench(BenchOptions{.rx_stalls = 20, .host = {5, 8, 20, 3}});
+  bench.load(*parts().type("Text").image);
+  std::deque<std::string> wires;
+  for (size_t length :
+       {0, 1, 2, 7, 8, 9, 31, 32, 63, 64, 65, 127, 128, 129, 500, 511, 512, 4000, 4095, 4096, 4097, 9000}) {
+    for (size_t lead = 0; lead < 66; lead += length > 200 ? 13 : 1) {
+      std::string content(length, 'a');
+      for (size_t i = 0; i < length; ++i) content[i] = static_cast<char>('a' + i % 23);
+      wires.push_back(field(1, std::string(lead, 'x')) + field(2, content) + field(3, content) + field(3, "") +
+                      std::string("\x28\x07", 2));
+    }
+  }
+  for (const std::string& wire : wires) bench.add(parts().type("Text"), wire);
+  expect_done(&bench);
+}
+
+TEST(Deserializer, Utf8IsCheckedExactly) {
+  DeserializerBench bench;
+  bench.load(*parts().type("Text").image);
+  const char* const pieces[] = {"\x7f",
+                                "\xc2\x80",
+                                "\xc1\xbf",
+                                "\xdf\xbf",
+                                "\xe0\xa0\x80",
+                                "\xe0\x9f\xbf",
+                                "\xed\x9f\xbf",
+                                "\xed\xa0\x80",
+                                "\xef\xbf\xbf",
+                                "\x80",
+                                "\xc2",
+                                "\xe1\x80",
+                                "\xf0\x90\x80\x80",
+                                "\xf0\x8f\xbf\xbf",
+                                "\xf4\x8f\xbf\xbf",
+                                "\xf4\x90\x80\x80",
+                                "\xf5\x80\x80\x80",
+                                "\xf1\x80\x80",
+                                "\xff",
+                                "\xc2\xc2\x80",
+                                "\xe1\x80\x80\x80"};
+  std::deque<std::string> wires;
+  for (const char* piece : pieces) {
+    for (size_t lead : {0, 1, 5, 60, 61, 62, 63, 64, 65, 125, 126, 127}) {
+      for (size_t tail : {0, 1, 70}) wires.push_back(field(2, std::string(lead, 'a') + piece + std::string(tail, 'b')));
+    }
+  }
+  for (const std::string& wire : wires) bench.add(parts().type("Text"), wire);
+  ASSERT_TRUE(bench.run());
+  size_t refused = 0;
+  for (const Outcome& outcome : bench.outcomes()) {
+    EXPECT_EQ(outcome.difference, "");
+    EXPECT_NE(outcome.record.type, RecordType::kSoftware);
+    refused += outcome.record.type == RecordType::kError;
+  }
+  EXPECT_EQ(refused, 13u * 36);
+}
+
+// Sub-messages fill chunk after chunk; what their parents get afterwards is patched by writes of its own.
+TEST(Deserializer, ObjectsInManyChunks) {
+  DeserializerBench bench(stalled(5));
+  bench.load(*parts().type("Text").image);
+  std::deque<std::string> wires;
+  for (int round = 0; round < 20; ++round) {
+    std::string wire;
+    for (int level = 0; level < 60; ++level) {
+      std::string before = field(3, std::string(static_cast<size_t>(level * 7 % 90), 'p'));
+      wire = field(1, std::string(static_cast<size_t>(round * 13 % 200), 'q')) + before + before + before +
+             (level == 0 ? "" : field(4, wire)) + std::string("\x28\x09", 2) + field(2, "after");
+    }
+    wires.push_back(wire);
+    bench.add(parts().type("Text"), wires.back());
+  }
+  expect_done(&bench);
+}
+
+TEST(Deserializer, PayloadsGoToEngineMemoryWhereTheTargetBitSaysSo) {
+  PeerSchema schema(parse_proto(R"(
+      syntax = "proto3"; message T { bytes a = 1; string b = 2; repeated fixed32 c = 3; repeated bytes d = 4; })"));
+  schema::MessageType type = schema.type("T");
+  DeserializerBench bench(stalled(9));
+  bench.load(*type.image);
+  std::deque<std::string> wires;
+  for (size_t length : {1, 63, 64, 300, 5000}) {
+    std::string content(length, 'e');
+    wires.push_back(field(1, content) + field(2, content) + field(3, std::string(length * 4, 'f')) + field(4, content));
+  }
+  for (const std::string& wire : wires) bench.add(type, wire);
+  expect_done(&bench);
+  EXPECT_EQ(bench.engine_counts().beats, 0u);
+  bench.clear();
+  for (uint32_t number : {1u, 3u, 4u}) {  // while the engine runs: the driver writes two side words
+    auto& entry = const_cast<schema::FieldEntry&>(*type.find_field(number));
+    entry.flags |= schema::kFieldFlagTarget;
+    bench.load_words(field_words(*type.image, type.entry(), entry));
+  }
+  for (const std::string& wire : wires) bench.add(type, wire);
+  expect_done(&bench);
+  EXPECT_GT(bench.engine_counts().beats, 3u * 5000 / 64);
+  for (size_t i = 0; i < wires.size(); ++i) {
+    const char* object = bench.memory() + bench.outcomes()[i].record.root;
+    auto in_engine = [&](uint32_t number) {
+      return raw::words(object, type.find_field(number)->offset)->begin() >= bench.memory() + bench.host_bytes();
+    };
+    EXPECT_TRUE(in_engine(1));
+    EXPECT_FALSE(in_engine(2));
+    EXPECT_TRUE(in_engine(3));
+  }
+}
+
+TEST(Deserializer, PackedVarintsOfAnyLength) {
+  PeerSchema schema(parse_proto(R"(
+      syntax = "proto2"; enum E { A = 1; B = 5; C = 9; }
+      message P {
+        repeated int32 a = 1 [packed = true]; repeated uint64 b = 2 [packed = true]; repeated bool c = 3 [packed = true];
+        repeated sint32 d = 4 [packed = true]; repeated E e = 5 [packed = true]; optional int32 f = 6;
+      })"));
+  for (bool one_shot : {true, false}) {
+    BenchOptions options = stalled(31);
+    options.one_shot = one_shot;
+    DeserializerBench bench(options);
+    bench.load(*schema.type("P").image);
+    workload::Random random(5);
+    std::deque<std::string> wires;
+    for (size_t count : {1, 7, 63, 64, 65, 300, 600, 1500, 4097}) {
+      std::string wire;
+      for (uint32_t number = 1; number <= 5; ++number) {
+        std::string content;
+        for (size_t i = 0; i < count; ++i)
+          content += varint(number == 5 ? 1 + 4 * random.below(3) : random.next() >> random.below(64));
+        wire += field(number, content) + std::string("\x30\x07", 2);
+      }
+      wires.push_back(wire);
+      bench.add(schema.type("P"), wires.back());
+    }
+    expect_done(&bench);
+  }
+}
+
+// The ProtoACC baseline: each field's descriptor and has-bits are read, each store is a write of its own.
+TEST(Deserializer, ProtoAccsWayGivesTheSameObjects) {
+  BenchOptions options;
+  options.one_shot = false;
+  options.protoacc = true;
+  options.lanes = 1;
+  std::string wire;
+  for (uint32_t i : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 16u}) wire += varint(i << 3) + "\x05";
+  std::deque<uint64_t> cycles;
+  for (uint32_t latency : {10u, 100u}) {
+    options.descriptors.latency = latency;
+    DeserializerBench bench(options);
+    bench.load(*scalars().type("Flat").image);
+    for (int i = 0; i < 4; ++i) bench.add(scalars().type("Flat"), wire);
+    expect_done(&bench);
+    EXPECT_EQ(bench.descriptor_counts().transactions, 4u * 8 * 2);
+    EXPECT_GE(bench.host_counts().transactions, 4u * 8 * 2);
+    cycles.push_back(bench.cycles_of_run());
+  }
+  EXPECT_GE(cycles[1] - cycles[0], 4u * 8 * 2 * 90);
+}
+
+TEST(Deserializer, TheDepthLimitIsTheCodecs) {
+  for (int limit : {0, 3, 100}) {
+    BenchOptions options;
+    options.depth_limit = limit;
+    DeserializerBench bench(options);
+    bench.load(*parts().type("Text").image);
+    std::deque<std::string> wires(1);
+    for (int level = 0; level < 104; ++level) wires.push_back(field(4, wires.back()));
+    for (const std::string& wire : wires) bench.add(parts().type("Text"), wire);
+    ASSERT_TRUE(bench.run());
+    for (size_t i = 0; i < wires.size(); ++i) {
+      EXPECT_EQ(bench.outcomes()[i].difference, "") << i;
+      EXPECT_EQ(bench.outcomes()[i].record.type, static_cast<int>(i) <= limit ? RecordType::kDone : RecordType::kError);
+    }
+  }
+}
+
+// A host that gives chunks and runs which are not its own gets an error, and nothing is written there.
+TEST(Deserializer, NothingIsWrittenOutsideTheRegion) {
+  BenchOptions options;
+  options.bad_memory = true;
+  DeserializerBench bench(options);
+  bench.load(*parts().type("Text").image);
+  std::deque<std::string> wires;
+  for (int i = 0; i < 20; ++i) wires.push_back(field(2, std::string(static_cast<size_t>(i) * 300, 'o')));
+  for (const std::string& wire : wires) bench.add(parts().type("Text"), wire);
+  ASSERT_TRUE(bench.run());
+  for (const Outcome& outcome : bench.outcomes()) {
+    EXPECT_EQ(outcome.record.type, RecordType::kError);
+    EXPECT_EQ(outcome.record.code, kBadAddress);
+  }
+  EXPECT_EQ(bench.host_counts().transactions, 0u);
+}
+
+TEST(Deserializer, APageThatTheTlbDoesNotKnowEndsInAnError) {
+  BenchOptions options;
+  options.tlb_present = false;
+  DeserializerBench bench(options);
+  bench.load(*scalars().type("Flat").image);
+  std::string wire("\x08\x01", 2);
+  for (int i = 0; i < 9; ++i) bench.add(scalars().type("Flat"), wire);
+  ASSERT_TRUE(bench.run());
+  for (const Outcome& outcome : bench.outcomes()) EXPECT_EQ(outcome.record.code, kBadAddress);
+  EXPECT_EQ(bench.host_counts().transactions, 0u);
+}
+
+// Within bytes/64 + 50 cycles behind a message's last word, with a memory that answers at once.
+TEST(Deserializer, ErrorsComeInTime) {
+  std::deque<std::string> wires;
+  std::string whole = field(2, std::string(3000, 'a')) + field(4, field(2, "xyz") + std::string("\x28\x07", 2));
+  for (size_t size = 0; size < whole.size(); size += 7) wires.push_back(whole.substr(0, size) + "\x0f");
+  wires.push_back(field(2, std::string(5000, '\xff')));
+  wires.push_back("\x07" + std::string(20000, 'x'));
+  for (const std::string& wire : wires) {
+    DeserializerBench bench(BenchOptions{.lanes = 1, .host_bytes = 1 << 20, .engine_bytes = 1 << 20, .run_chunks = 64});
+    bench.load(*parts().type("Text").image);
+    uint64_t began = bench.cycles();
+    bench.add(parts().type("Text"), wire);
+    ASSERT_TRUE(bench.run());
+    EXPECT_EQ(bench.outcomes()[0].difference, "");
+    EXPECT_EQ(bench.outcomes()[0].record.type, RecordType::kError);
+    uint64_t last_word = began + 1 + (wire.size() + 63) / 64;  // at the earliest
+    EXPECT_LE(bench.outcomes()[0].cycle, last_word + wire.size() / 64 + 50) << wire.size();
+  }
+}
+
+TEST(Deserializer, TheDecodersFuzzingCorpus) {
+  Tally tally;
+  std::deque<std::string> wires;
+  const testing::TestSchema* const schemas[] = {&testing::every_schema(), &testing::implicit_schema()};
+  for (const auto* schema : schemas) {
+    bool implicit = schema == schemas[1];
+    DeserializerBench bench(stalled(77));
+    bench.load(*schema->type(implicit ? "t3.Implicit" : "t.Every").image);
+    for (const auto& entry : std::filesystem::directory_iterator(DECODE_CORPUS)) {
+      std::ifstream file(entry.path(), std::ios::binary);
+      std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+      wires.push_back(bytes.substr(std::min<size_t>(1, bytes.size())));
+      bench.add(schema->type(implicit ? "t3.Implicit" : "t.Every"), wires.back());
+      if (!implicit) bench.add(schema->type("t.Maps"), wires.back());
+    }
+    ASSERT_TRUE(bench.run());
+    for (const Outcome& outcome : bench.outcomes()) EXPECT_EQ(outcome.difference, "");
+    tally.add(bench);
+  }
+  tally.print("decode_fuzz corpus");
+  EXPECT_GT(tally.messages, 300u);
+}
+
+// ---- generated messages
 
 TEST(Deserializer, WorkloadWithTheShapeOfHyperProtoBench) {
   workload::WorkloadResult made = workload::hyperproto_like();
@@ -125,12 +399,25 @@ void random_round(uint64_t seed, const workload::MessageOptions& message_options
   tally->add(bench);
 }
 
+// DROVER_RTL_ROUNDS=20 in the environment: twenty times as many schemas, from other seeds.
+void random_rounds(uint64_t first, uint64_t count, const workload::MessageOptions& options, bool one_shot, bool mutate,
+                   Tally* tally) {
+  const char* more = std::getenv("DROVER_RTL_ROUNDS");
+  if (more != nullptr) {
+    first *= 1000;
+    count *= std::strtoul(more, nullptr, 10);
+  }
+  for (uint64_t seed = first; seed < first + count && !::testing::Test::HasFatalFailure(); ++seed) {
+    random_round(seed, options, one_shot, mutate, tally);
+  }
+}
+
 TEST(Deserializer, RandomMessagesOfRandomSchemas) {
   Tally tally;
   workload::MessageOptions options;
   options.utf8 = true;
   options.max_size = 20000;
-  for (uint64_t seed = 1; seed <= 60 && !HasFatalFailure(); ++seed) random_round(seed, options, true, false, &tally);
+  random_rounds(1, 60, options, true, false, &tally);
   tally.print("random");
   EXPECT_EQ(tally.errors, 0u);
 }
@@ -141,7 +428,7 @@ TEST(Deserializer, OddFormsAndUnknownFields) {
   options.max_size = 5000;
   options.odd_permille = 50;
   options.unknown_permille = 200;
-  for (uint64_t seed = 101; seed <= 140 && !HasFatalFailure(); ++seed) random_round(seed, options, true, false, &tally);
+  random_rounds(101, 40, options, true, false, &tally);
   tally.print("odd");
   EXPECT_EQ(tally.errors, 0u);
 }
@@ -150,7 +437,7 @@ TEST(Deserializer, FieldByField) {
   Tally tally;
   workload::MessageOptions options;
   options.max_size = 3000;
-  for (uint64_t seed = 201; seed <= 215 && !HasFatalFailure(); ++seed) random_round(seed, options, false, false, &tally);
+  random_rounds(201, 15, options, false, false, &tally);
   tally.print("field by field");
 }
 
@@ -158,7 +445,7 @@ TEST(Deserializer, MutatedMessagesFailAsInSoftware) {
   Tally tally;
   workload::MessageOptions options;
   options.max_size = 2000;
-  for (uint64_t seed = 301; seed <= 400 && !HasFatalFailure(); ++seed) random_round(seed, options, true, true, &tally);
+  random_rounds(301, 100, options, true, true, &tally);
   tally.print("mutated");
 }
 
