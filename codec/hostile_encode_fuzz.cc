@@ -1,6 +1,6 @@
 // Encoding an object that the input scribbled over. The object and all below it lie in one heap block of exactly the
 // size of the bounds, so that AddressSanitizer sees every read outside. The encoder that reads by DMA must come to the
-// same end.
+// same end, and so must the preserializer and the reader of its streams.
 //
 //   input: [message choice | patches: u16 position, u8 length (low 3 bits, + 1), bytes]
 #include <cstring>
@@ -9,6 +9,7 @@
 #include "codec/codec_testing.h"
 #include "codec/fetched_memory.h"
 #include "codec/freestanding/delayed_dma.h"
+#include "codec/preserialize.h"
 #include "codec/random_schema.h"
 
 namespace drover {
@@ -53,6 +54,30 @@ void compare_by_dma(const schema::MessageType& type, const Message* object, cons
   if (fetched != bytes || result.size != bytes.size()) std::abort();
 }
 
+// As bytes by way of a pre-serialized stream, which must end the same.
+void compare_preserialized(const schema::MessageType& type, const Message* object, const Bounds& bounds,
+                           const EncodeOptions& options, const EncodeResult& expected, const std::string& bytes) {
+  static std::vector<uint64_t> memory((4 << 20) / 8);
+  PreserializeOptions preserialize_options;
+  preserialize_options.bounds = &bounds;
+  preserialize_options.depth_limit = options.depth_limit;
+  preserialize_options.payload_threshold = options.reference_threshold;
+  PreserializedOutput out;
+  out.buffer = reinterpret_cast<char*>(memory.data());
+  out.buffer_size = memory.size() * 8;
+  EncodeResult result = preserialize(type, object, preserialize_options, &out);
+  auto by_size = [](EncodeError error) {  // where room and patience run out differs
+    return error == EncodeError::too_large || error == EncodeError::no_room || error == EncodeError::too_much_work;
+  };
+  if (by_size(result.error) || by_size(expected.error)) return;
+  if (result.error != expected.error || result.field_number != expected.field_number) std::abort();
+  if (!result.ok()) return;
+  std::string wire;
+  StreamError error =
+      finish_preserialized({out.buffer, out.record_bytes}, {out.payload(), out.payload_bytes}, {}, &wire);
+  if (error != StreamError::ok || wire != bytes) std::abort();
+}
+
 void run(uint8_t choice, const uint8_t* patches, size_t left) {
   static std::unique_ptr<Original> originals[16];
   if (originals[choice % 16] == nullptr) originals[choice % 16] = std::make_unique<Original>(choice % 16);
@@ -78,6 +103,7 @@ void run(uint8_t choice, const uint8_t* patches, size_t left) {
   std::string bytes(encoded.size(), '\0');
   if (result.ok()) encoded.copy_to(bytes.data());
   compare_by_dma(original.object.type(), object, bounds, options, result, bytes);
+  compare_preserialized(original.object.type(), object, bounds, options, result, bytes);
 }
 
 }  // namespace

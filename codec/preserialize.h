@@ -1,6 +1,6 @@
 // preserialize: an object into a pre-serialized stream (codec/preserialize_types.h), driven by a schema image; and
-// finish_preserialized, which does in software what a serializer in hardware does with one: the reference that the RTL is
-// compared with, and the way out for streams that the hardware leaves to software.
+// finish_preserialized, which does in software what a serializer in hardware does with one: the reference that the RTL
+// is compared with, and the way out for streams that the hardware leaves to software.
 #pragma once
 
 #include <span>

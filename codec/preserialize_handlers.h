@@ -200,8 +200,10 @@ struct Preserializer<Memory, Engine>::Handlers {
     Handler* to = table->handler + (kTagSize - 1);
     for (uint32_t op = 0; op < kOpCount; ++op) to[op * 2] = repeated;
     to[kOpNone * 2] = end;
-    for (uint32_t op : {kOpInt32, kOpUint32, kOpSint32, kOpFixed32, kOpClosedEnum}) to[op * 2] = scalar<uint32_t, kTagSize>;
-    for (uint32_t op : {kOpVarint64, kOpSint64, kOpFixed64}) to[op * 2] = scalar<uint64_t, kTagSize>;
+    for (uint32_t op = kOpInt32; op <= kOpClosedEnum; ++op) to[op * 2] = scalar<uint32_t, kTagSize>;
+    to[kOpVarint64 * 2] = scalar<uint64_t, kTagSize>;
+    to[kOpSint64 * 2] = scalar<uint64_t, kTagSize>;
+    to[kOpFixed64 * 2] = scalar<uint64_t, kTagSize>;
     to[kOpBool * 2] = scalar<uint8_t, kTagSize>;
     to[kOpUtf8 * 2] = string<kTagSize>;
     to[kOpBytes * 2] = string<kTagSize>;

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "codec/codec_testing.h"
+#include "codec/modelled_copy.h"
 #include "codec/preserializer.h"
 #include "codec/random_schema.h"
 
@@ -48,19 +49,19 @@ TEST(Preserialize, WritesTheseBytes) {
   ASSERT_TRUE(preserialize(golden.type(), golden.get(), {}, &stream.out).ok());
   std::string records = stream.records();
   // Byte 3 of a head is the step's has-bit: nobody looks at it.
-  EXPECT_EQ(to_hex(records), to_hex(from_hex("0000 40 00 00000000"    // close
-                                             "0100 4c 00 02000000"    // elements: two, as int32
-                                             "02000000 01000000"      // the last comes first
-                                             "ea3e 19 00 00000000"    // open p5 = 1005
-                                             "8801 0b 0e f9ffffff"    // sint32 f17 = -7
-                                             "0000 40 00 00000000"    // close
-                                             "2800 02 04 07000000"    // int32 f5 = 7
-                                             "5a00 18 3f 00000000"    // open f11
-                                             "4a00 16 08 03000000"    // inline f9
-                                             "6162630000000000"       //
-                                             "2800 02 04 01000000"    // int32 f5 = 1
-                                             "1800 06 02 00000000"    // int64 f3
-                                             "0500000000000000"       // = 5
+  EXPECT_EQ(to_hex(records), to_hex(from_hex("0000 40 00 00000000"      // close
+                                             "0100 4c 00 02000000"      // elements: two, as int32
+                                             "02000000 01000000"        // the last comes first
+                                             "ea3e 19 00 00000000"      // open p5 = 1005
+                                             "8801 0b 0e f9ffffff"      // sint32 f17 = -7
+                                             "0000 40 00 00000000"      // close
+                                             "2800 02 04 07000000"      // int32 f5 = 7
+                                             "5a00 18 3f 00000000"      // open f11
+                                             "4a00 16 08 03000000"      // inline f9
+                                             "6162630000000000"         //
+                                             "2800 02 04 01000000"      // int32 f5 = 1
+                                             "1800 06 02 00000000"      // int64 f3
+                                             "0500000000000000"         // = 5
                                              "0000 00 00 00000000")));  // end
   EXPECT_EQ(stream.out.payload_bytes, 0u);
   EXPECT_EQ(stream.finish(), golden.encode());
@@ -95,8 +96,8 @@ TEST(Preserialize, WhatLiesInTheEnginesMemoryIsNotRead) {
   ASSERT_TRUE(preserialize(object.type(), object.get(), options, &stream.out).ok());
   std::string engine;
   for (int i = 0; i < 64; ++i) engine += static_cast<char>(i);
-  EXPECT_EQ(to_hex(stream.finish(engine)), to_hex(from_hex("28 01 4a 0a") + engine.substr(5, 10) +
-                                                  from_hex("ca3e 10") + engine.substr(32, 16)));
+  EXPECT_EQ(to_hex(stream.finish(engine)),
+            to_hex(from_hex("28 01 4a 0a") + engine.substr(5, 10) + from_hex("ca3e 10") + engine.substr(32, 16)));
   EXPECT_EQ(stream.finish(engine.substr(0, 47)), "error: out_of_bounds");
 }
 
@@ -113,8 +114,8 @@ TEST(Preserialize, ABufferThatIsTooSmallIsAnErrorAndNothingIsWrittenBehindIt) {
     Stream stream(size + 64);
     std::memset(stream.out.buffer, 0x5a, size + 64);
     stream.out.buffer_size = size;
-    EncodeResult result = preserialize(object.type(), object.get(), {.payload_threshold = size % 3 == 0 ? 4u : 256u},
-                                       &stream.out);
+    EncodeResult result =
+        preserialize(object.type(), object.get(), {.payload_threshold = size % 3 == 0 ? 4u : 256u}, &stream.out);
     if (!result.ok()) EXPECT_EQ(result.error, EncodeError::no_room);
     for (size_t i = size; i < size + 64; ++i) ASSERT_EQ(stream.out.buffer[i], 0x5a);
   }
@@ -133,34 +134,19 @@ TEST(Preserialize, LimitsAreTheEncoders) {
             "missing_required in field 1 of t.Required");
 }
 
-// Starts nothing before wait(), and then the last first.
-class LateCopy {
- public:
-  void copy(char* to, const char* from, size_t size) { jobs_.push_back({to, from, size}); }
-  void wait() {
-    for (; !jobs_.empty(); jobs_.pop_back()) std::memcpy(jobs_.back().to, jobs_.back().from, jobs_.back().size);
-  }
-
- private:
-  struct Job {
-    char* to;
-    const char* from;
-    size_t size;
-  };
-  std::vector<Job> jobs_;
-};
-
 TEST(Preserialize, LongCopiesMayBeMadeByAnEngine) {
   TestObject object(every_schema().type("t.Every"));
   std::string a(3000, 'a'), b(4000, 'b');
   ASSERT_TRUE(object.decode(from_hex("4a b817") + a + from_hex("62 a01f") + b).ok());
   Stream stream;
-  LateCopy engine;
+  ModelledCopy engine;
   PreserializeOptions options;
-  Preserializer<TrustedMemory, LateCopy> preserializer(*object.type().image, TrustedMemory(), engine, options,
-                                                       &stream.out);
+  Preserializer<TrustedMemory, ModelledCopy> preserializer(*object.type().image, TrustedMemory(), engine, options,
+                                                           &stream.out);
   ASSERT_TRUE(preserializer.run(object.get()->drover_bytes(), object.type().entry()));
   EXPECT_NE(stream.finish(), object.encode());
+  EXPECT_EQ(engine.copies(), 2u);
+  EXPECT_EQ(engine.bytes(), 7000u);
   engine.wait();
   EXPECT_EQ(stream.finish(), object.encode());
 }
@@ -182,8 +168,7 @@ TEST_P(PreserializeRandom, MakesWhatTheEncoderWrites) {
       TestObject object(schema.type(as));
       if (!object.decode(message->SerializePartialAsString()).ok()) continue;
       for (size_t threshold : {size_t{0}, size_t{20}, size_t{256}, size_t{1} << 30}) {
-        EncodeResult result =
-            preserialize(object.type(), object.get(), {.payload_threshold = threshold}, &stream.out);
+        EncodeResult result = preserialize(object.type(), object.get(), {.payload_threshold = threshold}, &stream.out);
         if (result.error == EncodeError::no_room && object.encode().size() > (1 << 20)) continue;
         ASSERT_TRUE(result.ok()) << to_string(result);
         ASSERT_EQ(to_hex(stream.finish()), to_hex(object.encode())) << as << " " << threshold;

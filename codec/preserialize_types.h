@@ -41,7 +41,7 @@ struct EngineWindow {
 };
 
 struct PreserializeOptions {
-  const Bounds* bounds = nullptr;   // null: the object is trusted
+  const Bounds* bounds = nullptr;     // null: the object is trusted
   uint64_t work_allowance = 1 << 20;  // as in EncodeOptions, of bytes of the stream
   int depth_limit = 100;
   // From this size on strings, bytes and packed fixed-size fields are payload; shorter ones stand among the records.

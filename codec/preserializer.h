@@ -1,5 +1,5 @@
-// Preserializer<Memory, Engine>: walks an object as the encoder does (codec/encoder.h), from the last step to the first,
-// and writes the pre-serialized stream (codec/preserialize_types.h). Memory says how the object is read
+// Preserializer<Memory, Engine>: walks an object as the encoder does (codec/encoder.h), from the last step to the
+// first, and writes the pre-serialized stream (codec/preserialize_types.h). Memory says how the object is read
 // (codec/encode_memory.h), Engine who copies long strings (codec/memcpy_engine.h). Freestanding.
 //
 // Every writing function takes the position at which the next record goes, and returns the new one, or null after
@@ -12,7 +12,6 @@
 #include "codec/memcpy_engine.h"
 #include "codec/preserialize_types.h"
 #include "codec/wire.h"
-#include "message/message.h"
 #include "object/owner.h"
 #include "schema/image.h"
 
@@ -176,8 +175,8 @@ class Preserializer {
   Engine& engine_;
   const PreserializeOptions& options_;
   PreserializedOutput& out_;
-  char* payload_;       // the payload's first byte so far
-  char* limit_;         // up to here records have room; null: nowhere
+  char* payload_;                        // the payload's first byte so far
+  char* limit_;                          // up to here records have room; null: nowhere
   const MessageEntry* entry_ = nullptr;  // the innermost message
   int depth_;
   EncodeError error_ = EncodeError::ok;
@@ -189,7 +188,8 @@ class Preserializer {
 template <typename Memory, MemcpyEngine Engine>
 DROVER_INLINE bool Preserializer<Memory, Engine>::may_go_on(const char* p, const MessageEntry& entry) {
   work_ += entry.field_count;
-  uint64_t written = static_cast<uint64_t>(p - out_.buffer) + static_cast<uint64_t>(out_.buffer + out_.buffer_size - payload_);
+  uint64_t written =
+      static_cast<uint64_t>(p - out_.buffer) + static_cast<uint64_t>(out_.buffer + out_.buffer_size - payload_);
   if (work_ <= options_.work_allowance || work_ - options_.work_allowance <= kWorkPerByte * written) [[likely]]
     return true;
   return fail(EncodeError::too_much_work, entry, 0), false;
@@ -206,7 +206,7 @@ template <typename Memory, MemcpyEngine Engine>
 bool Preserializer<Memory, Engine>::has_required(const char* object, const MessageEntry& entry, uint64_t has) {
   for (const FieldEntry& field : image_.fields(entry)) {
     if ((field.flags & schema::kFieldFlagRequired) == 0) continue;
-    bool there = field.has_bit == schema::kNoHasBit ? memory_.template load<int64_t>(object + field.offset) != 0
+    bool there = field.has_bit == schema::kNoHasBit     ? memory_.template load<int64_t>(object + field.offset) != 0
                  : field.has_bit < schema::kStepHasBits ? (has >> field.has_bit & 1) != 0
                                                         : far_has_bit(object, field);
     if (!there) return fail(EncodeError::missing_required, entry, field.number), false;
@@ -320,7 +320,8 @@ DROVER_NOINLINE char* Preserializer<Memory, Engine>::repeated(char* p, const cha
   bool packs = (field.flags & schema::kFieldFlagPacked) != 0;
   uint64_t place;
   if (packs && field.wire_type != wire::kVarint && in_engine(at, &place)) {
-    return engine_bytes(p, place, uint64_t{memory_.template load<uint32_t>(at + 8)} * element_size, field.number, entry);
+    return engine_bytes(p, place, uint64_t{memory_.template load<uint32_t>(at + 8)} * element_size, field.number,
+                        entry);
   }
   EncodeError error = EncodeError::ok;
   LoadedRange range;

@@ -21,11 +21,15 @@ COMMON = ["drover_axi_pkg", "drover_fifo", "drover_skid", "drover_sram_1r1w", "d
 DESERIALIZER = ["deser_pkg", "deser_window", "deser_token", "deser_front", "deser_field",
                 "deser_head", "deser_run", "deser_utf8", "deser_table", "deser_store", "deser_writer",
                 "deser_lane", "deser_spread", "deser_tlb", "drover_deserializer"]
+SERIALIZER = ["drover_ser_pkg", "drover_ser_line_fifo", "drover_ser_reader", "drover_ser_records", "drover_ser_walker",
+              "drover_ser_arena", "drover_ser_encoder", "drover_ser_gather", "drover_serializer"]
 # block: folder, modules, top, parameters
 BLOCKS = {
     "deserializer-lane": ("deserializer", DESERIALIZER, "deser_lane", {"StepsLog2": 12}),
+    "serializer": ("serializer", SERIALIZER, "drover_serializer", {}),
 }
-PAPER = {"deserializer-lane": "RpcNIC (paper, table IV): 15K LUT, 7.8K FF, 6 BRAM"}
+PAPER = {"deserializer-lane": "RpcNIC (paper, table IV): 15K LUT, 7.8K FF, 6 BRAM",
+         "serializer": "RpcNIC (paper, table IV): 30K LUT, 11K FF"}
 
 
 def read(block, image_pkg):

@@ -182,8 +182,8 @@ module drover_ser_gather #(
 
   segment_t seg;
   logic seg_out_valid, seg_out_ready;
-  logic [6:0] seg_level;
-  drover_fifo #(.Width($bits(seg_in)), .Depth(64)) u_segments (
+  logic [7:0] seg_level;
+  drover_fifo #(.Width($bits(seg_in)), .Depth(128)) u_segments (
     .clk_i, .rst_ni,
     .wvalid_i(seg_valid), .wready_o(seg_ready), .wdata_i(seg_in),
     .rvalid_o(seg_out_valid), .rready_i(seg_out_ready), .rdata_o(seg), .level_o(seg_level)
@@ -192,8 +192,8 @@ module drover_ser_gather #(
   // ---- the arena's reader
   arena_run_t run;
   logic run_out_valid, run_out_ready;
-  logic [5:0] run_level;
-  drover_fifo #(.Width($bits(run_in)), .Depth(32)) u_runs (
+  logic [6:0] run_level;
+  drover_fifo #(.Width($bits(run_in)), .Depth(64)) u_runs (
     .clk_i, .rst_ni,
     .wvalid_i(run_valid), .wready_o(run_ready), .wdata_i(run_in),
     .rvalid_o(run_out_valid), .rready_i(run_out_ready), .rdata_o(run), .level_o(run_level)

@@ -1,7 +1,8 @@
 // The NIC-only front end: walks a Drover object in host memory (docs/formats.md, section 2) by the schema image, and
 // tells the encoder; the serializer without a host half, as ProtoACC behind PCIe. A message's steps are followed from
-// the last to the first, eight at a time: those whose has-bit is not set cost nothing but their line. Objects, and the
-// arrays of repeated fields in chunks, are fetched into the object memory; each pointer costs a round trip.
+// the last to the first: those whose has-bit is not set are passed over 64 at a time, by presence lines that the driver
+// has put behind the image (rtl/serializer/serializer_table.h), or without those eight at a time. Objects, and the arrays
+// of repeated fields in chunks, are fetched into the object memory; each pointer costs a round trip.
 //
 //   object memory:  [ object | array chunk | object | ... ]      one frame of the stack for each object
 //                                            ^ top_q
@@ -52,7 +53,7 @@ module drover_ser_walker #(
   localparam logic [29:0] ChunkBytes = 30'd512;
 
   typedef enum logic [4:0] {
-    StIdle, StMessage, StObject, StFetch, StHeader, StUnknown, StRaw, StHas, StScan, StField, StPresence, StThere,
+    StIdle, StMessage, StObject, StFetch, StHeader, StUnknown, StRaw, StHas, StSkip, StScan, StField, StPresence, StThere,
     StFirst, StSecond, StCall, StChunk, StElement, StValue, StReturn, StResume, StWrap, StFail, StDrain, StEnd
   } state_e;
 
@@ -61,6 +62,8 @@ module drover_ser_walker #(
     logic [63:0]           address;
     logic [Mw-1:0]         place;
     logic [TableWidth+2:0] step;      // slot of the table
+    logic [TableWidth+2:0] steps;     // that of the first step
+    logic [TableWidth-1:0] presence;  // the first presence line; 0: there is none
     logic [63:0]           has;
     logic [31:0]           first_field;
     logic                  map_entry;
@@ -92,6 +95,7 @@ module drover_ser_walker #(
   logic [4:0] has_bit_q, has_bit_d;
   logic [63:0] word_q, word_d;
   logic value_q, value_d;           // StScan: a scalar's value is here
+  logic entry_any_q, entry_any_d;  // the message has fields
   logic [31:0] entry_steps_q, entry_steps_d;
   logic [15:0] entry_has_q, entry_has_d;
 
@@ -174,6 +178,24 @@ module drover_ser_walker #(
   assign step = table_data_i[64*chosen+:64];
   assign step_op = step[23:17];
   assign step_scalar = step_op >= RecInt32 && step_op <= RecClosedEnum && (step[15:0] != '0);
+
+  // ---- a presence line: a has-bit's number for each of 64 steps, bit 7 behind the last
+  logic [TableWidth+2:0] left;  // the step to begin with, counted from the first; all ones: none
+  logic [63:0] there;
+  logic [5:0] there_last;
+  logic there_any;
+  assign left = f_q.step - f_q.steps;
+  always_comb begin
+    there_last = '0;
+    there_any = 1'b0;
+    for (int i = 0; i < 64; i++) begin
+      there[i] = !table_data_i[8*i+7] && f_q.has[table_data_i[8*i+:6]] && 6'(i) <= left[5:0];
+      if (there[i]) begin
+        there_last = 6'(i);
+        there_any = 1'b1;
+      end
+    end
+  end
 
   // ---- a FieldEntry
   logic [255:0] entry;
@@ -284,6 +306,7 @@ module drover_ser_walker #(
     position_d = position_q;
     entry_steps_d = entry_steps_q;
     entry_has_d = entry_has_q;
+    entry_any_d = entry_any_q;
     read = 1'b0;
     read_at = f_q.place;
     table_read_o = 1'b0;
@@ -316,9 +339,12 @@ module drover_ser_walker #(
       end
       StObject: begin  // the MessageEntry is here
         entry_has_d = message_line[47:32];
+        entry_any_d = table_data_i[96+:32] != '0;
         entry_steps_d = table_data_i[36*8+:32] + {table_data_i[96+:29], 3'd0} - 32'd8;  // the last step
         f_d.first_field = table_data_i[64+:32];
         f_d.map_entry = table_data_i[28*8];
+        f_d.steps = table_data_i[36*8+3+:TableWidth+3];
+        f_d.presence = table_data_i[40*8+:TableWidth];
         f_d.address = target_q;
         f_d.place = {f_q.top[Ow-1:0], target_q[5:0]};
         f_d.repeated = 1'b0;
@@ -394,6 +420,22 @@ module drover_ser_walker #(
         table_read_o = 1'b1;
         table_line_o = entry_steps_q[TableWidth+5:6];
         state_d = StScan;
+        if (f_q.presence != '0 && entry_any_q) begin
+          table_line_o = f_q.presence + TableWidth'((entry_steps_q[TableWidth+5:3] - f_q.steps) >> 6);
+          state_d = StSkip;
+        end
+      end
+      StSkip: begin  // a presence line is here
+        table_read_o = 1'b1;
+        if (there_any) begin
+          f_d.step = f_q.steps + {left[TableWidth+2:6], there_last};
+          table_line_o = f_d.step[TableWidth+2:3];
+          state_d = StScan;
+        end else begin
+          f_d.step = f_q.steps + {left[TableWidth+2:6], 6'd0} - (TableWidth + 3)'(1);
+          table_line_o = f_q.presence + TableWidth'(left >> 6) - TableWidth'(1);
+          if (left[TableWidth+2:6] == '0) state_d = StReturn;
+        end
       end
 
       // ---- fields, last first
@@ -421,6 +463,11 @@ module drover_ser_walker #(
             f_d.step = {f_q.step[TableWidth+2:3] - TableWidth'(1), 3'd7};
             table_line_o = f_d.step[TableWidth+2:3];
             table_read_o = 1'b1;
+            // The word in front of the first step ends it; no presence line has that.
+            if (!any && f_q.presence != '0 && f_d.step != f_q.steps - (TableWidth + 3)'(1)) begin
+              table_line_o = f_q.presence + TableWidth'((f_d.step - f_q.steps) >> 6);
+              state_d = StSkip;
+            end
           end
           if (any) begin
             if (step_op == RecEnd) begin
@@ -718,6 +765,7 @@ module drover_ser_walker #(
     position_q <= position_d;
     entry_steps_q <= entry_steps_d;
     entry_has_q <= entry_has_d;
+    entry_any_q <= entry_any_d;
     if (read) read_low_q <= read_at[5:0];
     if (push) stack[$clog2(Depth)'(depth_q)] <= f_q;
     if (fetch) begin

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "codec/preserialize.h"
+#include "rtl/serializer/serializer_table.h"
 #include "rtl/testing/axi_memory.h"
 #include "rtl/testing/axi_stream.h"
 #include "rtl/testing/simulation.h"
@@ -100,13 +101,16 @@ class SerializerCommands final : public Part {
   uint64_t now_ = 0, first_ = 0;
 };
 
-// The schema table: the image's bytes, a line in the cycle after it was asked for.
+// The schema table: a line in the cycle after it was asked for.
 class SchemaTable final : public Part {
  public:
   explicit SchemaTable(Vdrover_serializer& top) : top_(top) {}
-  void load(const schema::Image& image) {
-    bytes_.assign((image.size() + 63) / 64 * 64, 0);
-    std::memcpy(bytes_.data(), image.data(), image.size());
+  void load(const schema::Image& image, bool presence_lines) {
+    bytes_ = serializer_table(image);
+    if (!presence_lines) {
+      bytes_.assign((image.size() + 63) / 64 * 64, 0);
+      std::memcpy(bytes_.data(), image.data(), image.size());
+    }
     top_.image_fields_i = image.header().fields;
     top_.image_message_count_i = image.header().message_count;
   }
@@ -173,14 +177,15 @@ class SerializerBench {
     top_->host_limit_i = kHostBase + host_.size();
     top_->engine_base_i = kEngineBase;
     top_->engine_size_i = engine_.size();
-    for (Part* part : std::initializer_list<Part*>{&table_, &commands_, &completions_, &sink_, &host_memory_, &engine_memory_}) {
+    for (Part* part :
+         std::initializer_list<Part*>{&table_, &commands_, &completions_, &sink_, &host_memory_, &engine_memory_}) {
       sim_.add(part);
     }
     sim_.reset();
   }
   ~SerializerBench() { top_->final(); }
 
-  void load(const schema::Image& image) { table_.load(image); }
+  void load(const schema::Image& image, bool presence_lines = true) { table_.load(image, presence_lines); }
   std::span<char> host() { return host_; }
   std::span<char> engine() { return engine_; }
   Vdrover_serializer& top() { return *top_; }

@@ -2,6 +2,9 @@
 // streams end in the error that the software's reader names, and in nothing else.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <regex>
+
 #include "codec/encode.h"
 #include "message/operations.h"
 #include "rtl/serializer/serializer_bench.h"
@@ -81,6 +84,24 @@ bool send(SerializerBench& bench, Object& object, size_t threshold, std::vector<
   bench.send(bench.command(stream, static_cast<uint16_t>(expected->size())));
   expected->push_back({wire});
   return true;
+}
+
+TEST(SerializerPackage, HasTheNumbersOfTheDefinitionFile) {
+  std::ifstream file(DROVER_SER_PKG);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  ASSERT_FALSE(text.empty());
+  size_t count = 0;
+  auto expect = [&](const std::string& name, int number) {
+    std::smatch found;
+    ASSERT_TRUE(std::regex_search(text, found, std::regex("\\bRec" + name + " += 7'd([0-9]+)"))) << name;
+    EXPECT_EQ(std::stoi(found[1]), number) << name;
+    ++count;
+  };
+#define DROVER_RECORD_OP(name, number) expect(#name, number);
+#include "codec/preserialized.def"
+  std::regex any("\\bRec[A-Za-z0-9]+ += 7'd");
+  EXPECT_EQ(count, static_cast<size_t>(
+                       std::distance(std::sregex_iterator(text.begin(), text.end(), any), std::sregex_iterator())));
 }
 
 TEST(Serializer, SendsAScalar) {
@@ -191,8 +212,9 @@ TEST(Serializer, SendsHyperProtoBenchLikeMessages) {
 }
 
 TEST(Serializer, TakesFieldsFromTheEnginesMemory) {
-  PeerSchema schema(workload::testing::parse_proto(
-      "syntax='proto2'; message M { optional int32 a = 1; repeated bytes b = 2; repeated fixed32 c = 3 [packed=true]; }"));
+  PeerSchema schema(
+      workload::testing::parse_proto("syntax='proto2'; message M { optional int32 a = 1; repeated bytes b = 2; "
+                                     "repeated fixed32 c = 3 [packed=true]; }"));
   for (uint64_t seed = 1; seed <= 4; ++seed) {
     SerializerBench bench(stalled(seed, seed % 2 == 0 ? 80 : 0));
     Random random(seed);
@@ -332,12 +354,13 @@ TEST_P(WalkedSchemas, AreSerializedAsTheEncoderDoes) {
   PeerSchema schema(workload::random_schema(seed));
   std::vector<std::string> names = workload::message_names(schema.files());
   SerializerBench bench(stalled(seed, GetParam() % 3 == 0 ? 0 : GetParam() % 3 == 1 ? 60 : 160));
-  bench.load(*schema.type(names[0]).image);
+  bench.load(*schema.type(names[0]).image, seed % 4 != 0);
   std::vector<Expectation> expected;
   Random random(seed);
   for (int i = 0; i < 30; ++i) {
     Object object(schema.type(names[random.index(names.size())]));
     workload::MessageOptions options;
+    options.presence_permille = seed % 2 == 0 ? 750 : 60;
     options.max_size = 8000;
     options.unknown_permille = 200;
     ASSERT_TRUE(workload::fill_object(object.type(), random.next(), options, object.get(), *object.arena()).ok());
@@ -434,6 +457,141 @@ TEST_P(HostileObjects, EndInWhatTheEncoderMakesOfThemOrInAnError) {
   expect_all(bench, expected, 1);
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, HostileObjects, ::testing::Range(1, 21));
+
+// ---- what is left to software, and what goes wrong outside
+
+std::string length_prefixed(char tag, const std::string& content) {
+  std::string field(1, tag);
+  for (size_t left = content.size();; left >>= 7) {
+    field.push_back(static_cast<char>((left & 0x7f) | (left >= 0x80 ? 0x80 : 0)));
+    if (left < 0x80) break;
+  }
+  return field + content;
+}
+
+const PeerSchema& node_schema() {
+  static const PeerSchema schema(workload::testing::parse_proto(
+      "syntax='proto2'; message Node { optional Node n = 1; repeated bytes b = 2; optional int32 v = 3; }"));
+  return schema;
+}
+
+// Sends what the hardware has to leave, between messages that it must not; `walks`: NIC-only.
+void expect_left(const std::string& wire, size_t threshold, SerializerError why, bool walks) {
+  SerializerBench bench(stalled(3, walks ? 0 : 30));
+  bench.load(*node_schema().type("Node").image);
+  std::vector<Expectation> expected;
+  for (const std::string& each : {std::string("\x18\x05"), wire, length_prefixed('\x12', std::string(3000, 'x')), wire,
+                                  std::string("\x18\x07")}) {
+    Object object(node_schema().type("Node"));
+    ASSERT_TRUE(object.decode(each).ok());
+    if (walks) {
+      ASSERT_NE(walk(bench, object, &expected), nullptr);
+    } else {
+      ASSERT_TRUE(send(bench, object, threshold, &expected));
+    }
+    if (each == wire) expected.back().error = why;
+  }
+  expect_all(bench, expected);
+}
+
+std::string nested(size_t levels) {
+  std::string wire = "\x18\x01";
+  for (size_t i = 0; i < levels; ++i) wire = length_prefixed('\x0a', wire);
+  return wire;
+}
+std::string many_strings(size_t count, size_t size) {
+  std::string wire;
+  for (size_t i = 0; i < count; ++i)
+    wire += length_prefixed('\x12', std::string(size, static_cast<char>('a' + i % 26)));
+  return wire;
+}
+
+TEST(Serializer, LeavesToSoftwareWhatDoesNotFitIntoItsMemories) {
+  expect_left(many_strings(300, 250), 256, SerializerError::left_arena, false);
+  expect_left(many_strings(1025, 8), 1, SerializerError::left_pieces, false);
+  expect_left(nested(65), 256, SerializerError::left_depth, false);
+}
+TEST(Walker, LeavesToSoftwareWhatDoesNotFitIntoItsMemories) {
+  expect_left(many_strings(1025, 8), 256, SerializerError::left_pieces, true);
+  expect_left(nested(65), 256, SerializerError::left_depth, true);
+  std::string fields = "syntax='proto2'; message Big { optional Big n = 1; ";
+  for (int i = 2; i < 300; ++i) fields += "optional int64 f" + std::to_string(i) + " = " + std::to_string(i) + "; ";
+  PeerSchema big(workload::testing::parse_proto(fields + "}"));
+  Object object(big.type("Big"));
+  ASSERT_TRUE(object.decode(nested(20).replace(nested(20).size() - 2, 2, std::string("\x10\x05", 2))).ok());
+  SerializerBench bench({});
+  bench.load(*object.type().image);
+  std::vector<Expectation> expected;
+  ASSERT_NE(walk(bench, object, &expected), nullptr);
+  expected.back().error = SerializerError::left_object;
+  expect_all(bench, expected);
+}
+
+TEST(Serializer, TakesTheLargestThatFits) {
+  std::vector<Expectation> expected;
+  SerializerBench bench(stalled(9, 20));
+  // 65,471 bytes of the arena, the header's 64 apart; 1,024 pieces; 64 levels.
+  for (int round = 0; round < 3; ++round) {
+    for (const auto& [wire, threshold] :
+         {std::pair<std::string, size_t>{many_strings(258, 250) + length_prefixed('\x12', std::string(194, 'x')), 256},
+          {many_strings(1024, 8), 1},
+          {nested(64), 256}}) {
+      Object object(node_schema().type("Node"));
+      ASSERT_TRUE(object.decode(wire).ok());
+      ASSERT_TRUE(send(bench, object, threshold, &expected));
+    }
+  }
+  expect_all(bench, expected);
+}
+
+TEST(Serializer, AMessageOfAMegabyteGoesOutInOnePacket) {
+  SerializerBench bench(stalled(4, 0));
+  std::vector<Expectation> expected;
+  Object object(node_schema().type("Node"));
+  ASSERT_TRUE(object.decode(many_strings(17, 65536) + "\x18\x05").ok());
+  ASSERT_TRUE(object.encode().size() > 1 << 20);
+  PreserializedOutput stream = bench.room((1 << 20) + (1 << 18));
+  ASSERT_TRUE(preserialize(object.type(), object.get(), {}, &stream).ok());
+  bench.send(bench.command(stream, 0));
+  expected.push_back({object.encode()});
+  expect_all(bench, expected);
+}
+
+TEST(Serializer, AReadThatFailsEndsTheMessageAndAllThatFollow) {
+  for (bool records : {true, false}) {
+    SerializerBench bench({});
+    uint64_t end = SerializerBench::kHostBase + bench.host().size();
+    bench.top().host_limit_i = end + 65536;  // behind which there is no memory
+    Object object(node_schema().type("Node"));
+    ASSERT_TRUE(object.decode(many_strings(1, 1000)).ok());
+    PreserializedOutput stream = bench.room(4096);
+    ASSERT_TRUE(preserialize(object.type(), object.get(), {}, &stream).ok());
+    SerializerCommand command = bench.command(stream, 0);
+    (records ? command.records : command.payload) = end;
+    bench.send(command);
+    command = bench.command(stream, 1);
+    bench.send(command);
+    ASSERT_TRUE(bench.run(10000));
+    for (const SerializerCompletion& c : bench.completions()) EXPECT_EQ(c.error, SerializerError::bus);
+  }
+}
+
+TEST(Serializer, SaysSoonWhatIsWrong) {
+  Random random(77);
+  for (int i = 0; i < 200; ++i) {
+    SerializerBench bench({.host = {.latency = 1}, .engine = {.latency = 1}, .host_bytes = 1 << 16});
+    std::string records = random_records(random);
+    PreserializedOutput stream = bench.room(records.size());
+    std::memcpy(stream.buffer, records.data(), records.size());
+    stream.record_bytes = records.size();
+    bench.send(bench.command(stream, 0));
+    ASSERT_TRUE(bench.run(10000));
+    if (bench.completions()[0].error == SerializerError::none) continue;
+    // A cycle for each record or element before it, one for each line behind.
+    uint64_t limit = records.size() / 4 + records.size() / 64 + 50;
+    EXPECT_LE(bench.completions()[0].cycle - bench.first_command(), limit);
+  }
+}
 
 TEST(Serializer, RefusesACommandThatLeadsOutsideTheRegion) {
   SerializerBench bench({});
