@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "sim/report.h"
 #include "sim/run.h"
+#include "workload/cut_strings.h"
 
 namespace drover::cli {
 namespace {
@@ -34,6 +35,7 @@ class Command {
         ->capture_default_str();
     app->add_option("--messages", messages_, "only those whose names begin so (\"like1\", \"bench3.M17\")")->type_name("PREFIX");
     app->add_option("--max-size", max_size_, "only messages of at most so many wire bytes")->type_name("BYTES");
+    app->add_option("--cut", cut_, "cuts strings and bytes values to so many bytes")->type_name("BYTES");
     app->add_option("--seed", seed_, "of the built-in workload")->capture_default_str();
     app->add_option("--set", sets_, "a key of the system, once or more often")->type_name("KEY=VALUE")->allow_extra_args(false);
     app->add_option("--sweep", sweep_, "runs for several values of a key: 70ns..1250ns (--points of them), or a,b,c")
@@ -90,6 +92,11 @@ class Command {
     });
     if (loaded.workload.messages.empty()) return "no message of the workload is left by --messages and --max-size";
     *out = std::move(loaded.workload);
+    if (cut_ == SIZE_MAX) return "";
+    for (workload::WorkloadMessage& message : out->messages) {
+      message.wire = workload::cut_strings(message.type, message.wire, cut_);
+    }
+    out->name += ", strings cut to " + std::to_string(cut_);
     return "";
   }
 
@@ -179,7 +186,7 @@ class Command {
   std::string system_, workload_ = "builtin", messages_, sweep_, trace_, json_;
   std::vector<std::string> sets_;
   uint64_t seed_ = workload::kDefaultSeed;
-  size_t max_size_ = SIZE_MAX;
+  size_t max_size_ = SIZE_MAX, cut_ = SIZE_MAX;
   unsigned points_ = 9, jobs_ = std::max(1u, std::thread::hardware_concurrency());
   bool list_ = false;
 };

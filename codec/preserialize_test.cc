@@ -6,6 +6,7 @@
 #include <random>
 
 #include "codec/codec_testing.h"
+#include "codec/modelled_copy.h"
 #include "codec/preserializer.h"
 #include "codec/random_schema.h"
 
@@ -133,34 +134,19 @@ TEST(Preserialize, LimitsAreTheEncoders) {
             "missing_required in field 1 of t.Required");
 }
 
-// Starts nothing before wait(), and then the last first.
-class LateCopy {
- public:
-  void copy(char* to, const char* from, size_t size) { jobs_.push_back({to, from, size}); }
-  void wait() {
-    for (; !jobs_.empty(); jobs_.pop_back()) std::memcpy(jobs_.back().to, jobs_.back().from, jobs_.back().size);
-  }
-
- private:
-  struct Job {
-    char* to;
-    const char* from;
-    size_t size;
-  };
-  std::vector<Job> jobs_;
-};
-
 TEST(Preserialize, LongCopiesMayBeMadeByAnEngine) {
   TestObject object(every_schema().type("t.Every"));
   std::string a(3000, 'a'), b(4000, 'b');
   ASSERT_TRUE(object.decode(from_hex("4a b817") + a + from_hex("62 a01f") + b).ok());
   Stream stream;
-  LateCopy engine;
+  ModelledCopy engine;
   PreserializeOptions options;
-  Preserializer<TrustedMemory, LateCopy> preserializer(*object.type().image, TrustedMemory(), engine, options,
-                                                       &stream.out);
+  Preserializer<TrustedMemory, ModelledCopy> preserializer(*object.type().image, TrustedMemory(), engine, options,
+                                                           &stream.out);
   ASSERT_TRUE(preserializer.run(object.get()->drover_bytes(), object.type().entry()));
   EXPECT_NE(stream.finish(), object.encode());
+  EXPECT_EQ(engine.copies(), 2u);
+  EXPECT_EQ(engine.bytes(), 7000u);
   engine.wait();
   EXPECT_EQ(stream.finish(), object.encode());
 }

@@ -64,7 +64,7 @@ MessageCost stated_costs(const System& system, const MessageWork& work) {
   MessageWork left = work;
   uint64_t copied = 0, copies = 0;
   for (uint64_t size : work.string_sizes) {
-    if (!system.memcpy_engine || size < system.payload_threshold) continue;
+    if (!system.memcpy_engine || size < std::max(system.payload_threshold, system.copy_from)) continue;
     copied += size;
     ++copies;
   }

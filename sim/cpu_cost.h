@@ -4,8 +4,8 @@
 //   stated     message + objects * object + scalars * scalar + strings * string + bytes * byte   [ns]
 //   measured   the least of some rounds of decode(), encode() with a copy of the pieces, preserialize(), caches warm
 //
-// With the copy engine, the strings from payload_threshold on cost copy_submit each instead of their bytes, and lie in
-// the stream once the engine, at copy_bandwidth, has copied them. That is modelled with stated costs only.
+// With the copy engine, payload strings from copy_from on cost copy_submit each instead of their bytes, and lie in the
+// stream once the engine, at copy_bandwidth, has copied them. That is modelled with stated costs only.
 #pragma once
 
 #include <cstdint>

@@ -3,8 +3,10 @@
 //   engine  ==[ up: requests, written bytes ]==>  one_way  ==>  memory
 //           <==[ down: bytes read ]=========   one_way   <==
 //
-// Each direction is a pipe of `bandwidth` bytes a second, taken in order. A transaction's bytes travel in packets of at
-// most `payload_limit`, each of which takes `header` bytes more; a read's request is one header. Transactions of one kind
+// Each direction is a pipe that is taken in order. A transaction's bytes travel in packets of at most `payload_limit`,
+// each of which takes `header` bytes more; a read's request is one header. `bandwidth` is what full packets reach, of
+// payload: what is measured of a link. With their headers it carries rate = bandwidth * (payload_limit + header) /
+// payload_limit bytes a second. Transactions of one kind
 // begin at least `interval` apart, and at most `writes_in_flight` (`reads_in_flight`) of them are between their beginning
 // and their end:
 //
@@ -12,7 +14,7 @@
 //   a read    begins -> request arrives one_way later -> the memory's `access` -> first byte, one_way later -> done
 //
 // So with k in flight, n writes of s bytes end n * max(interval, t, (t + one_way) / k) after they began, about, where
-// t = (s + packets * header) / bandwidth; sim/link_test.cc has the exact figures. The model knows no contents and no
+// t = (s + packets * header) / rate; sim/link_test.cc has the exact figures. The model knows no contents and no
 // SystemC; it is deterministic, and calls must come with times that do not go back. Thread-safety: one thread.
 #pragma once
 
@@ -25,7 +27,7 @@ namespace drover::sim {
 
 struct LinkConfig {
   Time one_way = 0;
-  double bandwidth = 1e12;      // bytes/s, each direction
+  double bandwidth = 1e12;      // bytes/s of payload in full packets, each direction
   uint32_t header = 0;          // bytes a packet takes beyond its payload
   uint32_t payload_limit = 4096;  // bytes a packet carries at most
   Time interval = 0;            // between the beginnings of two transactions of a kind

@@ -67,6 +67,7 @@ TEST(Link, EachPacketCostsItsHeader) {
   LinkConfig config = plain();
   config.header = 26;
   config.payload_limit = 256;
+  config.bandwidth = 1e9 * 256 / (256 + 26);  // headers and all, a byte a nanosecond
   Link link(config);
   EXPECT_EQ(link.write(0, 1024).left, (1024 + 4 * 26) * kNs);
   Link other(config);
@@ -74,6 +75,13 @@ TEST(Link, EachPacketCostsItsHeader) {
   Link third(config);
   // request, there and back, four packets
   EXPECT_EQ(third.read(0, 1024).done, 26 * kNs + 1000 * kNs + (1024 + 4 * 26) * kNs);
+}
+
+TEST(Link, FullPacketsReachTheBandwidth) {
+  LinkConfig config = plain();
+  config.header = 26;
+  config.payload_limit = 256;
+  EXPECT_EQ(Link(config).wire_time(256 * 1000), 256'000 * kNs);
 }
 
 TEST(Link, TheTransactionRateHoldsSmallWritesBack) {

@@ -10,8 +10,8 @@
 #include "sim/host_images.h"
 #include "sim/serializer_engine.h"
 
-// libsystemc's own main() refers to it; nobody calls it here.
-int sc_main(int, char*[]) { return 0; }
+// libsystemc's own main() refers to it. A program that ends up with that main instead of its own has been linked wrongly.
+int sc_main(int, char*[]) { return 1; }
 
 namespace drover::sim {
 namespace {
@@ -385,6 +385,7 @@ RunResult simulate(const System& system, const workload::Workload& workload, con
   RunResult result;
   result.error = host.error;
   if (!result.ok()) return result;
+  sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);  // "stopped by user"
   sc_core::sc_set_time_resolution(1, sc_core::SC_PS);
   Platform platform(system, workload, costs, &host);
   sc_core::sc_trace_file* file = nullptr;

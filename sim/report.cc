@@ -38,12 +38,16 @@ void add(const LinkCounters& from, LinkCounters* to) {
   add(from.read_waits, &to->read_waits);
 }
 
-LegTotals total_leg(const workload::Workload& workload, const RunResult& result, Leg MessageResult::*member, Time time) {
+constexpr uint32_t kAllGroups = UINT32_MAX;
+
+LegTotals total_leg(const workload::Workload& workload, const RunResult& result, Leg MessageResult::*member, Time time,
+                    uint32_t group = kAllGroups) {
   LegTotals totals;
   totals.time = time;
   double logarithms = 0;
   for (const MessageResult& message : result.messages) {
     const Leg& leg = message.*member;
+    if (group != kAllGroups && workload.messages[message.message].group != group) continue;
     ++totals.messages;
     totals.wire_bytes += workload.messages[message.message].wire.size();
     totals.mean_ns += ns(leg.time);
@@ -111,6 +115,21 @@ std::string total_lines(const char* name, const LegTotals& t) {
   return text;
 }
 
+// The geometric means of each group's messages.
+std::string group_lines(const workload::Workload& workload, const RunResult& result) {
+  std::string text = print("\n%-12s | %10s %10s %10s | %10s %10s %10s   (geometric means of ns; mean cycles and CPU ns)\n",
+                           "group", "receive", "cycles", "cpu", "send", "cycles", "cpu");
+  for (uint32_t group = 0; group < workload.groups.size(); ++group) {
+    LegTotals receive = total_leg(workload, result, &MessageResult::receive, 0, group);
+    LegTotals send = total_leg(workload, result, &MessageResult::send, 0, group);
+    if (receive.messages == 0) continue;
+    auto cpu = [](const LegTotals& t) { return ns(t.cpu) / static_cast<double>(t.messages); };
+    text += print("%-12s | %10.1f %10.1f %10.1f | %10.1f %10.1f %10.1f\n", workload.groups[group].name.c_str(),
+                  receive.geomean_ns, receive.mean_cycles, cpu(receive), send.geomean_ns, send.mean_cycles, cpu(send));
+  }
+  return text;
+}
+
 // ---- JSON
 std::string quoted(const std::string& text) {
   std::string out = "\"";
@@ -142,6 +161,11 @@ std::string leg_json(const Leg& leg, bool receive) {
                static_cast<unsigned long long>(leg.input_stalls), static_cast<unsigned long long>(leg.port_stalls),
                static_cast<unsigned long long>(leg.read_waits)) +
          quoted(outcome_name(leg, receive)) + "}";
+}
+std::string work_json(const MessageWork& work) {
+  return print("\"objects\": %llu, \"scalars\": %llu, \"strings\": %llu, \"string_bytes\": %llu",
+               static_cast<unsigned long long>(work.objects), static_cast<unsigned long long>(work.scalars),
+               static_cast<unsigned long long>(work.strings), static_cast<unsigned long long>(work.string_bytes));
 }
 std::string totals_json(const LegTotals& t) {
   return print(
@@ -179,6 +203,7 @@ std::string table(const System& system, const workload::Workload& workload, cons
     const workload::WorkloadMessage& message = workload.messages[m.message];
     text += row(message.name, message.wire.size(), m.receive, m.send, by);
   }
+  text += group_lines(workload, result);
   RunTotals totals = total(workload, result);
   return text + "\n" + total_lines("receive", totals.receive) + total_lines("send", totals.send);
 }
@@ -195,7 +220,7 @@ std::string json(const System& system, const workload::Workload& workload, const
   for (const MessageResult& m : result.messages) {
     const workload::WorkloadMessage& message = workload.messages[m.message];
     text += std::string(text.ends_with('[') ? "" : ",") + "\n  {\"name\": " + quoted(message.name) +
-            ", \"wire_bytes\": " + std::to_string(message.wire.size()) + ",\n   \"receive\": " + leg_json(m.receive, true) +
+            ", \"wire_bytes\": " + std::to_string(message.wire.size()) + ", " + work_json(count_work(message)) + ",\n   \"receive\": " + leg_json(m.receive, true) +
             ",\n   \"send\": " + leg_json(m.send, false) + "}";
   }
   return text + "\n ]}\n";

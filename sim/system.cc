@@ -45,7 +45,7 @@ void add_link(const std::string& prefix, const std::string& what, Get link, std:
   keys->push_back({prefix + ".one_way", "the same, said as the latency of one way",
                    [link](System* s, const std::string& text) { return parse_time(text, &link(*s).one_way); },
                    [link](const System& s) { return format_time(read(link, s).one_way); }});
-  keys->push_back({prefix + ".bandwidth", "each direction (\"12.8GB/s\")",
+  keys->push_back({prefix + ".bandwidth", "of payload in full packets, each direction (\"12.8GB/s\")",
                    [link](System* s, const std::string& text) { return parse_bandwidth(text, &link(*s).bandwidth); },
                    [link](const System& s) { return format_bandwidth(read(link, s).bandwidth); }});
   keys->push_back({prefix + ".header", "bytes that each packet takes beyond its payload",
@@ -137,7 +137,7 @@ std::vector<Key> make_keys() {
              &System::send, {{"memory-affinity", SendMode::kMemoryAffinity}, {"nic-only", SendMode::kNicOnly}}, &keys);
   add_count("serializer.payload_threshold", "bytes from which on a string is not among the records",
             &System::payload_threshold, 1, 1 << 30, &keys);
-  add_flag("serializer.memcpy_engine", "strings from that size on are copied by a copy engine, not by the CPU",
+  add_flag("serializer.memcpy_engine", "strings that are payload, from cpu.copy_from on, are copied by a copy engine, not by the CPU",
            &System::memcpy_engine, &keys);
   add_link("link", "engine to host memory (engine.kind none: NIC to host memory)",
            [](System& s) -> LinkConfig& { return s.link; }, &keys);
@@ -151,6 +151,7 @@ std::vector<Key> make_keys() {
   add_cost("decode", "decoding", &System::decode, &keys);
   add_cost("encode", "encoding", &System::encode, &keys);
   add_cost("preserialize", "writing the pre-serialized stream", &System::preserialize, &keys);
+  add_count("cpu.copy_from", "bytes from which on the copy engine copies a string", &System::copy_from, 1, 1 << 30, &keys);
   add_number("cpu.copy_submit", "ns of CPU to hand one copy to the copy engine",
              [](System& s) -> double& { return s.copy_submit; }, &keys);
   add_bandwidth("cpu.copy_bandwidth", "of the copy engine", &System::copy_bandwidth, &keys);

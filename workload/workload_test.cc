@@ -10,6 +10,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "workload/cut_strings.h"
+#include "workload/statistics.h"
+
 namespace drover::workload {
 namespace {
 
@@ -86,6 +89,22 @@ TEST(LoadHyperProtoBench, ReadsThePublishedOneWhereItIs) {
   ASSERT_NE(result.workload.find("bench3.M3"), nullptr);
   EXPECT_EQ(result.workload.find("bench3.M3")->wire.size(), 845u);
   EXPECT_EQ(load_hyperprotobench(directory, WorkloadPart::kAll).workload.messages.size(), 60u);
+}
+
+TEST(CutStrings, LeavesEveryFieldAndNoLongString) {
+  WorkloadResult result = hyperproto_like();
+  ASSERT_TRUE(result.ok()) << result.error;
+  for (const WorkloadMessage& message : result.workload.messages) {
+    std::string wire = cut_strings(message.type, message.wire, 64);
+    Statistics before, after;
+    ASSERT_TRUE(add_message(message.type, message.wire, &before));
+    ASSERT_TRUE(add_message(message.type, wire, &after)) << message.name;
+    EXPECT_EQ(before.values, after.values) << message.name;
+    EXPECT_EQ(before.string_sizes.size(), after.string_sizes.size());
+    for (uint64_t size : after.string_sizes) EXPECT_LE(size, 64u);
+    for (uint64_t size : after.bytes_sizes) EXPECT_LE(size, 64u);
+    EXPECT_EQ(cut_strings(message.type, message.wire, SIZE_MAX), message.wire);
+  }
 }
 
 }  // namespace

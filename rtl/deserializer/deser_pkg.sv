@@ -31,6 +31,12 @@ package deser_pkg;
   localparam logic [6:0] SideHasBitBeyond = 7'd126;
   localparam logic [6:0] SideHasBitNone = 7'd127;
 
+  // Tokens of deser_front.
+  localparam logic [1:0] TokField = 2'd0;
+  localparam logic [1:0] TokLeave = 2'd1;  // a message inside is over
+  localparam logic [1:0] TokEnd = 2'd2;    // the outermost is
+  localparam logic [1:0] TokError = 2'd3;
+
   // DecodeError of codec/decode_types.h; the last is the engine's own.
   localparam logic [7:0] ErrOk = 8'd0;
   localparam logic [7:0] ErrTruncated = 8'd1;

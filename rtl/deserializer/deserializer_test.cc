@@ -399,12 +399,25 @@ void random_round(uint64_t seed, const workload::MessageOptions& message_options
   tally->add(bench);
 }
 
+// DROVER_RTL_ROUNDS=20 in the environment: twenty times as many schemas, from other seeds.
+void random_rounds(uint64_t first, uint64_t count, const workload::MessageOptions& options, bool one_shot, bool mutate,
+                   Tally* tally) {
+  const char* more = std::getenv("DROVER_RTL_ROUNDS");
+  if (more != nullptr) {
+    first *= 1000;
+    count *= std::strtoul(more, nullptr, 10);
+  }
+  for (uint64_t seed = first; seed < first + count && !::testing::Test::HasFatalFailure(); ++seed) {
+    random_round(seed, options, one_shot, mutate, tally);
+  }
+}
+
 TEST(Deserializer, RandomMessagesOfRandomSchemas) {
   Tally tally;
   workload::MessageOptions options;
   options.utf8 = true;
   options.max_size = 20000;
-  for (uint64_t seed = 1; seed <= 60 && !HasFatalFailure(); ++seed) random_round(seed, options, true, false, &tally);
+  random_rounds(1, 60, options, true, false, &tally);
   tally.print("random");
   EXPECT_EQ(tally.errors, 0u);
 }
@@ -415,7 +428,7 @@ TEST(Deserializer, OddFormsAndUnknownFields) {
   options.max_size = 5000;
   options.odd_permille = 50;
   options.unknown_permille = 200;
-  for (uint64_t seed = 101; seed <= 140 && !HasFatalFailure(); ++seed) random_round(seed, options, true, false, &tally);
+  random_rounds(101, 40, options, true, false, &tally);
   tally.print("odd");
   EXPECT_EQ(tally.errors, 0u);
 }
@@ -424,8 +437,7 @@ TEST(Deserializer, FieldByField) {
   Tally tally;
   workload::MessageOptions options;
   options.max_size = 3000;
-  for (uint64_t seed = 201; seed <= 215 && !HasFatalFailure(); ++seed)
-    random_round(seed, options, false, false, &tally);
+  random_rounds(201, 15, options, false, false, &tally);
   tally.print("field by field");
 }
 
@@ -433,7 +445,7 @@ TEST(Deserializer, MutatedMessagesFailAsInSoftware) {
   Tally tally;
   workload::MessageOptions options;
   options.max_size = 2000;
-  for (uint64_t seed = 301; seed <= 400 && !HasFatalFailure(); ++seed) random_round(seed, options, true, true, &tally);
+  random_rounds(301, 100, options, true, true, &tally);
   tally.print("mutated");
 }
 

@@ -58,6 +58,26 @@ module drover_ser_encoder #(
 
   typedef enum logic [1:0] {StRun, StLength, StHand} state_e;
 
+  // ---- one uop may wait, so that no front end hears in the same cycle what the encoder does
+  logic wait_valid_q;
+  drover_ser_pkg::uop_t wait_q, next;
+  logic [drover_ser_pkg::LineBits-1:0] wait_line_q;
+  logic next_valid, next_ready;
+  assign uop_ready_o = !wait_valid_q;
+  assign next_valid = wait_valid_q || uop_valid_i;
+  assign next = wait_valid_q ? wait_q : uop_i;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) wait_valid_q <= 1'b0;
+    else if (next_ready) wait_valid_q <= 1'b0;
+    else if (uop_valid_i) wait_valid_q <= 1'b1;
+  end
+  always_ff @(posedge clk_i) begin
+    if (!wait_valid_q) begin
+      wait_q <= uop_i;
+      wait_line_q <= uop_line_i;
+    end
+  end
+
   // ---- first stage: how many bytes a uop takes, unless it is an open
   logic s_valid_q;
   drover_ser_pkg::uop_t s_q;
@@ -71,30 +91,30 @@ module drover_ser_encoder #(
 
   logic [3:0] in_var_size, in_value_size, in_head;
   always_comb begin
-    in_var_size = drover_ser_pkg::varint_size(uop_i.value);
-    unique case (uop_i.form)
+    in_var_size = drover_ser_pkg::varint_size(next.value);
+    unique case (next.form)
       FormNone:    in_value_size = 4'd0;
       FormFixed32: in_value_size = 4'd4;
       FormFixed64: in_value_size = 4'd8;
       default:     in_value_size = in_var_size;
     endcase
-    in_head = in_value_size + 4'(uop_i.tag_size);
+    in_head = in_value_size + 4'(next.tag_size);
   end
-  assign uop_ready_o = !s_valid_q || take;
+  assign next_ready = !s_valid_q || take;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) s_valid_q <= 1'b0;
-    else if (uop_ready_o) s_valid_q <= uop_valid_i;
+    else if (next_ready) s_valid_q <= next_valid;
   end
   always_ff @(posedge clk_i) begin
-    if (uop_ready_o) begin
-      s_q <= uop_i;
-      s_line_q <= uop_line_i;
+    if (next_ready) begin
+      s_q <= next;
+      s_line_q <= wait_valid_q ? wait_line_q : uop_line_i;
       s_var_size_q <= in_var_size;
       s_head_q <= in_head;
-      s_arena_q <= 17'(in_head) + (uop_i.body == BodyArena ? {1'b0, uop_i.size[15:0]} : 17'd0);
-      s_huge_q <= uop_i.body == BodyArena && uop_i.size[31:16] != '0;
-      s_total_q <= 33'(in_head) + (uop_i.body != BodyNone ? {1'b0, uop_i.size} : 33'd0);
+      s_arena_q <= 17'(in_head) + (next.body == BodyArena ? {1'b0, next.size[15:0]} : 17'd0);
+      s_huge_q <= next.body == BodyArena && next.size[31:16] != '0;
+      s_total_q <= 33'(in_head) + (next.body != BodyNone ? {1'b0, next.size} : 33'd0);
     end
   end
 
@@ -164,7 +184,8 @@ module drover_ser_encoder #(
   end
 
   // A front end that has gone on to the next message is not meant.
-  assign abort_o = error_q != ErrNone && !(uop_valid_i && uop_i.kind == UopEnd) && !(s_valid_q && ends);
+  assign abort_o = error_q != ErrNone && !(uop_valid_i && uop_i.kind == UopEnd) &&
+                   !(wait_valid_q && wait_q.kind == UopEnd) && !(s_valid_q && ends);
 
   logic write_d, whole_line_d;
   logic [Pw-1:0] at_d;

@@ -5,6 +5,8 @@
 //
 //   cur  [ s0 s1 s2 s3 s4 s5 s6 s7 ]  nxt [ s0 s1 .. ]      a head may be anywhere, its tag and value in the next line
 //             ^ slot_q
+//
+// A third line waits, so that nobody outside hears in the same cycle what a record takes.
 /* verilator lint_off IMPORTSTAR */
 import drover_ser_pkg::*;  // here, and types by their full names: yosys reads it so
 /* verilator lint_on IMPORTSTAR */
@@ -35,6 +37,8 @@ module drover_ser_records (
   state_e state_q, state_d;
   logic [drover_ser_pkg::LineBits-1:0] cur_q, nxt_q;
   logic cur_valid_q, nxt_valid_q;
+  logic [drover_ser_pkg::LineBits-1:0] wait_q;
+  logic wait_valid_q;
   logic [2:0] slot_q;
   logic [26:0] lines_q;    // not yet taken from the FIFO
   logic [29:0] slots_q;    // of records, not yet consumed
@@ -226,33 +230,37 @@ module drover_ser_records (
   // ---- lines
   logic [3:0] slot_sum;
   logic leave;  // cur is used up
+  logic moves;  // nxt is the next cur
   logic draining;
   assign slot_sum = 4'(slot_q) + consume;
   assign leave = slot_sum[3];
   assign draining = state_q == StDrain;
-  assign line_ready_o = lines_q != '0 && (draining || (state_q != StIdle && (!nxt_valid_q || leave || !cur_valid_q)));
+  assign line_ready_o = lines_q != '0 && state_q != StIdle && (draining || !wait_valid_q);
+  assign moves = leave || !cur_valid_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q     <= StIdle;
       cur_valid_q <= 1'b0;
       nxt_valid_q <= 1'b0;
+      wait_valid_q <= 1'b0;
       uop_valid_o <= 1'b0;
       lines_q     <= '0;
     end else begin
       state_q <= state_d;
       if (advance) uop_valid_o <= issue;
-      if (leave || !cur_valid_q) begin
-        cur_valid_q <= nxt_valid_q;
-        nxt_valid_q <= 1'b0;
+      if (moves) cur_valid_q <= nxt_valid_q;
+      if (moves || !nxt_valid_q) begin
+        nxt_valid_q <= wait_valid_q || (line_valid_i && line_ready_o);
+        wait_valid_q <= 1'b0;
+      end else if (line_valid_i && line_ready_o) begin
+        wait_valid_q <= 1'b1;
       end
-      if (line_valid_i && line_ready_o) begin
-        lines_q <= lines_q - 27'd1;
-        nxt_valid_q <= 1'b1;
-      end
+      if (line_valid_i && line_ready_o) lines_q <= lines_q - 27'd1;
       if (draining) begin
         cur_valid_q <= 1'b0;
         nxt_valid_q <= 1'b0;
+        wait_valid_q <= 1'b0;
       end
       if (state_q == StIdle) lines_q <= cmd_valid_i ? 27'((33'(cmd_i.record_bytes) + 33'd63) >> 6) : '0;
     end
@@ -263,8 +271,9 @@ module drover_ser_records (
       uop_o <= uop_d;
       uop_line_o <= cur_q;
     end
-    if (leave || !cur_valid_q) cur_q <= nxt_q;
-    if (line_valid_i && line_ready_o) nxt_q <= line_i;
+    if (moves) cur_q <= nxt_q;
+    if (moves || !nxt_valid_q) nxt_q <= wait_valid_q ? wait_q : line_i;
+    if (!wait_valid_q) wait_q <= line_i;
     slot_q <= slot_sum[2:0];
     slots_q <= slots_q - 30'(consume);
     if (head_done) begin
