@@ -111,7 +111,8 @@ void field_rows() {
     subs += field(i, std::string("\x10\x05", 2));
     scalars += varint(i << 3) + std::string("\x05", 1);
   }
-  double sub = (cycles_a_message(schema().type("Subs"), subs, 50) - cycles_a_message(schema().type("Flat"), scalars, 50)) / 8;
+  double sub =
+      (cycles_a_message(schema().type("Subs"), subs, 50) - cycles_a_message(schema().type("Flat"), scalars, 50)) / 8;
   row("submessage", "cycles", sub, 10, 3);
   std::string text = field(1, std::string(4096, 'x'));
   double cycles = price("Text", text, 8, 16);
@@ -119,7 +120,8 @@ void field_rows() {
   row("string-4KB", "bytes_per_cycle", 4096 / cycles, 15.5, 58);
   double worst = 0;  // cycles above 2 + ceil(L/64)
   for (size_t length : {1u, 8u, 31u, 63u, 64u, 65u, 100u, 127u, 128u, 200u}) {
-    double over = price("Text", field(1, std::string(length, 'x')), 4, 12) - (2 + static_cast<double>((length + 63) / 64));
+    double over =
+        price("Text", field(1, std::string(length, 'x')), 4, 12) - (2 + static_cast<double>((length + 63) / 64));
     if (over > worst) worst = over;
   }
   row("string-short", "cycles_over_2_plus_L64", worst, 5, 0);
@@ -223,8 +225,8 @@ int main(int argc, char** argv) {
   field_rows();
   Share share;
   workload_rows(made.workload, &share);
-  row("hpb-left-to-software", "percent", 100.0 * static_cast<double>(share.software) / static_cast<double>(share.messages), 0,
-      0);
+  row("hpb-left-to-software", "percent",
+      100.0 * static_cast<double>(share.software) / static_cast<double>(share.messages), 0, 0);
   std::printf("\n]\n");
   return 0;
 }

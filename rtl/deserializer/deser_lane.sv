@@ -21,6 +21,8 @@ module deser_lane #(
     input  logic              rst_ni,
     // configuration; stable while a message is read
     input  logic              cfg_one_shot_i,        // 0: each store is a DMA write of its own
+    input  logic              cfg_protoacc_i,        // reads a descriptor for each field, and has-bits to update them
+    input  logic [deser_pkg::RowW-1:0] cfg_descriptors_i,  // row of the first step's descriptor, 32 bytes each
     input  logic [7:0]        cfg_depth_limit_i,
     input  logic [deser_pkg::ChunkW-1:0] cfg_host_base_i,
     input  logic [deser_pkg::ChunkW-1:0] cfg_host_limit_i,
@@ -52,6 +54,11 @@ module deser_lane #(
     output logic              erun_ready_o,
     input  logic [deser_pkg::ChunkW-1:0] erun_first_i,
     input  logic [11:0]       erun_count_i,
+    // reads of ProtoACC's way: one at a time, a row; what comes back is only waited for
+    output logic              arvalid_o,
+    input  logic              arready_i,
+    output logic [deser_pkg::RowW-1:0] arrow_o,
+    input  logic              r_i,
     // DMA writes
     output logic              awvalid_o,
     input  logic              awready_i,
@@ -76,8 +83,6 @@ module deser_lane #(
   localparam logic [12:0] ChunkBytes = 13'd4096;
   localparam logic [31:0] LargeFrom = 32'd512;  // strings from here on take a run rather than a fresh chunk
 
-  localparam logic [3:0] OpInt32 = drover_image_pkg::OpInt32[3:0];
-  localparam logic [3:0] OpUint32 = drover_image_pkg::OpUint32[3:0];
   localparam logic [3:0] OpBool = drover_image_pkg::OpBool[3:0];
   localparam logic [3:0] OpSint32 = drover_image_pkg::OpSint32[3:0];
   localparam logic [3:0] OpSint64 = drover_image_pkg::OpSint64[3:0];
@@ -85,8 +90,6 @@ module deser_lane #(
   localparam logic [3:0] OpFixed64 = drover_image_pkg::OpFixed64[3:0];
   localparam logic [3:0] OpClosedEnum = drover_image_pkg::OpClosedEnum[3:0];
   localparam logic [3:0] OpUtf8 = drover_image_pkg::OpUtf8[3:0];
-  localparam logic [3:0] OpBytes = drover_image_pkg::OpBytes[3:0];
-  localparam logic [3:0] OpMessage = drover_image_pkg::OpMessage[3:0];
   localparam logic [3:0] OpGroup = drover_image_pkg::OpGroup[3:0];
 
   typedef enum logic [4:0] {
@@ -103,6 +106,9 @@ module deser_lane #(
     XUnknownAt,   // the object's pointer to it,
     XUnknownHead, // tag and value or length
     XKey,         // a map entry's key, among those of its map
+    XRead,        // ProtoACC's way: reads before a field,
+    XReadWait,
+    XHasBits,     // and its has-bits, written back
     XClose,       // the open run: its place and its Repeated
     XCloseOwner,  // owner word in front of an array of Strings
     XCloseElem,
@@ -115,163 +121,47 @@ module deser_lane #(
   } state_e;
   state_e state_q, state_d, ret_q, ret_d;
 
-  // ---------------------------------------------------------------- window and token
+  // ---------------------------------------------------------------- T
+  localparam logic [1:0] TokField = deser_pkg::TokField;
+  localparam logic [1:0] TokEnd = deser_pkg::TokEnd;
+  localparam logic [1:0] TokError = deser_pkg::TokError;
   logic [511:0] win;
   logic [7:0] avail;
   logic [31:0] pos, left;
-  logic win_start, win_end, consume;
+  logic win_start, win_end, consume, have16, d_overlong;
   logic [6:0] consume_count;
-  deser_window u_window (
-      .clk_i, .rst_ni, .rx_tdata_i, .rx_tvalid_i, .rx_tready_o, .start_i(win_start), .length_i(cmd_length_i),
-      .end_i(win_end), .consume_i(consume), .count_i(consume_count), .back_i(cp_back_q), .win_o(win), .avail_o(avail), .pos_o(pos),
-      .left_o(left));
-
-  logic [127:0] front16;
-  logic have16;
-  logic [4:0] left_small;
-  assign left_small = |left[31:4] ? 5'd16 : left[4:0];
-  assign have16     = avail >= {3'd0, left_small};
-  always_comb begin
-    for (int i = 0; i < 16; i++) front16[8*i+:8] = i[4:0] < left_small ? win[8*i+:8] : 8'd0;
-  end
-
   logic [28:0] d_number;
-  logic [2:0] d_wtype;
-  logic [4:0] d_size;
-  logic [2:0] d_tag_size;
-  logic d_tag_overlong, d_tag_high, d_tag_minimal, d_overlong, d_len_overlong, d_value_minimal;
   logic [63:0] d_value;
   logic [3:0] d_vsize;
-  deser_token u_token (
-      .bytes_i(front16), .packed_i(state_q == XPacked), .number_o(d_number), .wire_type_o(d_wtype),
-      .tag_size_o(d_tag_size), .size_o(d_size),
-      .tag_overlong_o(d_tag_overlong), .tag_high_o(d_tag_high), .tag_minimal_o(d_tag_minimal), .value_o(d_value),
-      .varint_size_o(d_vsize), .overlong_o(d_overlong), .length_overlong_o(d_len_overlong),
-      .value_minimal_o(d_value_minimal));
-
-  // ---------------------------------------------------------------- T: front
-  typedef enum logic [1:0] {FrontOff, FrontRun, FrontWait} front_e;
-  front_e front_q;
-  typedef enum logic [1:0] {TokField, TokLeave, TokEnd, TokError} token_e;
-  token_e tok_q, t_kind;
-  logic tok_valid_q, tok_take, t_fire, front_resume, front_off, front_start;
+  logic tok_valid_q, tok_take, t_fire, front_resume, front_off, t_push, t_push_group, tok_in_slots_q;
+  logic [1:0] tok_q;
   logic [28:0] tok_number_q;
   logic [2:0] tok_wtype_q;
   logic [63:0] tok_value_q;
-  logic [7:0] tok_error_q, t_error;
-  logic tok_in_slots_q;
-
-  logic [31:0] t_limit_q, t_room;
+  logic [7:0] tok_error_q;
+  logic [31:0] t_limit_q, t_push_limit;
   logic [deser_pkg::StepAddrW-1:0] t_slots_q;
   logic [11:0] t_slot_count_q;
   logic [15:0] t_field_count_q;
-  logic t_group_q;
-  logic [28:0] t_group_number_q;
-  logic [StackLog2:0] t_depth_q;
-  localparam int unsigned TFrameW = 32 + deser_pkg::StepAddrW + 12 + 16 + 1 + 29;
-  (* ram_style = "distributed" *) logic [TFrameW-1:0] t_stack[Levels];
-  logic [TFrameW-1:0] t_frame, t_parent;
-  logic t_push, t_pop;
-  logic [31:0] t_push_limit;
-  logic t_push_group;
   logic [deser_pkg::SubW-1:0] t_push_sub;
-  assign t_frame  = {t_limit_q, t_slots_q, t_slot_count_q, t_field_count_q, t_group_q, t_group_number_q};
-  assign t_parent = t_stack[StackLog2'(t_depth_q - 1'b1)];
-
-  logic t_at_limit, t_past, t_wait, t_ends_group;
-  logic begun;  // an empty message has a beat too
-  assign begun = pos != '0 || avail != '0;
-  assign t_room       = t_limit_q - pos;
-  assign t_at_limit   = t_room == '0;
-  assign t_past       = t_room < 32'(d_size);
-  assign t_ends_group = d_wtype == 3'd4 && t_group_q && d_number == t_group_number_q;
-  assign t_fire       = front_q == FrontRun && (!tok_valid_q || tok_take) && (t_at_limit ? begun : have16);
-  always_comb begin
-    t_kind  = TokField;
-    t_error = deser_pkg::ErrOk;
-    t_wait  = 1'b0;
-    t_pop   = 1'b0;
-    if (t_at_limit) begin
-      if (t_group_q) begin
-        t_kind  = TokError;
-        t_error = deser_pkg::ErrUnmatchedEndGroup;
-      end else if (t_depth_q == '0) begin
-        t_kind = TokEnd;
-      end else begin
-        t_kind = TokLeave;
-        t_pop  = t_fire;
-      end
-    end else if (d_tag_overlong || d_tag_high) begin
-      t_kind  = TokError;
-      t_error = d_tag_overlong ? deser_pkg::ErrOverlongVarint : deser_pkg::ErrBadTag;
-    end else if (d_number == '0 || d_wtype[2:1] == 2'b11 || (d_wtype == 3'd4 && !t_ends_group)) begin
-      t_kind  = TokError;
-      t_error = t_room < 32'(d_tag_size) ? deser_pkg::ErrTruncated : (d_wtype == 3'd4 && d_number != '0) ? deser_pkg::ErrUnmatchedEndGroup : deser_pkg::ErrBadTag;
-    end else if (d_wtype == 3'd4) begin
-      t_kind  = t_past ? TokError : TokLeave;
-      t_error = deser_pkg::ErrTruncated;
-      t_pop   = t_fire && !t_past;
-    end else if (d_wtype == 3'd0 && d_overlong) begin
-      t_kind  = TokError;
-      t_error = deser_pkg::ErrOverlongVarint;
-    end else if (d_wtype == 3'd0 || d_wtype[0]) begin  // varint, fixed, start of a group
-      if (t_past && d_wtype != 3'd3) t_kind = TokError;
-      t_error = t_past ? deser_pkg::ErrTruncated : deser_pkg::ErrOk;
-    end else begin
-      // L reports it: a message at the depth limit fails for that first.
-      if (d_len_overlong) t_error = deser_pkg::ErrOverlongVarint;
-      else if (t_past) t_error = deser_pkg::ErrTruncated;
-      else if (d_value[31]) t_error = deser_pkg::ErrTooLarge;
-      else if (d_value[31:0] > t_room - 32'(d_size)) t_error = deser_pkg::ErrLengthPastEnd;
-    end
-    t_wait = t_kind == TokEnd || t_kind == TokError ||
-             (t_kind == TokField && (d_wtype == 3'd2 || d_wtype == 3'd3));
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (t_fire) begin
-      tok_q          <= t_kind;
-      tok_number_q   <= d_number;
-      tok_wtype_q    <= d_wtype;
-      tok_value_q    <= d_value;
-      tok_error_q    <= t_error;
-      tok_in_slots_q <= d_number < {17'd0, t_slot_count_q};
-    end
-    if (t_push) t_stack[t_depth_q[StackLog2-1:0]] <= t_frame;
-    if (t_push || front_start) begin
-      t_limit_q        <= front_start ? cmd_length_i : t_push_limit;
-      t_group_q        <= t_push_group && !front_start;
-      t_group_number_q <= tok_number_q;
-      t_slots_q        <= t_push_sub[deser_pkg::SubSlotsAt+:17];
-      t_slot_count_q   <= t_push_sub[deser_pkg::SubSlotCountAt+:12];
-      t_field_count_q  <= t_push_sub[deser_pkg::SubFieldCountAt+:16];
-    end else if (t_pop) begin
-      {t_limit_q, t_slots_q, t_slot_count_q, t_field_count_q, t_group_q, t_group_number_q} <= t_parent;
-    end
-  end
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      front_q     <= FrontOff;
-      tok_valid_q <= 1'b0;
-      t_depth_q   <= '0;
-    end else begin
-      if (front_off) front_q <= FrontOff;
-      else if (front_start || front_resume) front_q <= FrontRun;
-      else if (t_fire && t_wait) front_q <= FrontWait;
-      if (front_off) tok_valid_q <= 1'b0;
-      else if (t_fire) tok_valid_q <= 1'b1;
-      else if (tok_take) tok_valid_q <= 1'b0;
-      if (front_start) t_depth_q <= '0;
-      else if (t_push) t_depth_q <= t_depth_q + 1'b1;
-      else if (t_pop) t_depth_q <= t_depth_q - 1'b1;
-    end
-  end
+  deser_front #(.StackLog2(StackLog2)) u_front (
+      .clk_i, .rst_ni, .rx_tdata_i, .rx_tvalid_i, .rx_tready_o, .start_i(win_start), .length_i(cmd_length_i),
+      .end_i(win_end), .off_i(front_off), .resume_i(front_resume), .push_i(t_push), .push_group_i(t_push_group),
+      .push_limit_i(t_push_limit), .sub_i(t_push_sub), .bulk_i(consume), .bulk_count_i(consume_count),
+      .back_i(cp_back_q), .packed_i(state_q == XPacked), .win_o(win), .avail_o(avail), .pos_o(pos), .left_o(left),
+      .have16_o(have16), .value_o(d_value), .varint_size_o(d_vsize), .overlong_o(d_overlong), .fire_o(t_fire),
+      .number_o(d_number), .tok_valid_o(tok_valid_q), .tok_take_i(tok_take), .tok_kind_o(tok_q),
+      .tok_number_o(tok_number_q), .tok_wire_type_o(tok_wtype_q), .tok_value_o(tok_value_q),
+      .tok_error_o(tok_error_q), .tok_in_slots_o(tok_in_slots_q), .limit_o(t_limit_q), .slots_o(t_slots_q),
+      .slot_count_o(t_slot_count_q), .field_count_o(t_field_count_q));
 
   // ---------------------------------------------------------------- schema table
   logic step_re, search_re;
   logic [deser_pkg::StepAddrW-1:0] step_addr, search_addr;
   logic [63:0] step;
   logic [127:0] side;
+  logic begun;  // an empty message has a beat too
+  assign begun = pos != '0 || avail != '0;
   logic [deser_pkg::SubW-1:0] root;
   logic root_valid_q;
   assign step_re   = t_fire || search_re;
@@ -286,49 +176,21 @@ module deser_lane #(
     else root_valid_q <= cmd_valid_i && !cmd_ready_o;
   end
 
-  // The field at hand. What a step cannot say comes from the side word.
-  logic [5:0] step_op;
-  logic generic_step, found, found_q;
+  // The field at hand.
+  logic there, found, found_q;
   logic [11:0] f_offset, f_case;
   logic [6:0] f_has_bit;
   logic [3:0] f_op;
-  logic f_repeated, f_map, f_target, f_oneof;
+  logic f_repeated, f_map, f_target, f_oneof, f_is_string, f_is_message, f_is_scalar;
   logic [deser_pkg::SubW-1:0] f_sub;
-  assign step_op      = step[23:18];
-  assign generic_step = step_op == drover_image_pkg::OpGeneric[5:0];
-  assign found        = (tok_in_slots_q || found_q) && step[47:32] != '0;
-  assign f_offset     = generic_step ? side[deser_pkg::SideOffsetAt+:12] : step[59:48];
-  assign f_has_bit    = generic_step ? side[deser_pkg::SideHasBitAt+:7]
-                        : step[31:24] < drover_image_pkg::StepHasBits[7:0] ? step[30:24] : deser_pkg::SideHasBitNone;
-  assign f_op         = side[deser_pkg::SideElemOpAt+:4];
-  assign f_repeated   = side[deser_pkg::SideRepeatedAt];
-  assign f_map        = side[deser_pkg::SideMapAt];
-  assign f_target     = side[deser_pkg::SideTargetAt];
-  assign f_oneof      = side[deser_pkg::SideOneofAt];
-  assign f_case       = side[deser_pkg::SideCaseAt+:12];
-  assign f_sub        = side[deser_pkg::SideSubAt+:deser_pkg::SubW];
-
-  // How an element of this op looks.
-  logic f_is_string, f_is_message, f_is_scalar;
   logic [2:0] f_wtype;
-  logic [1:0] f_log2;  // bytes of a scalar
-  always_comb begin
-    f_is_string  = f_op == OpUtf8 || f_op == OpBytes;
-    f_is_message = f_op == OpMessage || f_op == OpGroup;
-    f_is_scalar  = !f_is_string && !f_is_message;
-    case (f_op)
-      OpFixed32: f_wtype = 3'd5;
-      OpFixed64: f_wtype = 3'd1;
-      OpUtf8, OpBytes, OpMessage: f_wtype = 3'd2;
-      OpGroup: f_wtype = 3'd3;
-      default: f_wtype = 3'd0;
-    endcase
-    case (f_op)
-      OpBool: f_log2 = 2'd0;
-      OpInt32, OpUint32, OpSint32, OpFixed32, OpClosedEnum: f_log2 = 2'd2;
-      default: f_log2 = 2'd3;
-    endcase
-  end
+  logic [1:0] f_log2;
+  deser_field u_field (
+      .step_i(step), .side_i(side), .there_o(there), .offset_o(f_offset), .has_bit_o(f_has_bit), .op_o(f_op),
+      .repeated_o(f_repeated), .map_o(f_map), .target_o(f_target), .oneof_o(f_oneof), .case_o(f_case), .sub_o(f_sub),
+      .is_string_o(f_is_string), .is_message_o(f_is_message), .is_scalar_o(f_is_scalar), .wire_type_o(f_wtype),
+      .log2_o(f_log2));
+  assign found = (tok_in_slots_q || found_q) && there;
 
   // A scalar as it is stored; in packed mode the element comes straight from the window.
   logic [63:0] raw_value, scalar;
@@ -360,6 +222,11 @@ module deser_lane #(
   logic e_push, e_pop;
   assign e_frame  = {e_obj_q, e_has_d, e_seen_d, run_open_d, run_map_d, e_entry_q, run_off_d, run_base_d, run_kind_d, map_id_d, e_key_d};
   assign e_parent = e_stack[StackLog2'(e_depth_q - 1'b1)];
+
+  logic pa_done_q, pa_done_d;
+  logic [2:0] pa_left_q, pa_left_d;
+  assign arvalid_o = state_q == XRead;
+  assign arrow_o   = cfg_descriptors_i + {18'd0, t_slots_q[deser_pkg::StepAddrW-1:1]} + {18'd0, tok_number_q[16:1]};
 
   // Keys of open maps: a table of fingerprints with linear probing. Entries of maps that were closed before the
   // outermost open one was opened count as free.
@@ -394,11 +261,6 @@ module deser_lane #(
   logic buffer_q, buffer_d;
   logic [1:0] busy;
   logic jobs_full;
-  // Runs: the rest of the one at hand, and how far this message has come in it.
-  logic [deser_pkg::ChunkW-1:0] xt_first_q[2];
-  logic [deser_pkg::ChunkW-1:0] xt_end_q[2];
-  logic [deser_pkg::RowW-1:0] xt_row_q[2];
-  logic [1:0] xt_used_q;
 
   logic [31:0] cookie_q;
   logic [7:0] code_q, code_d;
@@ -447,8 +309,7 @@ module deser_lane #(
       if (state_q == XNulRow) st_be = '1;
     end
   end
-  assign st_local = st_addr[deser_pkg::AddrW-1:deser_pkg::OffW] == chunk_q && cfg_one_shot_i && !st_engine &&
-                    !(cp_direct_q && (st_copy || state_q == XNulRow));
+  assign st_local = st_addr[deser_pkg::AddrW-1:deser_pkg::OffW] == chunk_q && cfg_one_shot_i && !st_run;
 
   logic job_valid, job_discard, row_valid, row_ready, row_engine, row_last, rec_valid, rec_ready;
   logic [6:0] job_rows;
@@ -460,11 +321,12 @@ module deser_lane #(
   logic [deser_pkg::ChunkW-1:0] fl_aw_chunk;
   logic [5:0] fl_aw_len;
   logic [511:0] fl_data;
-  assign st_run = cp_direct_q && (st_copy || state_q == XNulRow);
+  assign st_run = cp_direct_q && (st_copy || state_q == XNulRow || state_q == XPacked);
   deser_store u_store (
       .clk_i, .rst_ni, .st_valid_i(st_valid), .st_ready_o(st_ready), .st_addr_i(st_addr[deser_pkg::AddrW-1:3]),
       .st_data_i(st_data), .st_be_i(st_be), .st_local_i(st_local), .st_buffer_i(buffer_q), .st_engine_i(st_engine),
-      .st_last_i(st_last), .st_run_i(st_run), .st_empty_o(st_empty), .job_valid_i(job_valid), .job_buffer_i(buffer_q),
+      .st_last_i(st_last), .st_run_i(st_run), .pk_active_i(state_q == XPacked || (state_q == XEnum && ret_q == XPacked)),
+      .pk_valid_i(pk_valid), .pk_merge_i(cp_direct_q && cfg_one_shot_i), .pk_row_i(cp_addr_q[deser_pkg::AddrW-1:6]), .st_empty_o(st_empty), .job_valid_i(job_valid), .job_buffer_i(buffer_q),
       .job_chunk_i(chunk_q), .job_rows_i(job_rows), .job_discard_i(job_discard), .job_record_i(job_record),
       .busy_o(busy), .jobs_full_o(jobs_full), .fl_aw_valid_o(fl_aw_valid), .fl_aw_ready_i(fl_aw_ready),
       .fl_aw_bad_i(fl_aw_bad), .fl_aw_chunk_o(fl_aw_chunk), .fl_aw_len_o(fl_aw_len), .fl_valid_o(fl_valid),
@@ -532,16 +394,20 @@ module deser_lane #(
   assign len          = tok_value_q[31:0];
   assign is_packed    = f_is_scalar && f_repeated && tok_wtype_q == 3'd2;
   assign packed_fixed = f_op == OpFixed32 || f_op == OpFixed64;
-  // A string's NUL is part of it; packed elements have none.
-  assign run_bytes_needed = is_packed ? len : len + 32'd1;
+  // A string's NUL is part of it; packed varints need at most as many elements as they have bytes.
+  always_comb begin
+    if (state_q == XPackedEnd) run_bytes_needed = pk_count_q << f_log2;
+    else if (!is_packed) run_bytes_needed = len + 32'd1;
+    else run_bytes_needed = packed_fixed ? len : packed_bound[31:0];
+  end
   assign str_bytes    = {run_bytes_needed[12:3] + 10'(|run_bytes_needed[2:0]), 3'd0};
   assign str_fits     = run_bytes_needed[31:12] == '0 && str_bytes <= room;
-  assign str_large    = (len >= LargeFrom && !str_fits) || f_target;
+  assign str_large    = (run_bytes_needed >= LargeFrom && !str_fits) || f_target;
   assign large_engine = f_target;
   assign large_rows   = deser_pkg::RowW'(run_bytes_needed[31:6]) + deser_pkg::RowW'(|run_bytes_needed[5:0]);
-  assign large_row    = xt_row_q[large_engine];
+  assign large_row    = large_engine ? erun_row : run_row;
   assign large_end    = large_row + large_rows;
-  assign large_ok     = large_end <= {xt_end_q[large_engine], 6'd0};
+  assign large_ok     = large_end <= {large_engine ? erun_end : run_end, 6'd0};
   assign packed_bound = {3'd0, len} << f_log2;
   assign obj_bytes    = {f_sub[deser_pkg::SubWordsAt+:10], 3'd0};
   assign obj_fits     = obj_bytes <= room;
@@ -551,13 +417,32 @@ module deser_lane #(
   assign to_top = relative(top_addr, f_addr);
   assign to_run = relative({large_row, 6'd0}, f_addr);
 
+  logic pk_valid, pk_bad;
+  assign pk_bad   = d_overlong || 32'(d_vsize) > cp_left_q;
+  assign pk_valid = state_q == XPacked && cp_left_q != '0 && have16 && !pk_bad &&
+                    !(f_op == OpClosedEnum && !enum_known_q);
+
   logic xt_take, xt_load, xt_commit;
   logic xt_sel;
   logic xt_avail;
   assign xt_sel      = large_engine;
   assign xt_avail    = xt_sel ? erun_valid_i : run_valid_i;
+  logic [deser_pkg::RowW-1:0] run_row, erun_row;
+  logic [deser_pkg::ChunkW-1:0] run_first, run_end, erun_first, erun_end;
+  logic [11:0] run_chunks, erun_chunks;
+  logic run_used, erun_used, xt_used;
+  deser_run u_run (
+      .clk_i, .rst_ni, .first_i(run_first_i), .count_i(run_count_i), .load_i(run_ready_o), .take_i(xt_take && !xt_sel),
+      .row_i(large_end), .done_i(xt_commit && !is_abort), .forget_i(xt_commit && is_abort), .row_o(run_row),
+      .first_o(run_first), .end_o(run_end), .chunks_o(run_chunks), .used_o(run_used));
+  deser_run u_engine_run (
+      .clk_i, .rst_ni, .first_i(erun_first_i), .count_i(erun_count_i), .load_i(erun_ready_o),
+      .take_i(xt_take && xt_sel), .row_i(large_end), .done_i(xt_commit && !is_abort),
+      .forget_i(xt_commit && is_abort), .row_o(erun_row), .first_o(erun_first), .end_o(erun_end),
+      .chunks_o(erun_chunks), .used_o(erun_used));
   assign run_ready_o  = xt_load && !xt_sel;
   assign erun_ready_o = xt_load && xt_sel;
+  assign xt_used      = xt_sel ? erun_used : run_used;
 
   // The open run.
   logic [SpW-1:0] run_count;
@@ -578,39 +463,12 @@ module deser_lane #(
     run_array = run_kind_q == RunStrings ? top_addr + 40'd8 : top_addr;
   end
 
-  // A field that the type does not know, as it is kept: tag, then value or length, each in its shortest form.
-  logic [31:0] head_tag;
-  logic [39:0] head_tag_bytes;
-  logic [79:0] head_value_bytes;
-  logic [2:0] head_tag_size;
-  logic [3:0] head_value_size;
+  // A field that the type does not know.
   logic [119:0] head_bytes;
   logic [4:0] head_size;
-  always_comb begin
-    head_tag      = {tok_number_q, tok_wtype_q};
-    head_tag_size = 3'd1;
-    for (int i = 1; i < 5; i++) if ((head_tag >> (7 * i)) != '0) head_tag_size = 3'(i + 1);
-    for (int i = 0; i < 5; i++) begin
-      head_tag_bytes[8*i+:8] = {3'(i + 1) < head_tag_size, i == 4 ? {3'd0, head_tag[31:28]} : head_tag[7*i+:7]};
-    end
-    head_value_size = 4'd1;
-    for (int i = 1; i < 10; i++) if ((tok_value_q >> (7 * i)) != '0) head_value_size = 4'(i + 1);
-    for (int i = 0; i < 10; i++) begin
-      head_value_bytes[8*i+:8] = {4'(i + 1) < head_value_size, i == 9 ? {6'd0, tok_value_q[63]} : tok_value_q[7*i+:7]};
-    end
-    if (tok_wtype_q[0]) begin  // fixed
-      head_value_bytes = {16'd0, tok_value_q};
-      head_value_size  = tok_wtype_q[2] ? 4'd4 : 4'd8;
-    end
-    case (head_tag_size)
-      3'd1: head_bytes = {32'd0, head_value_bytes, head_tag_bytes[7:0]};
-      3'd2: head_bytes = {24'd0, head_value_bytes, head_tag_bytes[15:0]};
-      3'd3: head_bytes = {16'd0, head_value_bytes, head_tag_bytes[23:0]};
-      3'd4: head_bytes = {8'd0, head_value_bytes, head_tag_bytes[31:0]};
-      default: head_bytes = {head_value_bytes, head_tag_bytes};
-    endcase
-    head_size = {2'd0, head_tag_size} + {1'b0, head_value_size};
-  end
+  deser_head u_head (
+      .number_i(tok_number_q), .wire_type_i(tok_wtype_q), .value_i(tok_value_q), .bytes_o(head_bytes),
+      .size_o(head_size));
   // The String that gathers them grows at the chunk's top, as long as nothing else is put there.
   logic unk_open_q, unk_open_d, unk_force_q, unk_force_d, unk_more, unk_fits;
   logic [11:0] unk_at_q, unk_at_d, unk_to;
@@ -663,7 +521,7 @@ module deser_lane #(
   logic mark_has, run_start, set_seen;
   logic [2:0] f_run_kind;
   assign f_run_kind = f_is_string ? RunStrings : f_is_message ? RunPointers : {1'b0, f_log2};
-  assign st_engine  = (st_copy || state_q == XNulRow) && cp_engine_q;
+  assign st_engine  = st_run && cp_engine_q;
 
   always_comb begin
     state_d = state_q;
@@ -702,9 +560,8 @@ module deser_lane #(
 
     win_start = 1'b0;
     win_end = 1'b0;
-    consume = t_fire && t_kind != TokError;
-    consume_count = t_past ? 7'd0 : {2'd0, d_size};  // what leads out of the message is not consumed
-    front_start = 1'b0;
+    consume = 1'b0;
+    consume_count = '0;
     front_resume = 1'b0;
     front_off = 1'b0;
     tok_take = 1'b0;
@@ -717,6 +574,8 @@ module deser_lane #(
     cmd_ready_o = 1'b0;
     chunk_ready_o = 1'b0;
     search_re = 1'b0;
+    pa_done_d = pa_done_q;
+    pa_left_d = pa_left_q;
     map_id_d = map_id_q;
     map_next_d = map_next_q;
     map_outer_d = map_outer_q;
@@ -768,6 +627,7 @@ module deser_lane #(
         searched_d   = 1'b0;
         enum_known_d = 1'b0;
         map_nest_d   = '0;
+        pa_done_d    = 1'b0;
         e_key_d      = '0;
         key_done_d   = 1'b0;
         unk_open_d   = 1'b0;
@@ -788,7 +648,6 @@ module deser_lane #(
           sp_d          = '0;
           utf8_clear    = 1'b1;
           win_start     = 1'b1;
-          front_start   = 1'b1;
           code_d        = deser_pkg::ErrOk;
           software_d    = 1'b0;
           state_d       = XOwner;
@@ -814,6 +673,10 @@ module deser_lane #(
         if (tok_q == TokError) begin
           fail = 1'b1;
           fail_code = tok_error_q;
+        end else if (tok_q == TokField && cfg_protoacc_i && !pa_done_q) begin
+          // The descriptor; of a sub-message's type three words more; the has-bits.
+          pa_left_d = found && f_is_message ? 3'd5 : 3'd2;
+          state_d   = XRead;
         end else if (tok_q != TokField) begin
           // the end of a message
           if (run_open_q) begin
@@ -933,7 +796,7 @@ module deser_lane #(
                 tok_take = 1'b1;
                 set_seen = 1'b1;
                 state_d  = XCopy;
-              end else if (xt_avail && !xt_used_q[xt_sel]) begin
+              end else if (xt_avail && !xt_used) begin
                 xt_load = 1'b1;
               end else begin
                 fail = 1'b1;
@@ -950,12 +813,25 @@ module deser_lane #(
               ret_d   = XRun;
               state_d = XSwitch;
             end
-          end else if (packed_bound > 35'd4096) begin
+          end else if (packed_bound[34:32] != '0) begin
             fail = 1'b1;
             leave = 1'b1;
             fail_code = deser_pkg::WhyPackedSize;
-          end else if (packed_bound[12:0] <= room) begin
-            state_d = XPacked;  // the token stays: it says which field this is
+          end else if (str_large) begin
+            cp_direct_d = 1'b1;
+            cp_engine_d = large_engine;
+            cp_addr_d   = {large_row, 6'd0};
+            if (large_ok) begin
+              state_d = XPacked;  // the token stays: it says which field this is
+            end else if (xt_avail && !xt_used) begin
+              xt_load = 1'b1;
+            end else begin
+              fail = 1'b1;
+              leave = 1'b1;
+              fail_code = deser_pkg::WhyNoRun;
+            end
+          end else if (str_fits) begin
+            state_d = XPacked;
           end else begin
             ret_d   = XRun;
             state_d = XSwitch;
@@ -1003,7 +879,7 @@ module deser_lane #(
           st_words_be = 24'h00FFFF;
           el_wdata    = {len, cp_addr_d};
           if (len != '0 && str_large && !large_ok) begin
-            if (xt_avail && !xt_used_q[xt_sel]) begin
+            if (xt_avail && !xt_used) begin
               xt_load = 1'b1;
             end else begin
               fail = 1'b1;
@@ -1145,7 +1021,7 @@ module deser_lane #(
         if (cp_left_q == '0) begin
           state_d = XPackedEnd;
         end else if (have16) begin
-          if (d_overlong || 32'(d_vsize) > cp_left_q) begin
+          if (pk_bad) begin
             fail = 1'b1;
             fail_code = d_overlong ? deser_pkg::ErrOverlongVarint : deser_pkg::ErrTruncated;
           end else if (f_op == OpClosedEnum && !enum_known_q) begin
@@ -1171,10 +1047,11 @@ module deser_lane #(
       XPackedEnd: begin
         // The array begins where the chunk's top still is.
         st_valid    = 1'b1;
-        st_words    = {96'd0, pk_count_q, to_top};
+        st_words    = {96'd0, pk_count_q, cp_direct_q ? to_run : to_top};
         st_words_be = 24'h00FFFF;
         if (st_ready) begin
-          ptr_d        = {(cp_addr_q[deser_pkg::AddrW-1:deser_pkg::OffW] != chunk_q), cp_addr_q[11:3], 3'd0} + (|cp_addr_q[2:0] ? 13'd8 : 13'd0);
+          xt_take      = cp_direct_q;
+          if (!cp_direct_q) ptr_d = {(cp_addr_q[deser_pkg::AddrW-1:deser_pkg::OffW] != chunk_q), cp_addr_q[11:3], 3'd0} + (|cp_addr_q[2:0] ? 13'd8 : 13'd0);
           tok_take     = 1'b1;
           set_seen     = 1'b1;
           searched_d   = 1'b0;
@@ -1331,6 +1208,23 @@ module deser_lane #(
         end
       end
 
+      XRead: if (arready_i) state_d = XReadWait;
+      XReadWait:
+      if (r_i) begin
+        pa_left_d = pa_left_q - 3'd1;
+        state_d   = pa_left_q == 3'd1 ? XHasBits : XRead;
+      end
+      XHasBits: begin
+        st_valid    = 1'b1;
+        st_addr     = e_obj_q + 40'd16;
+        st_words    = {128'd0, e_has_q};
+        st_words_be = {16'd0, {4{|e_has_q[63:32]}}, {4{|e_has_q[31:0]}}};
+        if (st_ready) begin
+          pa_done_d = 1'b1;
+          state_d   = XRun;
+        end
+      end
+
       XSearch, XEnum: begin
         state_d = ret_q;
         if (search_equal) begin
@@ -1414,6 +1308,7 @@ module deser_lane #(
     if (state_q == XRun || state_q == XCase) cp_first_d = 1'b1;
     if (e_push) unk_open_d = 1'b0;
     if (tok_take) begin
+      pa_done_d  = 1'b0;
       searched_d = 1'b0;
       found_d    = 1'b0;
     end
@@ -1449,46 +1344,10 @@ module deser_lane #(
     job_record[deser_pkg::RecPositionAt+:32] = pos;
     job_record[deser_pkg::RecChunkAt+:28]    = chunk_q;
     if (state_q == XFinish) begin
-      job_record[deser_pkg::RecRunAt+:28]          = xt_first_q[0];
-      job_record[deser_pkg::RecRunChunksAt+:12]    = xt_chunks[0];
-      job_record[deser_pkg::RecEngineAt+:28]       = xt_first_q[1];
-      job_record[deser_pkg::RecEngineChunksAt+:12] = xt_chunks[1];
-    end
-  end
-
-  // Runs. A message's rows follow each other; what it began of a chunk is its own, unless it is given up.
-  logic [11:0] xt_chunks[2];
-  always_comb begin
-    for (int i = 0; i < 2; i++) begin
-      xt_chunks[i] = 12'(xt_row_q[i][deser_pkg::RowW-1:6] - xt_first_q[i]) + 12'(|xt_row_q[i][5:0]);
-    end
-  end
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      xt_used_q <= '0;
-      for (int i = 0; i < 2; i++) begin
-        xt_first_q[i] <= '0;
-        xt_end_q[i]   <= '0;
-        xt_row_q[i]   <= '0;
-      end
-    end else begin
-      for (int i = 0; i < 2; i++) begin
-        if (xt_load && xt_sel == i[0]) begin
-          xt_first_q[i] <= i == 0 ? run_first_i : erun_first_i;
-          xt_end_q[i]   <= i == 0 ? run_first_i + 28'(run_count_i) : erun_first_i + 28'(erun_count_i);
-          xt_row_q[i]   <= {i == 0 ? run_first_i : erun_first_i, 6'd0};
-        end else if (xt_take && xt_sel == i[0]) begin
-          xt_row_q[i]  <= large_end;
-          xt_used_q[i] <= 1'b1;
-        end else if (xt_commit && !is_abort) begin
-          xt_first_q[i] <= xt_first_q[i] + 28'(xt_chunks[i]);
-          xt_row_q[i]   <= {xt_first_q[i] + 28'(xt_chunks[i]), 6'd0};
-          xt_used_q[i]  <= 1'b0;
-        end else if (xt_commit) begin
-          xt_row_q[i]  <= {xt_first_q[i], 6'd0};
-          xt_used_q[i] <= 1'b0;
-        end
-      end
+      job_record[deser_pkg::RecRunAt+:28]          = run_first;
+      job_record[deser_pkg::RecRunChunksAt+:12]    = run_chunks;
+      job_record[deser_pkg::RecEngineAt+:28]       = erun_first;
+      job_record[deser_pkg::RecEngineChunksAt+:12] = erun_chunks;
     end
   end
 
@@ -1510,6 +1369,8 @@ module deser_lane #(
     cp_back_q     <= cp_back_d;
     cp_key_q      <= cp_key_d;
     key_at_q      <= key_at_d;
+    pa_done_q     <= pa_done_d;
+    pa_left_q     <= pa_left_d;
     key_probes_q  <= key_probes_d;
     key_done_q    <= key_done_d;
     map_outer_q   <= map_outer_d;
@@ -1547,7 +1408,7 @@ module deser_lane #(
       map_next_q <= map_next_d;
       found_q    <= found_d;
       searched_q <= searched_d;
-      if (front_start) e_depth_q <= '0;
+      if (win_start) e_depth_q <= '0;
       else if (e_push) e_depth_q <= e_depth_q + 1'b1;
       else if (e_pop) e_depth_q <= e_depth_q - 1'b1;
     end
@@ -1555,15 +1416,13 @@ module deser_lane #(
   assign idle_o = state_q == XIdle && !cmpl_valid_o && busy == 2'b00;
 
   logic unused;
-  assign unused = ^{d_tag_minimal, d_value_minimal, software_q, run_map_q, packed_bound, step[63:60], step[17:0], t_push_sub, lo_hi, unk_end, unk_new_end,
+  assign unused = ^{software_q, d_number, run_map_q, packed_bound, t_push_sub, lo_hi, unk_end, unk_new_end,
                     run_total, side[127:123]};
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
-      assert (!(t_pop && t_depth_q == '0)) else $error("T leaves the outermost message");
       assert (!(e_pop && e_depth_q == '0)) else $error("L leaves the outermost message");
-      assert (!(t_push && t_fire)) else $error("T decodes while it is given another message");
       assert (ptr_q <= ChunkBytes) else $error("the chunk overflows");
     end
   end

@@ -31,6 +31,12 @@ package deser_pkg;
   localparam logic [6:0] SideHasBitBeyond = 7'd126;
   localparam logic [6:0] SideHasBitNone = 7'd127;
 
+  // Tokens of deser_front.
+  localparam logic [1:0] TokField = 2'd0;
+  localparam logic [1:0] TokLeave = 2'd1;  // a message inside is over
+  localparam logic [1:0] TokEnd = 2'd2;    // the outermost is
+  localparam logic [1:0] TokError = 2'd3;
+
   // DecodeError of codec/decode_types.h; the last is the engine's own.
   localparam logic [7:0] ErrOk = 8'd0;
   localparam logic [7:0] ErrTruncated = 8'd1;
@@ -54,7 +60,7 @@ package deser_pkg;
   localparam logic [7:0] WhyArraySize = 8'd8;     // an unpacked array larger than a chunk, or than the element stack
   localparam logic [7:0] WhyHasBit = 8'd9;        // a has-bit beyond 63
   localparam logic [7:0] WhyNoRun = 8'd10;        // no run of chunks is long enough
-  localparam logic [7:0] WhyPackedSize = 8'd11;   // packed varints that may need more than a chunk
+  localparam logic [7:0] WhyPackedSize = 8'd11;   // packed varints that may need 4 GiB or more
   localparam logic [7:0] WhyDepth = 8'd12;        // deeper than the hardware's stack
 
   // Completion record, 256 bits.

@@ -22,6 +22,11 @@ module deser_store (
     input  logic             st_engine_i,  // into engine memory
     input  logic             st_last_i,    // ends a burst
     input  logic             st_run_i,     // a row of a run, where no flush goes
+    // Packed varints on their way to a run: elements of one row are gathered before it goes out.
+    input  logic             pk_active_i,  // more may come
+    input  logic             pk_valid_i,   // there is one
+    input  logic             pk_merge_i,   // gather
+    input  logic [deser_pkg::RowW-1:0] pk_row_i,
     output logic             st_empty_o,   // nothing in the S register, or it leaves in this cycle
     // Flush a buffer's first rows to its chunk, and pass the record on.
     input  logic             job_valid_i,
@@ -55,7 +60,8 @@ module deser_store (
     output logic [deser_pkg::RecW-1:0]  rec_o
 );
   // ---- S register
-  logic s_valid_q, s_local_q, s_buffer_q, s_engine_q, s_last_q, s_second_q, s_run_q;
+  logic s_valid_q, s_local_q, s_buffer_q, s_engine_q, s_last_q, s_second_q, s_run_q, s_merge_q;
+  logic pk_same, pk_hold;
   logic [deser_pkg::RowW-1:0] s_row_q;
   logic [511:0] s_data_q, rot_data;
   logic [63:0] s_be_q, rot_be;
@@ -86,7 +92,9 @@ module deser_store (
   end
   assign s_has_second = |s_second_be;
   assign s_done       = s_valid_q && (s_local_q || (s_row_taken && (s_second_q || !s_has_second)));
-  assign st_ready_o   = !s_valid_q || s_done;
+  assign pk_same      = s_valid_q && s_merge_q && pk_valid_i && pk_row_i == s_row_q;
+  assign pk_hold      = s_merge_q && pk_active_i && (!pk_valid_i || pk_same);
+  assign st_ready_o   = !s_valid_q || s_done || pk_same;
   assign st_empty_o   = st_ready_o;
 
   always_ff @(posedge clk_i) begin
@@ -100,6 +108,14 @@ module deser_store (
       s_engine_q <= st_engine_i;
       s_last_q   <= st_last_i;
       s_run_q    <= st_run_i;
+      s_merge_q  <= pk_active_i && pk_merge_i;
+      if (pk_same) begin
+        for (int i = 0; i < 64; i++) if (!rot_be[i]) s_data_q[8*i+:8] <= s_data_q[8*i+:8];
+        s_be_q   <= s_be_q | rot_be;
+        s_wrap_q <= '0;
+      end else if (pk_active_i && pk_merge_i) begin
+        s_wrap_q <= '0;
+      end
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -107,7 +123,7 @@ module deser_store (
       s_valid_q  <= 1'b0;
       s_second_q <= 1'b0;
     end else begin
-      if (st_ready_o) s_valid_q <= st_valid_i;
+      if (st_ready_o) s_valid_q <= st_valid_i || (s_valid_q && !s_done);
       if (s_row_taken && !s_local_q) s_second_q <= s_has_second && !s_second_q;
     end
   end
@@ -246,14 +262,14 @@ module deser_store (
   assign fl_data_o     = j_buffer_q ? buf_data[1] : buf_data[0];
   assign fl_last_o     = out_last_q;
   assign unannounced   = (j_valid_q && !j_announced_q) || n_valid_q;
-  assign direct_ok     = s_valid_q && !s_local_q && (s_run_q || !unannounced);
+  assign direct_ok     = s_valid_q && !s_local_q && (s_run_q || !unannounced) && !pk_hold;
   assign s_row_taken   = direct_ok && row_ready_i;
   assign row_valid_o   = direct_ok;
   assign row_addr_o    = s_second_q ? s_row_q + 1'b1 : s_row_q;
   assign row_data_o    = s_data_q;
   assign row_be_o      = s_second_q ? s_second_be : s_first_be;
   assign row_engine_o  = s_engine_q;
-  assign row_last_o    = s_last_q || s_has_second;
+  assign row_last_o    = s_merge_q ? !pk_active_i : s_last_q || s_has_second;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin

@@ -10,6 +10,7 @@ namespace drover::rtl {
 
 namespace {
 constexpr uint64_t kHostBus = uint64_t{3} << 36;  // where the TLB puts the region on the bus
+constexpr uint64_t kDescriptors = uint64_t{7} << 32;
 constexpr uint32_t kChunk = 4096;
 
 uint64_t bits(const VlWide<8>& words, unsigned at, unsigned width) {
@@ -21,16 +22,11 @@ uint64_t bits(const VlWide<8>& words, unsigned at, unsigned width) {
   return value;
 }
 Record read_record(const VlWide<8>& words) {
-  return {static_cast<RecordType>(bits(words, 0, 4)),
-          static_cast<uint8_t>(bits(words, 4, 4)),
-          static_cast<uint8_t>(bits(words, 8, 8)),
-          static_cast<uint32_t>(bits(words, 32, 32)),
-          static_cast<uint32_t>(bits(words, 104, 32)),
-          bits(words, 64, 40),
-          static_cast<uint32_t>(bits(words, 136, 28)),
-          static_cast<uint32_t>(bits(words, 164, 28)),
-          static_cast<uint32_t>(bits(words, 192, 12)),
-          static_cast<uint32_t>(bits(words, 204, 28)),
+  return {static_cast<RecordType>(bits(words, 0, 4)),  static_cast<uint8_t>(bits(words, 4, 4)),
+          static_cast<uint8_t>(bits(words, 8, 8)),     static_cast<uint32_t>(bits(words, 32, 32)),
+          static_cast<uint32_t>(bits(words, 104, 32)), bits(words, 64, 40),
+          static_cast<uint32_t>(bits(words, 136, 28)), static_cast<uint32_t>(bits(words, 164, 28)),
+          static_cast<uint32_t>(bits(words, 192, 12)), static_cast<uint32_t>(bits(words, 204, 28)),
           static_cast<uint32_t>(bits(words, 232, 12))};
 }
 
@@ -55,7 +51,10 @@ const char* left_to_software_reason(uint8_t code) {
 class DeserializerBench::Feed final : public Part {
  public:
   Feed(DeserializerBench* bench, const BenchOptions& o)
-      : bench_(*bench), top_(*bench->top_), cmd_stalls_(o.cmd_stalls, o.seed + 10), cmpl_stalls_(o.cmpl_stalls, o.seed + 11),
+      : bench_(*bench),
+        top_(*bench->top_),
+        cmd_stalls_(o.cmd_stalls, o.seed + 10),
+        cmpl_stalls_(o.cmpl_stalls, o.seed + 11),
         free_stalls_(o.free_stalls, o.seed + 12) {
     uint32_t host_chunks = static_cast<uint32_t>(o.host_bytes / kChunk);
     // Chunk 0 stays out: its neighbours show what is written in front of it. A quarter for chunks, the rest for runs.
@@ -139,10 +138,15 @@ DeserializerBench::DeserializerBench(const BenchOptions& options)
   top_->cfg_host_limit_i = host_chunks;
   top_->cfg_engine_base_i = host_chunks;
   top_->cfg_engine_limit_i = host_chunks + static_cast<uint32_t>(options.engine_bytes / kChunk);
-  host_memory_ = std::make_unique<AxiWriteMemory>(DROVER_AXI_WRITE_PORT(*top_, host),
-                                                  memory_.first(options.host_bytes), options.host, kHostBus);
+  host_memory_ = std::make_unique<AxiWriteMemory>(DROVER_AXI_WRITE_PORT(*top_, host), memory_.first(options.host_bytes),
+                                                  options.host, kHostBus);
   engine_memory_ = std::make_unique<AxiWriteMemory>(DROVER_AXI_WRITE_PORT(*top_, hbm),
                                                     memory_.subspan(options.host_bytes), options.engine, 0);
+  top_->cfg_protoacc_i = options.protoacc;
+  top_->cfg_descriptors_i = kDescriptors;
+  descriptor_store_.resize(size_t{4} << 20);
+  descriptor_memory_ = std::make_unique<AxiReadMemory>(DROVER_AXI_READ_PORT(*top_, desc), descriptor_store_,
+                                                       options.descriptors, kDescriptors);
   rx_ = std::make_unique<AxiStreamSource>(DROVER_AXI_STREAM_INPUT(*top_, rx), Stalls(options.rx_stalls, options.seed));
   feed_ = std::make_unique<Feed>(this, options);
   sim_.reset();
@@ -156,6 +160,7 @@ DeserializerBench::DeserializerBench(const BenchOptions& options)
   top_->tlb_valid_i = 0;
   sim_.add(host_memory_.get());
   sim_.add(engine_memory_.get());
+  sim_.add(descriptor_memory_.get());
   sim_.add(rx_.get());
   sim_.add(feed_.get());
   for (int i = 0; i < 80; ++i) sim_.cycle();  // the temp buffers are cleared
@@ -176,8 +181,8 @@ void DeserializerBench::load_words(const std::vector<TableWord>& words) {
 void DeserializerBench::load(const schema::Image& image) { load_words(schema_table_words(image)); }
 
 void DeserializerBench::add(const schema::MessageType& type, std::string_view wire) {
-  feed_->commands.push_back({static_cast<uint16_t>(type.index), static_cast<uint32_t>(wire.size()),
-                             static_cast<uint32_t>(sent_.size())});
+  feed_->commands.push_back(
+      {static_cast<uint16_t>(type.index), static_cast<uint32_t>(wire.size()), static_cast<uint32_t>(sent_.size())});
   sent_.push_back({type, wire});
   outcomes_.emplace_back();
   rx_->send(wire);
@@ -193,7 +198,7 @@ bool DeserializerBench::run() {
   uint64_t began = sim_.cycles(), last = began;
   size_t seen = finished_;
   uint64_t patience = 20000;
-  for (const Sent& sent : sent_) patience += sent.wire.size() / 4;
+  for (const Sent& sent : sent_) patience += sent.wire.size() * 16;
   while (finished_ < sent_.size()) {
     sim_.cycle();
     if (finished_ != seen) {
@@ -203,7 +208,8 @@ bool DeserializerBench::run() {
     if (sim_.cycles() - last > patience) return false;
   }
   run_cycles_ = sim_.cycles() - began;
-  return host_memory_->counts().violations == 0 && engine_memory_->counts().violations == 0;
+  return host_memory_->counts().violations == 0 && descriptor_memory_->counts().violations == 0 &&
+         engine_memory_->counts().violations == 0;
 }
 
 void DeserializerBench::take_record() {
@@ -230,7 +236,8 @@ std::string DeserializerBench::compare(const Sent& sent, const Record& record) c
   options.depth_limit = options_.depth_limit;
   DecodeResult result = decode(sent.type, object, sent.wire, arena, options);
   if (record.type == RecordType::kError) {
-    if (result.ok() && record.code != kBadAddress) return "the engine says error " + std::to_string(record.code) + ", software takes it";
+    if (result.ok() && record.code != kBadAddress)
+      return "the engine says error " + std::to_string(record.code) + ", software takes it";
     if (record.code == kBadAddress) return "";
     auto said = static_cast<DecodeError>(record.code);
     if (said == result.error) return "";

@@ -1,5 +1,5 @@
-// A verilated deserializer with memory, free lists, TLB and a stream of messages around it, and the software codec beside
-// it: every message that comes out is compared.
+// A verilated deserializer with memory, free lists, TLB and a stream of messages around it, and the software codec
+// beside it: every message that comes out is compared.
 //
 //   DeserializerBench bench(options);
 //   bench.load(image);
@@ -43,23 +43,24 @@ struct Record {
 
 struct BenchOptions {
   bool one_shot = true;
-  uint8_t lanes = 0xf;  // which get messages, of four
+  bool protoacc = false;  // with a read for each descriptor and has-bit update
+  uint8_t lanes = 0xf;    // which get messages, of four
   int depth_limit = 100;
   uint32_t rx_stalls = 0, cmd_stalls = 0, cmpl_stalls = 0, free_stalls = 0;  // of 256
-  AxiTiming host, engine;
+  AxiTiming host, engine, descriptors;
   uint64_t seed = 1;
   size_t host_bytes = size_t{32} << 20, engine_bytes = size_t{16} << 20;
   uint32_t run_chunks = 1024;
   bool compare = true;
-  bool bad_memory = false;   // chunks and runs that lie outside the region
+  bool bad_memory = false;  // chunks and runs that lie outside the region
   bool tlb_present = true;
 };
 
 struct Outcome {
   bool finished = false;
   Record record{};
-  uint64_t cycle = 0;       // when the record came
-  std::string difference;   // from the software codec; empty if there is none
+  uint64_t cycle = 0;      // when the record came
+  std::string difference;  // from the software codec; empty if there is none
 };
 
 class DeserializerBench {
@@ -80,6 +81,7 @@ class DeserializerBench {
   uint64_t cycles() const { return sim_.cycles(); }
   uint64_t cycles_of_run() const { return run_cycles_; }
   const AxiCounts& host_counts() const { return host_memory_->counts(); }
+  const AxiCounts& descriptor_counts() const { return descriptor_memory_->counts(); }
   const AxiCounts& engine_counts() const { return engine_memory_->counts(); }
   const char* memory() const { return memory_.data(); }
   size_t host_bytes() const { return options_.host_bytes; }
@@ -99,6 +101,8 @@ class DeserializerBench {
   std::vector<char> memory_store_;
   std::span<char> memory_;
   std::unique_ptr<AxiWriteMemory> host_memory_, engine_memory_;
+  std::vector<char> descriptor_store_;
+  std::unique_ptr<AxiReadMemory> descriptor_memory_;
   std::unique_ptr<AxiStreamSource> rx_;
   std::unique_ptr<Feed> feed_;
   std::vector<Sent> sent_;

@@ -106,7 +106,8 @@ TEST(Deserializer, StringsOfEveryLengthAtEveryAlignment) {
   DeserializerBench bench(BenchOptions{.rx_stalls = 20, .host = {5, 8, 20, 3}});
   bench.load(*parts().type("Text").image);
   std::deque<std::string> wires;
-  for (size_t length : {0, 1, 2, 7, 8, 9, 31, 32, 63, 64, 65, 127, 128, 129, 500, 511, 512, 4000, 4095, 4096, 4097, 9000}) {
+  for (size_t length :
+       {0, 1, 2, 7, 8, 9, 31, 32, 63, 64, 65, 127, 128, 129, 500, 511, 512, 4000, 4095, 4096, 4097, 9000}) {
     for (size_t lead = 0; lead < 66; lead += length > 200 ? 13 : 1) {
       std::string content(length, 'a');
       for (size_t i = 0; i < length; ++i) content[i] = static_cast<char>('a' + i % 23);
@@ -121,10 +122,27 @@ TEST(Deserializer, StringsOfEveryLengthAtEveryAlignment) {
 TEST(Deserializer, Utf8IsCheckedExactly) {
   DeserializerBench bench;
   bench.load(*parts().type("Text").image);
-  const char* const pieces[] = {"\x7f",         "\xc2\x80",     "\xc1\xbf",     "\xdf\xbf", "\xe0\xa0\x80", "\xe0\x9f\xbf",
-                                "\xed\x9f\xbf", "\xed\xa0\x80", "\xef\xbf\xbf", "\x80",     "\xc2",         "\xe1\x80",
-                                "\xf0\x90\x80\x80", "\xf0\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf", "\xf4\x90\x80\x80",
-                                "\xf5\x80\x80\x80", "\xf1\x80\x80", "\xff", "\xc2\xc2\x80", "\xe1\x80\x80\x80"};
+  const char* const pieces[] = {"\x7f",
+                                "\xc2\x80",
+                                "\xc1\xbf",
+                                "\xdf\xbf",
+                                "\xe0\xa0\x80",
+                                "\xe0\x9f\xbf",
+                                "\xed\x9f\xbf",
+                                "\xed\xa0\x80",
+                                "\xef\xbf\xbf",
+                                "\x80",
+                                "\xc2",
+                                "\xe1\x80",
+                                "\xf0\x90\x80\x80",
+                                "\xf0\x8f\xbf\xbf",
+                                "\xf4\x8f\xbf\xbf",
+                                "\xf4\x90\x80\x80",
+                                "\xf5\x80\x80\x80",
+                                "\xf1\x80\x80",
+                                "\xff",
+                                "\xc2\xc2\x80",
+                                "\xe1\x80\x80\x80"};
   std::deque<std::string> wires;
   for (const char* piece : pieces) {
     for (size_t lead : {0, 1, 5, 60, 61, 62, 63, 64, 65, 125, 126, 127}) {
@@ -192,6 +210,57 @@ TEST(Deserializer, PayloadsGoToEngineMemoryWhereTheTargetBitSaysSo) {
     EXPECT_FALSE(in_engine(2));
     EXPECT_TRUE(in_engine(3));
   }
+}
+
+TEST(Deserializer, PackedVarintsOfAnyLength) {
+  PeerSchema schema(parse_proto(R"(
+      syntax = "proto2"; enum E { A = 1; B = 5; C = 9; }
+      message P {
+        repeated int32 a = 1 [packed = true]; repeated uint64 b = 2 [packed = true]; repeated bool c = 3 [packed = true];
+        repeated sint32 d = 4 [packed = true]; repeated E e = 5 [packed = true]; optional int32 f = 6;
+      })"));
+  for (bool one_shot : {true, false}) {
+    BenchOptions options = stalled(31);
+    options.one_shot = one_shot;
+    DeserializerBench bench(options);
+    bench.load(*schema.type("P").image);
+    workload::Random random(5);
+    std::deque<std::string> wires;
+    for (size_t count : {1, 7, 63, 64, 65, 300, 600, 1500, 4097}) {
+      std::string wire;
+      for (uint32_t number = 1; number <= 5; ++number) {
+        std::string content;
+        for (size_t i = 0; i < count; ++i)
+          content += varint(number == 5 ? 1 + 4 * random.below(3) : random.next() >> random.below(64));
+        wire += field(number, content) + std::string("\x30\x07", 2);
+      }
+      wires.push_back(wire);
+      bench.add(schema.type("P"), wires.back());
+    }
+    expect_done(&bench);
+  }
+}
+
+// The ProtoACC baseline: each field's descriptor and has-bits are read, each store is a write of its own.
+TEST(Deserializer, ProtoAccsWayGivesTheSameObjects) {
+  BenchOptions options;
+  options.one_shot = false;
+  options.protoacc = true;
+  options.lanes = 1;
+  std::string wire;
+  for (uint32_t i : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 16u}) wire += varint(i << 3) + "\x05";
+  std::deque<uint64_t> cycles;
+  for (uint32_t latency : {10u, 100u}) {
+    options.descriptors.latency = latency;
+    DeserializerBench bench(options);
+    bench.load(*scalars().type("Flat").image);
+    for (int i = 0; i < 4; ++i) bench.add(scalars().type("Flat"), wire);
+    expect_done(&bench);
+    EXPECT_EQ(bench.descriptor_counts().transactions, 4u * 8 * 2);
+    EXPECT_GE(bench.host_counts().transactions, 4u * 8 * 2);
+    cycles.push_back(bench.cycles_of_run());
+  }
+  EXPECT_GE(cycles[1] - cycles[0], 4u * 8 * 2 * 90);
 }
 
 TEST(Deserializer, TheDepthLimitIsTheCodecs) {
@@ -330,12 +399,25 @@ void random_round(uint64_t seed, const workload::MessageOptions& message_options
   tally->add(bench);
 }
 
+// DROVER_RTL_ROUNDS=20 in the environment: twenty times as many schemas, from other seeds.
+void random_rounds(uint64_t first, uint64_t count, const workload::MessageOptions& options, bool one_shot, bool mutate,
+                   Tally* tally) {
+  const char* more = std::getenv("DROVER_RTL_ROUNDS");
+  if (more != nullptr) {
+    first *= 1000;
+    count *= std::strtoul(more, nullptr, 10);
+  }
+  for (uint64_t seed = first; seed < first + count && !::testing::Test::HasFatalFailure(); ++seed) {
+    random_round(seed, options, one_shot, mutate, tally);
+  }
+}
+
 TEST(Deserializer, RandomMessagesOfRandomSchemas) {
   Tally tally;
   workload::MessageOptions options;
   options.utf8 = true;
   options.max_size = 20000;
-  for (uint64_t seed = 1; seed <= 60 && !HasFatalFailure(); ++seed) random_round(seed, options, true, false, &tally);
+  random_rounds(1, 60, options, true, false, &tally);
   tally.print("random");
   EXPECT_EQ(tally.errors, 0u);
 }
@@ -346,7 +428,7 @@ TEST(Deserializer, OddFormsAndUnknownFields) {
   options.max_size = 5000;
   options.odd_permille = 50;
   options.unknown_permille = 200;
-  for (uint64_t seed = 101; seed <= 140 && !HasFatalFailure(); ++seed) random_round(seed, options, true, false, &tally);
+  random_rounds(101, 40, options, true, false, &tally);
   tally.print("odd");
   EXPECT_EQ(tally.errors, 0u);
 }
@@ -355,7 +437,7 @@ TEST(Deserializer, FieldByField) {
   Tally tally;
   workload::MessageOptions options;
   options.max_size = 3000;
-  for (uint64_t seed = 201; seed <= 215 && !HasFatalFailure(); ++seed) random_round(seed, options, false, false, &tally);
+  random_rounds(201, 15, options, false, false, &tally);
   tally.print("field by field");
 }
 
@@ -363,7 +445,7 @@ TEST(Deserializer, MutatedMessagesFailAsInSoftware) {
   Tally tally;
   workload::MessageOptions options;
   options.max_size = 2000;
-  for (uint64_t seed = 301; seed <= 400 && !HasFatalFailure(); ++seed) random_round(seed, options, true, true, &tally);
+  random_rounds(301, 100, options, true, true, &tally);
   tally.print("mutated");
 }
 

@@ -20,6 +20,8 @@ module drover_deserializer #(
     // configuration, stable while messages are read
     input  logic         cfg_one_shot_i,
     input  logic [Lanes-1:0] cfg_lanes_i,       // which lanes get messages
+    input  logic         cfg_protoacc_i,
+    input  logic [63:0]  cfg_descriptors_i,  // bus address of the first, 64-byte aligned
     input  logic [7:0]   cfg_depth_limit_i,
     input  logic [27:0]  cfg_host_base_i,
     input  logic [27:0]  cfg_host_limit_i,
@@ -57,6 +59,18 @@ module drover_deserializer #(
     output logic         erun_ready_o,
     input  logic [27:0]  erun_first_i,
     input  logic [11:0]  erun_count_i,
+    // descriptors and has-bits, ProtoACC's way (cfg_protoacc_i)
+    output logic [63:0]  desc_araddr_o,
+    output logic [7:0]   desc_arlen_o,
+    output logic [3:0]   desc_arid_o,
+    output logic         desc_arvalid_o,
+    input  logic         desc_arready_i,
+    input  logic [511:0] desc_rdata_i,
+    input  logic [3:0]   desc_rid_i,
+    input  logic [1:0]   desc_rresp_i,
+    input  logic         desc_rlast_i,
+    input  logic         desc_rvalid_i,
+    output logic         desc_rready_o,
     // host memory
     output logic [63:0]  host_awaddr_o,
     output logic [7:0]   host_awlen_o,
@@ -161,7 +175,9 @@ module drover_deserializer #(
         .wdata_i(rx_tdata_i), .rvalid_o(l_rx_valid[i]), .rready_i(l_rx_ready[i]), .rdata_o(l_rx[i*512+:512]),
         .level_o(rx_level));
     deser_lane #(.StepsLog2(StepsLog2), .TypesLog2(TypesLog2)) u_lane (
-        .clk_i, .rst_ni, .cfg_one_shot_i, .cfg_depth_limit_i, .cfg_host_base_i, .cfg_host_limit_i,
+        .clk_i, .rst_ni, .cfg_one_shot_i, .cfg_protoacc_i, .cfg_descriptors_i(cfg_descriptors_i[39:6]),
+        .arvalid_o(l_ar_valid[i]), .arready_i(l_ar_ready[i]), .arrow_o(l_ar_row[i*RowW+:RowW]), .r_i(l_r[i]),
+        .cfg_depth_limit_i, .cfg_host_base_i, .cfg_host_limit_i,
         .cfg_engine_base_i, .cfg_engine_limit_i, .load_valid_i, .load_space_i, .load_addr_i, .load_data_i,
         .cmd_valid_i(l_cmd_valid[i]), .cmd_ready_o(l_cmd_ready[i]), .cmd_type_i(l_cmd[i*80+:16]),
         .cmd_length_i(l_cmd[i*80+16+:32]), .cmd_cookie_i(l_cmd[i*80+48+:32]),
@@ -178,6 +194,28 @@ module drover_deserializer #(
         .cmpl_valid_o(l_cmpl_valid[i]), .cmpl_ready_i(l_cmpl_ready[i]), .cmpl_o(l_cmpl[i*RecW+:RecW]),
         .idle_o(l_idle[i]));
   end
+
+  // ---------------------------------------------------------------- reads of ProtoACC's way: the lowest lane first;
+  // none can wait for ever, since each has one at a time
+  logic [Lanes-1:0] l_ar_valid, l_ar_ready, l_r;
+  logic [Lanes*RowW-1:0] l_ar_row;
+  always_comb begin
+    l_ar_ready     = '0;
+    desc_arvalid_o = 1'b0;
+    desc_araddr_o  = '0;
+    desc_arid_o    = '0;
+    for (int i = 0; i < Lanes; i++) begin
+      if (l_ar_valid[i] && !desc_arvalid_o) begin
+        desc_arvalid_o = 1'b1;
+        desc_araddr_o  = {cfg_descriptors_i[63:40], l_ar_row[i*RowW+:RowW], 6'd0};
+        desc_arid_o    = i[3:0];
+        l_ar_ready[i]  = desc_arready_i;
+      end
+      l_r[i] = desc_rvalid_i && desc_rid_i == i[3:0];
+    end
+  end
+  assign desc_arlen_o  = 8'd0;
+  assign desc_rready_o = 1'b1;
 
   // ---------------------------------------------------------------- addresses: arbiter, TLB
   //   A  a lane's burst is picked, the TLB asked      B  its answer; the address goes out, the burst's data is due
@@ -336,5 +374,5 @@ module drover_deserializer #(
   assign idle_o = &l_idle && !cmpl_valid_o && !owed_q && l_cmd_valid == '0;
 
   logic unused;
-  assign unused = ^{rx_tkeep_i, free_level, o_level, host_aw_level, hbm_aw_level, c_level};
+  assign unused = ^{cfg_descriptors_i, desc_rdata_i, desc_rresp_i, desc_rlast_i, rx_tkeep_i, free_level, o_level, host_aw_level, hbm_aw_level, c_level};
 endmodule

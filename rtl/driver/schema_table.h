@@ -1,9 +1,9 @@
 // A schema image as the engine's schema table takes it over its load port (rtl/deserializer/deser_table.sv).
 //
-// The image itself goes in word after word, unchanged; the table keeps the slots and steps. Beside each FieldStep stands
-// a side word of 128 bits, derived here from its FieldEntry: what the step cannot say (oneofs, far has-bits), what a
-// decoder would otherwise have to fetch from three more tables before the next field (the sub-message's slots and size,
-// where the enum's values lie), and the target bit. rtl/deserializer/deser_pkg.sv has the layout of both.
+// The image itself goes in word after word, unchanged; the table keeps the slots and steps. Beside each FieldStep
+// stands a side word of 128 bits, derived here from its FieldEntry: what the step cannot say (oneofs, far has-bits),
+// what a decoder would otherwise have to fetch from three more tables before the next field (the sub-message's slots
+// and size, where the enum's values lie), and the target bit. rtl/deserializer/deser_pkg.sv has the layout of both.
 #pragma once
 
 #include <cstdint>

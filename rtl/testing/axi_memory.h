@@ -43,18 +43,18 @@ struct AxiReadPort {
   CData* rvalid;
   const CData* rready;
 };
-#define DROVER_AXI_WRITE_PORT(top, name)                                                                           \
-  ::drover::rtl::AxiWritePort {                                                                                    \
-    &(top).name##_awaddr_o, &(top).name##_awlen_o, &(top).name##_awid_o, &(top).name##_awvalid_o,                  \
-        &(top).name##_awready_i, &(top).name##_wdata_o, &(top).name##_wstrb_o, &(top).name##_wlast_o,              \
-        &(top).name##_wvalid_o, &(top).name##_wready_i, &(top).name##_bid_i, &(top).name##_bresp_i,                \
-        &(top).name##_bvalid_i, &(top).name##_bready_o                                                             \
+#define DROVER_AXI_WRITE_PORT(top, name)                                                              \
+  ::drover::rtl::AxiWritePort {                                                                       \
+    &(top).name##_awaddr_o, &(top).name##_awlen_o, &(top).name##_awid_o, &(top).name##_awvalid_o,     \
+        &(top).name##_awready_i, &(top).name##_wdata_o, &(top).name##_wstrb_o, &(top).name##_wlast_o, \
+        &(top).name##_wvalid_o, &(top).name##_wready_i, &(top).name##_bid_i, &(top).name##_bresp_i,   \
+        &(top).name##_bvalid_i, &(top).name##_bready_o                                                \
   }
-#define DROVER_AXI_READ_PORT(top, name)                                                                            \
-  ::drover::rtl::AxiReadPort {                                                                                     \
-    &(top).name##_araddr_o, &(top).name##_arlen_o, &(top).name##_arid_o, &(top).name##_arvalid_o,                  \
-        &(top).name##_arready_i, &(top).name##_rdata_i, &(top).name##_rid_i, &(top).name##_rresp_i,                \
-        &(top).name##_rlast_i, &(top).name##_rvalid_i, &(top).name##_rready_o                                      \
+#define DROVER_AXI_READ_PORT(top, name)                                                             \
+  ::drover::rtl::AxiReadPort {                                                                      \
+    &(top).name##_araddr_o, &(top).name##_arlen_o, &(top).name##_arid_o, &(top).name##_arvalid_o,   \
+        &(top).name##_arready_i, &(top).name##_rdata_i, &(top).name##_rid_i, &(top).name##_rresp_i, \
+        &(top).name##_rlast_i, &(top).name##_rvalid_i, &(top).name##_rready_o                       \
   }
 
 struct AxiTiming {

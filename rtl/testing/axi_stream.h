@@ -31,15 +31,15 @@ struct AxiStreamOutput {
   const CData* tvalid;
   CData* tready;
 };
-#define DROVER_AXI_STREAM_INPUT(top, name)                                                      \
-  ::drover::rtl::AxiStreamInput {                                                               \
+#define DROVER_AXI_STREAM_INPUT(top, name)                                                       \
+  ::drover::rtl::AxiStreamInput {                                                                \
     &(top).name##_tdata_i, &(top).name##_tkeep_i, &(top).name##_tlast_i, &(top).name##_tvalid_i, \
-        &(top).name##_tready_o                                                                  \
+        &(top).name##_tready_o                                                                   \
   }
-#define DROVER_AXI_STREAM_OUTPUT(top, name)                                                     \
-  ::drover::rtl::AxiStreamOutput {                                                              \
+#define DROVER_AXI_STREAM_OUTPUT(top, name)                                                      \
+  ::drover::rtl::AxiStreamOutput {                                                               \
     &(top).name##_tdata_o, &(top).name##_tkeep_o, &(top).name##_tlast_o, &(top).name##_tvalid_o, \
-        &(top).name##_tready_i                                                                  \
+        &(top).name##_tready_i                                                                   \
   }
 
 class AxiStreamSource final : public Part {
