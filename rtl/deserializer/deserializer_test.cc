@@ -417,7 +417,7 @@ TEST(Deserializer, RandomMessagesOfRandomSchemas) {
   workload::MessageOptions options;
   options.utf8 = true;
   options.max_size = 20000;
-  random_rounds(1, 60, options, true, false, &tally);
+  random_rounds(1, 40, options, true, false, &tally);
   tally.print("random");
   EXPECT_EQ(tally.errors, 0u);
 }
