@@ -16,7 +16,7 @@ UPB_SRC ?=
 UPB_CMAKE := $(if $(filter release,$(PRESET)),-DUPB_SRC=$(if $(UPB_SRC),$(abspath $(UPB_SRC))))
 HPB_ARGS := $(if $(HYPERPROTOBENCH),--hyperprotobench $(abspath $(HYPERPROTOBENCH)))
 
-.PHONY: help setup configure build demo test bench bench-codec bench-echo bench-rtl synth format check-format tidy clean
+.PHONY: help setup configure build demo test bench bench-codec bench-echo bench-rtl reproduce-rpcnic synth format check-format tidy clean
 
 help: ## say what there is
 	@echo 'usage: make TARGET [PRESET=release|gcc|debug|asan|tsan] [JOBS=N] [HYPERPROTOBENCH=DIR] [UPB_SRC=DIR]'
@@ -50,6 +50,10 @@ bench-codec: configure ## decode and encode beside protobuf C++ and upb, into bu
 bench-rtl: configure ## cycles and area of the RTL engines beside the goals, into build/bench/rtl.json
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target rtl_rows
 	@.venv/bin/python bench/run_rtl.py --build-dir $(BUILD) $(HPB_ARGS)
+
+reproduce-rpcnic: configure ## RpcNIC's figures on the simulated systems, beside what the paper says
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target drover
+	@.venv/bin/python bench/reproduce_rpcnic.py --drover $(BUILD)/cli/drover --jobs $(JOBS) $(HPB_ARGS)
 
 synth: configure ## LUT, FF, BRAM and the longest logic path of the RTL, by yosys
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target drover_image_pkg

@@ -33,7 +33,7 @@ class Command {
     app->add_option("--workload", workload_, "builtin, or hyperprotobench:DIR (the published one)")
         ->type_name("NAME")
         ->capture_default_str();
-    app->add_option("--messages", messages_, "only those whose names begin so (\"like1\", \"bench3.M17\")")->type_name("PREFIX");
+    app->add_option("--messages", messages_, "only the one of that name, or those whose names begin so (\"bench3.M1\", \"like1\")")->type_name("PREFIX");
     app->add_option("--max-size", max_size_, "only messages of at most so many wire bytes")->type_name("BYTES");
     app->add_option("--cut", cut_, "cuts strings and bytes values to so many bytes")->type_name("BYTES");
     app->add_option("--seed", seed_, "of the built-in workload")->capture_default_str();
@@ -87,8 +87,11 @@ class Command {
       return "there is no workload " + workload_ + "; there are builtin and hyperprotobench:DIR";
     }
     if (!loaded.ok()) return loaded.error;
-    std::erase_if(loaded.workload.messages, [this](const workload::WorkloadMessage& message) {
-      return !message.name.starts_with(messages_) || message.wire.size() > max_size_;
+    auto& all = loaded.workload.messages;
+    bool whole = std::any_of(all.begin(), all.end(), [this](const auto& message) { return message.name == messages_; });
+    std::erase_if(all, [&](const workload::WorkloadMessage& message) {
+      bool named = whole ? message.name == messages_ : message.name.starts_with(messages_);
+      return !named || message.wire.size() > max_size_;
     });
     if (loaded.workload.messages.empty()) return "no message of the workload is left by --messages and --max-size";
     *out = std::move(loaded.workload);
