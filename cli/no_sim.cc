@@ -8,7 +8,8 @@ void add_sim(CLI::App* app, Run* run) {
   sub->allow_extras();
   sub->callback([run] {
     *run = [] {
-      return fail("sim", "this drover was built without its simulator; install libsystemc-dev and verilator and build again");
+      return fail("sim",
+                  "this drover was built without its simulator; install libsystemc-dev and verilator and build again");
     };
   });
 }

@@ -33,11 +33,15 @@ class Command {
     app->add_option("--workload", workload_, "builtin, or hyperprotobench:DIR (the published one)")
         ->type_name("NAME")
         ->capture_default_str();
-    app->add_option("--messages", messages_, "only the one of that name, or those whose names begin so (\"bench3.M1\", \"like1\")")->type_name("PREFIX");
+    app->add_option("--messages", messages_,
+                    "only the one of that name, or those whose names begin so (\"bench3.M1\", \"like1\")")
+        ->type_name("NAME");
     app->add_option("--max-size", max_size_, "only messages of at most so many wire bytes")->type_name("BYTES");
     app->add_option("--cut", cut_, "cuts strings and bytes values to so many bytes")->type_name("BYTES");
     app->add_option("--seed", seed_, "of the built-in workload")->capture_default_str();
-    app->add_option("--set", sets_, "a key of the system, once or more often")->type_name("KEY=VALUE")->allow_extra_args(false);
+    app->add_option("--set", sets_, "a key of the system, once or more often")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
     app->add_option("--sweep", sweep_, "runs for several values of a key: 70ns..1250ns (--points of them), or a,b,c")
         ->type_name("KEY=RANGE");
     app->add_option("--points", points_, "of a range")->check(CLI::Range(2, 100))->capture_default_str();
@@ -71,7 +75,8 @@ class Command {
     }
     std::printf("\nkeys, and what they are where a system does not say\n");
     for (const sim::SystemKey& key : sim::system_keys()) {
-      std::printf("  %-30s %-16s %s\n", key.name.c_str(), key.value.empty() ? "-" : key.value.c_str(), key.meaning.c_str());
+      std::printf("  %-30s %-16s %s\n", key.name.c_str(), key.value.empty() ? "-" : key.value.c_str(),
+                  key.meaning.c_str());
     }
     return kDone;
   }
@@ -135,7 +140,8 @@ class Command {
     }
     bool terminal = isatty(STDERR_FILENO) != 0;
     std::vector<RunResult> results = sim::run_all(systems, workload, costs, jobs_, [&](size_t ended) {
-      if (terminal) std::fprintf(stderr, "\r%zu of %zu runs%s", ended, systems.size(), ended == systems.size() ? "\n" : "");
+      if (terminal)
+        std::fprintf(stderr, "\r%zu of %zu runs%s", ended, systems.size(), ended == systems.size() ? "\n" : "");
     });
     std::string text = sim::sweep_heading(sweep.key), all = "[";
     for (size_t i = 0; i < systems.size(); ++i) {

@@ -5,8 +5,8 @@
 //           the bytes are in the memory once it has arrived
 //   read    AR -> Link::read -> R beats as they come down the link; what the memory holds when the first one starts
 //
-// At most kBurstsWaiting bursts wait for the link: then the port is not ready. A burst that leaves the memory, or breaks
-// the protocol, is counted, writes nothing and reads 0xee. `now` is the platform's time and moves by itself.
+// At most kBurstsWaiting bursts wait for the link: then the port is not ready. A burst that leaves the memory, or
+// breaks the protocol, is counted, writes nothing and reads 0xee. `now` is the platform's time and moves by itself.
 #pragma once
 
 #include <algorithm>

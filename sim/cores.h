@@ -1,7 +1,8 @@
 // The software codec on a SmartNIC's cores (BlueField-3): no RTL, so what they do to host memory is derived from the
 // message, and what they compute is the CPU cost model's times cores.scale.
 //
-//   receive   field by field: each number, each String word, each string's bytes, each sub-message pointer is written by
+//   receive   field by field: each number, each String word, each string's bytes, each sub-message pointer is written
+//   by
 //             a DMA transfer of its own; one-shot: the object in chunks of 4 KB
 //   send      nic-only: each object is read, and only then the strings that it refers to; memory-affinity: the
 //             pre-serialized stream is read at once, and encoded

@@ -69,8 +69,8 @@ MessageCost stated_costs(const System& system, const MessageWork& work) {
     ++copies;
   }
   left.string_bytes -= copied;
-  cost.preserialize = scaled(stated_cost(system.preserialize, left) +
-                             picoseconds(system.copy_submit * static_cast<double>(copies)));
+  cost.preserialize =
+      scaled(stated_cost(system.preserialize, left) + picoseconds(system.copy_submit * static_cast<double>(copies)));
   cost.copies = picoseconds(static_cast<double>(copied) / system.copy_bandwidth * 1e9);
   return cost;
 }

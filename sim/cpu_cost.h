@@ -1,5 +1,5 @@
-// What the software codec costs on the host's CPU for each message of a workload: by the system's stated costs, or timed
-// on the machine at hand. Every result says which (System::cpu_model).
+// What the software codec costs on the host's CPU for each message of a workload: by the system's stated costs, or
+// timed on the machine at hand. Every result says which (System::cpu_model).
 //
 //   stated     message + objects * object + scalars * scalar + strings * string + bytes * byte   [ns]
 //   measured   the least of some rounds of decode(), encode() with a copy of the pieces, preserialize(), caches warm

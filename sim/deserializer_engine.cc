@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include <iterator>
+#include <vector>
 
 #include "rtl/driver/schema_table.h"
 #include "rtl/testing/axi_stream.h"
@@ -17,6 +18,8 @@ namespace {
 constexpr uint64_t kHostBus = uint64_t{3} << 36;  // where the TLB puts the region on the bus
 constexpr uint32_t kChunk = 4096;
 constexpr uint32_t kRunChunks = 1024;
+constexpr uint64_t kDescriptors = uint64_t{7} << 32;  // on their bus
+constexpr size_t kDescriptorBytes = size_t{4} << 20;  // what they hold does not matter: the schema table says it all
 constexpr uint64_t kTlbPage = 2 << 20;
 constexpr uint64_t kRecordBytes = 32;
 
@@ -71,7 +74,8 @@ class Messages final : public rtl::Part {
 // Chunks and runs of the region, in turn.
 class FreeMemory final : public rtl::Part {
  public:
-  FreeMemory(Vdrover_deserializer& top, const DeserializerSetup& setup) : top_(top), region_(setup.region), zero_(!setup.one_shot) {
+  FreeMemory(Vdrover_deserializer& top, const DeserializerSetup& setup)
+      : top_(top), region_(setup.region), zero_(!setup.one_shot) {
     auto host = static_cast<uint32_t>(setup.host_bytes / kChunk);
     auto all = static_cast<uint32_t>(setup.region.size() / kChunk);
     for (uint32_t c = 1; c < host / 4; ++c) chunks_.push_back(c);
@@ -127,10 +131,15 @@ class DeserializerEngine::Parts {
         host_(DROVER_AXI_WRITE_PORT(top_, host), setup.link, setup.region.first(setup.host_bytes), kHostBus, setup.now,
               Ordering::kPosted),
         engine_(DROVER_AXI_WRITE_PORT(top_, hbm), setup.engine_link, setup.region.subspan(setup.host_bytes), 0,
-                setup.now, Ordering::kArrived) {
+                setup.now, Ordering::kArrived),
+        descriptor_store_(kDescriptorBytes),
+        descriptors_(DROVER_AXI_READ_PORT(top_, desc), setup.descriptor_link, descriptor_store_, kDescriptors,
+                     setup.now) {
     auto host_chunks = static_cast<uint32_t>(setup.host_bytes / kChunk);
     top_.cfg_one_shot_i = setup.one_shot;
     top_.cfg_lanes_i = static_cast<CData>((1u << setup.lanes) - 1);
+    top_.cfg_protoacc_i = setup.protoacc;
+    top_.cfg_descriptors_i = kDescriptors;
     top_.cfg_depth_limit_i = 100;
     top_.cfg_host_base_i = 1;
     top_.cfg_host_limit_i = host_chunks;
@@ -146,7 +155,8 @@ class DeserializerEngine::Parts {
       simulation_.cycle();
     }
     top_.tlb_valid_i = 0;
-    for (rtl::Part* part : std::initializer_list<rtl::Part*>{&messages_, &free_, &host_, &engine_, &watch_}) {
+    for (rtl::Part* part :
+         std::initializer_list<rtl::Part*>{&messages_, &free_, &host_, &engine_, &descriptors_, &watch_}) {
       simulation_.add(part);
     }
     for (int i = 0; i < 80; ++i) simulation_.cycle();  // the temp buffers are cleared
@@ -182,6 +192,7 @@ class DeserializerEngine::Parts {
     ports_.record = top_.cmpl_valid_o;
     if (ports_.rx_valid && !ports_.rx_ready) ++ports_.input_stalls;
     ports_.write_stalls = host_.stalls().cycles;
+    ports_.descriptor_waits = descriptors_.waiting_cycles();
     if (top_.cmpl_valid_o) take_record();
   }
   void take_record() {
@@ -201,6 +212,8 @@ class DeserializerEngine::Parts {
   Messages messages_;
   FreeMemory free_;
   AxiWriteBridge host_, engine_;
+  std::vector<char> descriptor_store_;
+  AxiReadBridge descriptors_;
   Watch watch_{this};
   DeserializerPorts ports_;
   std::function<void(const DeserializerRecord&)> callback_;
@@ -221,6 +234,8 @@ void DeserializerEngine::deliver(Time time) {
   parts_->engine_.deliver(time);
 }
 const DeserializerPorts& DeserializerEngine::ports() const { return parts_->ports_; }
-uint64_t DeserializerEngine::violations() const { return parts_->host_.violations() + parts_->engine_.violations(); }
+uint64_t DeserializerEngine::violations() const {
+  return parts_->host_.violations() + parts_->engine_.violations() + parts_->descriptors_.violations();
+}
 
 }  // namespace drover::sim

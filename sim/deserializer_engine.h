@@ -1,10 +1,10 @@
 // The verilated deserializer with its ports joined to a link, the region's memory and free lists.
 //
-// The region is host memory, then the engine's own, in one array: region offset r is byte r of it. Messages come in as a
-// stream of 64 bytes a cycle at most; completion records are written to the host over the link, behind the data that they
-// tell of (the link keeps order), and are handed over with the time at which the host sees them. Chunks and runs are given
-// to the engine in turn, from lists that are long enough for one round of what is in flight; they are zeroed before that
-// where each field is a write of its own, as the host would have to.
+// The region is host memory, then the engine's own, in one array: region offset r is byte r of it. Messages come in as
+// a stream of 64 bytes a cycle at most; completion records are written to the host over the link, behind the data that
+// they tell of (the link keeps order), and are handed over with the time at which the host sees them. Chunks and runs
+// are given to the engine in turn, from lists that are long enough for one round of what is in flight; they are zeroed
+// before that where each field is a write of its own, as the host would have to.
 #pragma once
 
 #include <cstdint>
@@ -21,28 +21,31 @@ namespace drover::sim {
 enum class RecordType : uint8_t { kChunk = 0, kDone = 1, kError = 2, kSoftware = 3 };
 struct DeserializerRecord {
   RecordType type;
-  uint8_t code;     // of kError: a DecodeError; of kSoftware: why
+  uint8_t code;  // of kError: a DecodeError; of kSoftware: why
   uint32_t cookie;
-  uint64_t root;    // region offset of the object
-  Time arrived;     // at the host
+  uint64_t root;  // region offset of the object
+  Time arrived;   // at the host
 };
 // The name of kSoftware's code.
 const char* left_to_software_name(uint8_t code);
 
 struct DeserializerSetup {
   bool one_shot = true;
+  bool protoacc = false;
   unsigned lanes = 4;
-  std::span<char> region;      // 64-byte aligned
-  size_t host_bytes = 0;       // of it, from the beginning; a multiple of 2 MiB, as the rest
+  std::span<char> region;  // 64-byte aligned
+  size_t host_bytes = 0;   // of it, from the beginning; a multiple of 2 MiB, as the rest
   Link* link = nullptr;
   Link* engine_link = nullptr;
+  Link* descriptor_link = nullptr;
   const Time* now = nullptr;
 };
 
 // What happened at its ports, for stall reasons and traces.
 struct DeserializerPorts {
-  uint64_t input_stalls = 0;   // cycles in which wire bytes waited for the engine
-  uint64_t write_stalls = 0;   // cycles in which a DMA write waited for the link
+  uint64_t input_stalls = 0;      // cycles in which wire bytes waited for the engine
+  uint64_t write_stalls = 0;      // cycles in which a DMA write waited for the link
+  uint64_t descriptor_waits = 0;  // cycles in which a descriptor was read and had not come
   bool rx_valid = false, rx_ready = false, write_valid = false, write_ready = false, record = false;
 };
 

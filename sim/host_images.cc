@@ -111,8 +111,9 @@ PreparedHost prepare_host(const System& system, const workload::Workload& worklo
     }
     prepared.encoded = encoded_bytes(message.type, object);
     prepared.object_bytes = message::linearized_size(message.type, *object);
-    std::string error = system.send == SendMode::kNicOnly ? place_object(message.type, *object, &room, &prepared)
-                                                          : place_stream(system, message.type, object, &room, &prepared);
+    std::string error = system.send == SendMode::kNicOnly
+                            ? place_object(message.type, *object, &room, &prepared)
+                            : place_stream(system, message.type, object, &room, &prepared);
     if (!error.empty()) {
       host.error = message.name + " " + error;
       return host;

@@ -29,9 +29,9 @@ class AlignedBytes {
 };
 
 struct PreparedMessage {
-  std::string encoded;       // by the software encoder
+  std::string encoded;        // by the software encoder
   uint64_t object_bytes = 0;  // of the object and all below it, in one piece
-  SerializerSend command;    // its place in host memory; the host fills in time and cookie
+  SerializerSend command;     // its place in host memory; the host fills in time and cookie
 };
 
 struct PreparedHost {

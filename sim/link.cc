@@ -5,8 +5,9 @@
 
 namespace drover::sim {
 
-Link::Link(const LinkConfig& config) : config_(config), picoseconds_a_byte_(1e12 / config.bandwidth * config.payload_limit /
-                                                                            (config.payload_limit + config.header)) {}
+Link::Link(const LinkConfig& config)
+    : config_(config),
+      picoseconds_a_byte_(1e12 / config.bandwidth * config.payload_limit / (config.payload_limit + config.header)) {}
 
 Time Link::wire_time(uint64_t bytes) const {
   uint64_t packets = bytes == 0 ? 1 : (bytes + config_.payload_limit - 1) / config_.payload_limit;

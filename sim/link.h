@@ -7,8 +7,8 @@
 // each of which takes `header` bytes more; a read's request is one header. `bandwidth` is what full packets reach, of
 // payload: what is measured of a link. With their headers it carries rate = bandwidth * (payload_limit + header) /
 // payload_limit bytes a second. Transactions of one kind
-// begin at least `interval` apart, and at most `writes_in_flight` (`reads_in_flight`) of them are between their beginning
-// and their end:
+// begin at least `interval` apart, and at most `writes_in_flight` (`reads_in_flight`) of them are between their
+// beginning and their end:
 //
 //   a write   begins -> left (its last byte is on the way; it is ordered) -> arrived, one_way later: visible
 //   a read    begins -> request arrives one_way later -> the memory's `access` -> first byte, one_way later -> done
@@ -27,12 +27,12 @@ namespace drover::sim {
 
 struct LinkConfig {
   Time one_way = 0;
-  double bandwidth = 1e12;      // bytes/s of payload in full packets, each direction
-  uint32_t header = 0;          // bytes a packet takes beyond its payload
+  double bandwidth = 1e12;        // bytes/s of payload in full packets, each direction
+  uint32_t header = 0;            // bytes a packet takes beyond its payload
   uint32_t payload_limit = 4096;  // bytes a packet carries at most
-  Time interval = 0;            // between the beginnings of two transactions of a kind
+  Time interval = 0;              // between the beginnings of two transactions of a kind
   uint32_t writes_in_flight = 1024, reads_in_flight = 1024;
-  Time access = 0;              // the memory's own: from a request's arrival to its first byte
+  Time access = 0;  // the memory's own: from a request's arrival to its first byte
 };
 
 // What a transaction waited for, before it began.
@@ -70,8 +70,8 @@ class Link {
  private:
   // What transactions of one kind wait for.
   struct Gate {
-    Time next = 0;            // by the interval
-    std::deque<Time> ends;    // of those in flight, ascending
+    Time next = 0;          // by the interval
+    std::deque<Time> ends;  // of those in flight, ascending
   };
   Time pass(Gate& gate, Time now, Time free, uint32_t in_flight, LinkWaits* waits) const;
   Time header_time() const;

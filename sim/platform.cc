@@ -10,7 +10,8 @@
 #include "sim/host_images.h"
 #include "sim/serializer_engine.h"
 
-// libsystemc's own main() refers to it. A program that ends up with that main instead of its own has been linked wrongly.
+// libsystemc's own main() refers to it. A program that ends up with that main instead of its own has been linked
+// wrongly.
 int sc_main(int, char*[]) { return 1; }
 
 namespace drover::sim {
@@ -37,6 +38,7 @@ class Platform final : public sc_core::sc_module {
         link_(system.link),
         nic_link_(system.nic_link),
         engine_link_(system.engine_memory),
+        descriptor_link_(system.descriptors),
         period_(1'000'000'000'000 / system.clock),
         clock_("clock", sc_core::sc_time::from_value(period_)) {
     if (system.engine == EngineKind::kRtl) make_engines();
@@ -75,7 +77,7 @@ class Platform final : public sc_core::sc_module {
  private:
   // A message under way.
   struct Job {
-    size_t result = 0;    // its MessageResult
+    size_t result = 0;  // its MessageResult
     uint32_t message = 0;
     Time began = 0, engine_began = 0, ended = 0;
     Leg leg;
@@ -86,8 +88,8 @@ class Platform final : public sc_core::sc_module {
     region_ = std::make_unique<AlignedBytes>(kHostRegion + kEngineRegion);
     engine_memory_ = std::make_unique<AlignedBytes>(kEngineMemory);
     deserializer_ = std::make_unique<DeserializerEngine>(
-        DeserializerSetup{system_.one_shot, static_cast<unsigned>(system_.lanes), region_->bytes(), kHostRegion, &link_,
-                          &engine_link_, &now_});
+        DeserializerSetup{system_.one_shot, system_.protoacc, static_cast<unsigned>(system_.lanes), region_->bytes(),
+                          kHostRegion, &link_, &engine_link_, &descriptor_link_, &now_});
     serializer_ = std::make_unique<SerializerEngine>(
         SerializerSetup{host_.memory->bytes(), engine_memory_->bytes(), &link_, &engine_link_, &now_});
     deserializer_->on_record([this](const DeserializerRecord& record) { received(record); });
@@ -148,7 +150,7 @@ class Platform final : public sc_core::sc_module {
   }
   // All messages in one direction, group after group, since each group has a schema table of its own. Returns the time
   // that they took, loading the table apart.
-  Time phase(Start start, Leg MessageResult::*leg) {
+  Time phase(Start start, Leg MessageResult::* leg) {
     Time sum = 0;
     for (uint32_t group = 0; group < workload_.groups.size() && result_.ok(); ++group) {
       std::vector<size_t> list;
@@ -165,7 +167,7 @@ class Platform final : public sc_core::sc_module {
     }
     return sum;
   }
-  void run_list(const std::vector<size_t>& list, Start start, Leg MessageResult::*leg) {
+  void run_list(const std::vector<size_t>& list, Start start, Leg MessageResult::* leg) {
     jobs_.assign(list.size(), {});
     snapshot_ = counters();
     size_t next = 0, ended = 0;
@@ -210,9 +212,8 @@ class Platform final : public sc_core::sc_module {
     if (system_.engine == EngineKind::kNone) {
       at(link_.write(time(), wire.size()).arrived, [this, job] { receive_in_software(job, Outcome::kCpu); });
     } else if (system_.nic) {
-      at(nic_link_.write(time(), wire.size()).arrived, [this, job, &wire] {
-        at(link_.read(time(), wire.size()).first, [this, job] { feed(job); });
-      });
+      at(nic_link_.write(time(), wire.size()).arrived,
+         [this, job, &wire] { at(link_.read(time(), wire.size()).first, [this, job] { feed(job); }); });
     } else {
       feed(job);
     }
@@ -279,7 +280,8 @@ class Platform final : public sc_core::sc_module {
       return at(link_.write(time(), kRecordBytes).arrived, [this, job] { send_in_software(job, Outcome::kSoftware); });
     }
     if (done.error != 0) return fail(*job, std::string("the engine says ") + serializer_error_name(done.error));
-    if (done.packet != host_.messages[job->message].encoded) return fail(*job, "the packet is not what the encoder makes");
+    if (done.packet != host_.messages[job->message].encoded)
+      return fail(*job, "the packet is not what the encoder makes");
     if (!system_.nic) return finish(job);
     at(nic_link_.write(time(), done.packet.size()).arrived, [this, job] { finish(job); });
   }
@@ -337,7 +339,7 @@ class Platform final : public sc_core::sc_module {
     if (deserializer_) {
       c.input_stalls = deserializer_->ports().input_stalls;
       c.port_stalls = deserializer_->ports().write_stalls + serializer_->ports().request_stalls;
-      c.read_waits = serializer_->ports().waiting;
+      c.read_waits = serializer_->ports().waiting + deserializer_->ports().descriptor_waits;
     }
     return c;
   }
@@ -346,7 +348,7 @@ class Platform final : public sc_core::sc_module {
   }
   static void subtract(const Counters& now, const Counters& before, Leg* leg) {
     const LinkCounters &a = now.link, &b = before.link;
-    leg->link = {a.writes - b.writes,         a.written_bytes - b.written_bytes,       a.reads - b.reads,
+    leg->link = {a.writes - b.writes,         a.written_bytes - b.written_bytes,  a.reads - b.reads,
                  a.read_bytes - b.read_bytes, less(a.write_waits, b.write_waits), less(a.read_waits, b.read_waits)};
     leg->input_stalls = now.input_stalls - before.input_stalls;
     leg->port_stalls = now.port_stalls - before.port_stalls;
@@ -359,7 +361,7 @@ class Platform final : public sc_core::sc_module {
   const workload::Workload& workload_;
   const CostsResult& costs_;
   PreparedHost& host_;
-  Link link_, nic_link_, engine_link_;
+  Link link_, nic_link_, engine_link_, descriptor_link_;
   Time period_;
   Time now_ = 0;
   std::unique_ptr<AlignedBytes> region_, engine_memory_;

@@ -40,7 +40,7 @@ void add(const LinkCounters& from, LinkCounters* to) {
 
 constexpr uint32_t kAllGroups = UINT32_MAX;
 
-LegTotals total_leg(const workload::Workload& workload, const RunResult& result, Leg MessageResult::*member, Time time,
+LegTotals total_leg(const workload::Workload& workload, const RunResult& result, Leg MessageResult::* member, Time time,
                     uint32_t group = kAllGroups) {
   LegTotals totals;
   totals.time = time;
@@ -70,10 +70,14 @@ LegTotals total_leg(const workload::Workload& workload, const RunResult& result,
 
 std::string outcome_name(const Leg& leg, bool receive) {
   switch (leg.outcome) {
-    case Outcome::kEngine: return "rtl";
-    case Outcome::kCpu: return "cpu";
-    case Outcome::kCores: return "cores";
-    case Outcome::kSoftware: break;
+    case Outcome::kEngine:
+      return "rtl";
+    case Outcome::kCpu:
+      return "cpu";
+    case Outcome::kCores:
+      return "cores";
+    case Outcome::kSoftware:
+      break;
   }
   return std::string("software: ") + (receive ? left_to_software_name(leg.reason) : serializer_error_name(leg.reason));
 }
@@ -84,20 +88,23 @@ std::string row(const std::string& name, uint64_t bytes, const Leg& receive, con
   auto count = [](uint64_t value) { return std::to_string(value); };
   auto one = [](double value) { return print("%.1f", value); };
   auto two = [](double value) { return print("%.2f", value); };
-  return print(kRowFormat, name.c_str(), count(bytes).c_str(), count(receive.cycles).c_str(), one(ns(receive.time)).c_str(),
-               two(gigabytes(bytes, receive.time)).c_str(), count(receive.link.writes).c_str(),
-               count(receive.link.written_bytes).c_str(), one(ns(receive.cpu)).c_str(), count(send.cycles).c_str(),
-               one(ns(send.time)).c_str(), two(gigabytes(bytes, send.time)).c_str(), count(send.link.reads).c_str(),
+  return print(kRowFormat, name.c_str(), count(bytes).c_str(), count(receive.cycles).c_str(),
+               one(ns(receive.time)).c_str(), two(gigabytes(bytes, receive.time)).c_str(),
+               count(receive.link.writes).c_str(), count(receive.link.written_bytes).c_str(),
+               one(ns(receive.cpu)).c_str(), count(send.cycles).c_str(), one(ns(send.time)).c_str(),
+               two(gigabytes(bytes, send.time)).c_str(), count(send.link.reads).c_str(),
                count(send.link.read_bytes).c_str(), one(ns(send.cpu)).c_str(), by.c_str());
 }
 
 std::string total_lines(const char* name, const LegTotals& t) {
   std::string text = print(
-      "%s: %llu messages, %llu bytes in %.3f us: %.3f GB/s, %.0f messages/s; a message %.1f ns on average (geometric %.1f), "
+      "%s: %llu messages, %llu bytes in %.3f us: %.3f GB/s, %.0f messages/s; a message %.1f ns on average (geometric "
+      "%.1f), "
       "%.1f engine cycles\n",
-      name, static_cast<unsigned long long>(t.messages), static_cast<unsigned long long>(t.wire_bytes), ns(t.time) / 1e3,
-      t.bytes_per_second() / 1e9, t.time == 0 ? 0 : static_cast<double>(t.messages) * 1e12 / static_cast<double>(t.time),
-      t.mean_ns, t.geomean_ns, t.mean_cycles);
+      name, static_cast<unsigned long long>(t.messages), static_cast<unsigned long long>(t.wire_bytes),
+      ns(t.time) / 1e3, t.bytes_per_second() / 1e9,
+      t.time == 0 ? 0 : static_cast<double>(t.messages) * 1e12 / static_cast<double>(t.time), t.mean_ns, t.geomean_ns,
+      t.mean_cycles);
   text += print("    DMA: %llu writes of %llu bytes, %llu reads of %llu bytes; host CPU %.3f us, copy engine %.3f us\n",
                 static_cast<unsigned long long>(t.link.writes), static_cast<unsigned long long>(t.link.written_bytes),
                 static_cast<unsigned long long>(t.link.reads), static_cast<unsigned long long>(t.link.read_bytes),
@@ -108,17 +115,20 @@ std::string total_lines(const char* name, const LegTotals& t) {
   };
   if (t.link.writes != 0) text += waits("writes", t.link.write_waits);
   if (t.link.reads != 0) text += waits("reads", t.link.read_waits);
-  text += print("    engine stalls, cycles: input %llu, DMA port %llu, waiting for read data %llu; left to software: %llu of %llu\n",
-                static_cast<unsigned long long>(t.input_stalls), static_cast<unsigned long long>(t.port_stalls),
-                static_cast<unsigned long long>(t.read_waits), static_cast<unsigned long long>(t.by_software),
-                static_cast<unsigned long long>(t.messages));
+  text += print(
+      "    engine stalls, cycles: input %llu, DMA port %llu, waiting for read data %llu; left to software: %llu of "
+      "%llu\n",
+      static_cast<unsigned long long>(t.input_stalls), static_cast<unsigned long long>(t.port_stalls),
+      static_cast<unsigned long long>(t.read_waits), static_cast<unsigned long long>(t.by_software),
+      static_cast<unsigned long long>(t.messages));
   return text;
 }
 
 // The geometric means of each group's messages.
 std::string group_lines(const workload::Workload& workload, const RunResult& result) {
-  std::string text = print("\n%-12s | %10s %10s %10s | %10s %10s %10s   (geometric means of ns; mean cycles and CPU ns)\n",
-                           "group", "receive", "cycles", "cpu", "send", "cycles", "cpu");
+  std::string text =
+      print("\n%-12s | %10s %10s %10s | %10s %10s %10s   (geometric means of ns; mean cycles and CPU ns)\n", "group",
+            "receive", "cycles", "cpu", "send", "cycles", "cpu");
   for (uint32_t group = 0; group < workload.groups.size(); ++group) {
     LegTotals receive = total_leg(workload, result, &MessageResult::receive, 0, group);
     LegTotals send = total_leg(workload, result, &MessageResult::send, 0, group);
@@ -169,7 +179,8 @@ std::string work_json(const MessageWork& work) {
 }
 std::string totals_json(const LegTotals& t) {
   return print(
-             "{\"messages\": %llu, \"wire_bytes\": %llu, \"time_ns\": %.3f, \"bytes_per_second\": %.0f, \"mean_ns\": %.3f, "
+             "{\"messages\": %llu, \"wire_bytes\": %llu, \"time_ns\": %.3f, \"bytes_per_second\": %.0f, \"mean_ns\": "
+             "%.3f, "
              "\"geomean_ns\": %.3f, \"mean_cycles\": %.3f, \"host_cpu_ns\": %.3f, \"copy_engine_ns\": %.3f, "
              "\"left_to_software\": %llu, ",
              static_cast<unsigned long long>(t.messages), static_cast<unsigned long long>(t.wire_bytes), ns(t.time),
@@ -191,9 +202,10 @@ std::string cpu_costs_from(const System& system) {
 
 std::string table(const System& system, const workload::Workload& workload, const RunResult& result) {
   std::string text = system.name + ": " + system.description + "\nworkload " + workload.name + ", " +
-                     std::to_string(system.in_flight) + " in flight; CPU costs " + cpu_costs_from(system) +
-                     "; link " + get_key(system, "link.latency") + ", " + get_key(system, "link.bandwidth");
-  if (system.engine == EngineKind::kRtl) text += "; engine " + get_key(system, "engine.clock") + ", every message compared with the software codec";
+                     std::to_string(system.in_flight) + " in flight; CPU costs " + cpu_costs_from(system) + "; link " +
+                     get_key(system, "link.latency") + ", " + get_key(system, "link.bandwidth");
+  if (system.engine == EngineKind::kRtl)
+    text += "; engine " + get_key(system, "engine.clock") + ", every message compared with the software codec";
   text += "\n\n" + print("%-21s | %-55s | %-55s |\n", "", "receive", "send");
   text += print(kRowFormat, "message", "bytes", "cycles", "ns", "GB/s", "writes", "written", "cpu ns", "cycles", "ns",
                 "GB/s", "reads", "read", "cpu ns", "by");
@@ -220,15 +232,15 @@ std::string json(const System& system, const workload::Workload& workload, const
   for (const MessageResult& m : result.messages) {
     const workload::WorkloadMessage& message = workload.messages[m.message];
     text += std::string(text.ends_with('[') ? "" : ",") + "\n  {\"name\": " + quoted(message.name) +
-            ", \"wire_bytes\": " + std::to_string(message.wire.size()) + ", " + work_json(count_work(message)) + ",\n   \"receive\": " + leg_json(m.receive, true) +
-            ",\n   \"send\": " + leg_json(m.send, false) + "}";
+            ", \"wire_bytes\": " + std::to_string(message.wire.size()) + ", " + work_json(count_work(message)) +
+            ",\n   \"receive\": " + leg_json(m.receive, true) + ",\n   \"send\": " + leg_json(m.send, false) + "}";
   }
   return text + "\n ]}\n";
 }
 
 std::string sweep_heading(const std::string& key) {
-  return print("%-16s | %12s %12s %10s | %12s %12s %10s %12s\n", key.c_str(), "receive ns", "geomean ns", "GB/s", "send ns",
-               "geomean ns", "GB/s", "CPU ns");
+  return print("%-16s | %12s %12s %10s | %12s %12s %10s %12s\n", key.c_str(), "receive ns", "geomean ns", "GB/s",
+               "send ns", "geomean ns", "GB/s", "CPU ns");
 }
 std::string sweep_line(const std::string& value, const RunTotals& t) {
   return print("%-16s | %12.1f %12.1f %10.3f | %12.1f %12.1f %10.3f %12.1f\n", value.c_str(), t.receive.mean_ns,

@@ -10,7 +10,7 @@ namespace drover::sim {
 // One direction of a run, all messages together.
 struct LegTotals {
   uint64_t messages = 0, wire_bytes = 0;
-  Time time = 0;         // from the first message's start to the last one's end
+  Time time = 0;                       // from the first message's start to the last one's end
   double mean_ns = 0, geomean_ns = 0;  // of the messages' own times
   double mean_cycles = 0;
   Time cpu = 0, copies = 0;
@@ -18,7 +18,9 @@ struct LegTotals {
   uint64_t input_stalls = 0, port_stalls = 0, read_waits = 0;
   uint64_t by_engine = 0, by_software = 0;  // by_software: what the engine left to it
 
-  double bytes_per_second() const { return time == 0 ? 0 : static_cast<double>(wire_bytes) * 1e12 / static_cast<double>(time); }
+  double bytes_per_second() const {
+    return time == 0 ? 0 : static_cast<double>(wire_bytes) * 1e12 / static_cast<double>(time);
+  }
 };
 struct RunTotals {
   LegTotals receive, send;

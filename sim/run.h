@@ -5,8 +5,8 @@
 //   send      from the host's send command to the last wire byte at the transport
 //
 // What the RTL makes is compared with the software codec, every message: the object by encoding it, the packet by its
-// bytes; a difference ends the run with an error. Deterministic given system, workload and costs. Each run has a process
-// of its own (SystemC has one simulation a process), so that runs may be started side by side.
+// bytes; a difference ends the run with an error. Deterministic given system, workload and costs. Each run has a
+// process of its own (SystemC has one simulation a process), so that runs may be started side by side.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +30,13 @@ enum class Outcome : uint8_t {
 // One message in one direction. With more than one in flight, counters belong to the message that ended next.
 struct Leg {
   Time time = 0;
-  uint64_t cycles = 0;  // of the engine's clock, from its first byte or command to its record or last byte
-  Time cpu = 0;         // of the host's CPU
-  Time copies = 0;      // of the copy engine
-  LinkCounters link;    // DMA transactions, bytes and what they waited for
-  uint64_t input_stalls = 0;    // receive: cycles in which wire bytes waited for the engine
-  uint64_t port_stalls = 0;     // cycles in which a DMA request or write waited at the engine's port
-  uint64_t read_waits = 0;      // send: cycles in which reads were under way and nothing came
+  uint64_t cycles = 0;        // of the engine's clock, from its first byte or command to its record or last byte
+  Time cpu = 0;               // of the host's CPU
+  Time copies = 0;            // of the copy engine
+  LinkCounters link;          // DMA transactions, bytes and what they waited for
+  uint64_t input_stalls = 0;  // receive: cycles in which wire bytes waited for the engine
+  uint64_t port_stalls = 0;   // cycles in which a DMA request or write waited at the engine's port
+  uint64_t read_waits = 0;    // cycles in which reads were under way and nothing came (receive: of descriptors)
   Outcome outcome = Outcome::kEngine;
   uint8_t reason = 0;
 };
@@ -47,7 +47,7 @@ struct MessageResult {
 };
 
 struct RunResult {
-  std::vector<MessageResult> messages;  // in the order of the workload, `repeat` times
+  std::vector<MessageResult> messages;   // in the order of the workload, `repeat` times
   Time receive_time = 0, send_time = 0;  // of all together
   std::string error;
   bool ok() const { return error.empty(); }

@@ -14,7 +14,8 @@ namespace {
 // The built-in workload's messages under 16 KiB: a run of them takes a second or two.
 const workload::Workload& small_workload() {
   static const workload::Workload built = [] {
-    workload::WorkloadResult result = workload::hyperproto_like(workload::kDefaultSeed, workload::WorkloadPart::kPublished);
+    workload::WorkloadResult result =
+        workload::hyperproto_like(workload::kDefaultSeed, workload::WorkloadPart::kPublished);
     EXPECT_TRUE(result.ok()) << result.error;
     std::erase_if(result.workload.messages, [](const auto& m) { return m.wire.size() > 16384; });
     return std::move(result.workload);
@@ -77,7 +78,8 @@ TEST(Run, OneShotWritesLessOftenThanFieldByField) {
 
 TEST(Run, PointerChasingPaysForTheDistance) {
   auto send_time = [&](const char* mode, const char* latency) {
-    return total(small_workload(), run_small(system_named("rpcnic", {{"serializer.mode", mode}, {"link.latency", latency}})))
+    return total(small_workload(),
+                 run_small(system_named("rpcnic", {{"serializer.mode", mode}, {"link.latency", latency}})))
         .send.mean_ns;
   };
   double near = send_time("nic-only", "70ns"), far = send_time("nic-only", "1250ns");

@@ -12,9 +12,10 @@ constexpr uint64_t kHostBase = rtl::SerializerBench::kHostBase, kEngineBase = rt
 }  // namespace
 
 const char* serializer_error_name(uint8_t error) {
-  static const char* const kNames[] = {"none",       "bad_record",  "truncated",  "bad_nesting", "out_of_bounds", "too_large",
-                                       "null_element", "misaligned", "left_arena", "left_pieces", "left_depth",    "left_object",
-                                       "left_field", "left_work",   "?",          "bus"};
+  static const char* const kNames[] = {"none",       "bad_record",   "truncated",  "bad_nesting", "out_of_bounds",
+                                       "too_large",  "null_element", "misaligned", "left_arena",  "left_pieces",
+                                       "left_depth", "left_object",  "left_field", "left_work",   "?",
+                                       "bus"};
   return error < std::size(kNames) ? kNames[error] : "?";
 }
 
@@ -68,8 +69,8 @@ class SerializerEngine::Parts {
     simulation_.cycle();
     while (next_ < completions_.all().size()) {
       const rtl::SerializerCompletion& completion = completions_.all()[next_];
-      SerializerDone done{completion.cookie, static_cast<uint8_t>(completion.error),
-                          rtl::left_to_software(completion.error), now_, {}};
+      SerializerDone done{
+          completion.cookie, static_cast<uint8_t>(completion.error), rtl::left_to_software(completion.error), now_, {}};
       if (done.error == 0) {
         if (packet_ends_.empty() || sink_.packets() == 0) break;  // its last beat is still to come
         done.packet = sink_.take();
@@ -99,7 +100,7 @@ class SerializerEngine::Parts {
 
 SerializerEngine::SerializerEngine(const SerializerSetup& setup) : parts_(std::make_unique<Parts>(setup)) {}
 SerializerEngine::~SerializerEngine() = default;
-void SerializerEngine::load(const schema::Image& image) { parts_->table_.load(image); }
+void SerializerEngine::load(const schema::Image& image) { parts_->table_.load(image, true); }
 void SerializerEngine::send(const SerializerSend& send) {
   rtl::SerializerCommand command;
   command.walk = send.walk;
@@ -111,7 +112,9 @@ void SerializerEngine::send(const SerializerSend& send) {
   command.payload_bytes = send.payload_bytes;
   parts_->waiting_.emplace_back(send.at, command);
 }
-void SerializerEngine::on_done(std::function<void(SerializerDone)> callback) { parts_->callback_ = std::move(callback); }
+void SerializerEngine::on_done(std::function<void(SerializerDone)> callback) {
+  parts_->callback_ = std::move(callback);
+}
 void SerializerEngine::cycle() { parts_->cycle(); }
 const SerializerPorts& SerializerEngine::ports() const { return parts_->ports_; }
 uint64_t SerializerEngine::violations() const { return parts_->host_.violations() + parts_->engine_.violations(); }

@@ -1,7 +1,7 @@
 // The verilated serializer with its ports joined to a link and the host's memory.
 //
-// Commands come at the times at which the host's doorbell reaches the engine; packets leave at 64 bytes a cycle. Whoever
-// sends commands puts what they refer to into host memory first, and keeps it there.
+// Commands come at the times at which the host's doorbell reaches the engine; packets leave at 64 bytes a cycle.
+// Whoever sends commands puts what they refer to into host memory first, and keeps it there.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ struct SerializerSetup {
 struct SerializerSend {
   Time at = 0;
   uint16_t cookie = 0;
-  bool walk = false;      // nic-only: `records` is the object's place, of the message `message_index`
+  bool walk = false;  // nic-only: `records` is the object's place, of the message `message_index`
   uint32_t message_index = 0;
-  uint64_t records = 0;   // offsets in host memory
+  uint64_t records = 0;  // offsets in host memory
   uint32_t record_bytes = 0;
   uint64_t payload = 0;
   uint32_t payload_bytes = 0;
@@ -35,10 +35,10 @@ struct SerializerSend {
 
 struct SerializerDone {
   uint16_t cookie;
-  uint8_t error;         // rtl/serializer/drover_ser_pkg.sv's; 0 none
+  uint8_t error;  // rtl/serializer/drover_ser_pkg.sv's; 0 none
   bool left_to_software;
-  Time at;               // the packet's last byte left; with an error, the record
-  std::string packet;    // without an error
+  Time at;             // the packet's last byte left; with an error, the record
+  std::string packet;  // without an error
 };
 const char* serializer_error_name(uint8_t error);
 

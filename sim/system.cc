@@ -23,7 +23,7 @@ using Get = std::function<LinkConfig&(System&)>;
 const LinkConfig& read(const Get& link, const System& system) { return link(const_cast<System&>(system)); }
 
 void add_link(const std::string& prefix, const std::string& what, Get link, std::vector<Key>* keys) {
-  auto whole = [link](uint32_t LinkConfig::*member, uint32_t least) {
+  auto whole = [link](uint32_t LinkConfig::* member, uint32_t least) {
     return [link, member, least](System* s, const std::string& text) {
       uint64_t value = 0;
       if (!parse_size(text, &value) || value < least || value > UINT32_MAX) return false;
@@ -31,7 +31,7 @@ void add_link(const std::string& prefix, const std::string& what, Get link, std:
       return true;
     };
   };
-  auto show = [link](uint32_t LinkConfig::*member) {
+  auto show = [link](uint32_t LinkConfig::* member) {
     return [link, member](const System& s) { return std::to_string(read(link, s).*member); };
   };
   keys->push_back({prefix + ".latency", what + ": of an access, there and back (\"1250ns\"); half of it is one way",
@@ -48,8 +48,8 @@ void add_link(const std::string& prefix, const std::string& what, Get link, std:
   keys->push_back({prefix + ".bandwidth", "of payload in full packets, each direction (\"12.8GB/s\")",
                    [link](System* s, const std::string& text) { return parse_bandwidth(text, &link(*s).bandwidth); },
                    [link](const System& s) { return format_bandwidth(read(link, s).bandwidth); }});
-  keys->push_back({prefix + ".header", "bytes that each packet takes beyond its payload",
-                   whole(&LinkConfig::header, 0), show(&LinkConfig::header)});
+  keys->push_back({prefix + ".header", "bytes that each packet takes beyond its payload", whole(&LinkConfig::header, 0),
+                   show(&LinkConfig::header)});
   keys->push_back({prefix + ".payload_limit", "bytes that a packet carries at most",
                    whole(&LinkConfig::payload_limit, 1), show(&LinkConfig::payload_limit)});
   keys->push_back({prefix + ".interval", "between the beginnings of two transactions of a kind (\"16ns\")",
@@ -69,15 +69,18 @@ void add_number(const std::string& name, const std::string& meaning, std::functi
   keys->push_back({name, meaning, [at](System* s, const std::string& text) { return parse_number(text, &at(*s)); },
                    [at](const System& s) { return plain(at(const_cast<System&>(s))); }});
 }
-void add_bandwidth(const std::string& name, const std::string& meaning, double System::*member, std::vector<Key>* keys) {
-  keys->push_back({name, meaning, [member](System* s, const std::string& text) { return parse_bandwidth(text, &(s->*member)); },
+void add_bandwidth(const std::string& name, const std::string& meaning, double System::* member,
+                   std::vector<Key>* keys) {
+  keys->push_back({name, meaning,
+                   [member](System* s, const std::string& text) { return parse_bandwidth(text, &(s->*member)); },
                    [member](const System& s) { return format_bandwidth(s.*member); }});
 }
-void add_flag(const std::string& name, const std::string& meaning, bool System::*member, std::vector<Key>* keys) {
-  keys->push_back({name, meaning, [member](System* s, const std::string& text) { return parse_flag(text, &(s->*member)); },
+void add_flag(const std::string& name, const std::string& meaning, bool System::* member, std::vector<Key>* keys) {
+  keys->push_back({name, meaning,
+                   [member](System* s, const std::string& text) { return parse_flag(text, &(s->*member)); },
                    [member](const System& s) { return s.*member ? "true" : "false"; }});
 }
-void add_count(const std::string& name, const std::string& meaning, uint64_t System::*member, uint64_t least,
+void add_count(const std::string& name, const std::string& meaning, uint64_t System::* member, uint64_t least,
                uint64_t most, std::vector<Key>* keys) {
   keys->push_back({name, meaning,
                    [=](System* s, const std::string& text) {
@@ -89,7 +92,7 @@ void add_count(const std::string& name, const std::string& meaning, uint64_t Sys
                    [member](const System& s) { return std::to_string(s.*member); }});
 }
 template <typename Enum>
-void add_choice(const std::string& name, const std::string& meaning, Enum System::*member,
+void add_choice(const std::string& name, const std::string& meaning, Enum System::* member,
                 std::vector<std::pair<std::string, Enum>> words, std::vector<Key>* keys) {
   auto set = [member, words](System* s, const std::string& text) {
     for (const auto& [word, value] : words) {
@@ -105,10 +108,11 @@ void add_choice(const std::string& name, const std::string& meaning, Enum System
   };
   keys->push_back({name, meaning, set, get});
 }
-void add_cost(const std::string& prefix, const std::string& what, CodecCost System::*member, std::vector<Key>* keys) {
-  auto part = [&](const char* name, const char* meaning, double CodecCost::*at) {
-    add_number("cpu." + prefix + "_" + name, what + ", ns " + meaning,
-               [member, at](System& s) -> double& { return s.*member.*at; }, keys);
+void add_cost(const std::string& prefix, const std::string& what, CodecCost System::* member, std::vector<Key>* keys) {
+  auto part = [&](const char* name, const char* meaning, double CodecCost::* at) {
+    add_number(
+        "cpu." + prefix + "_" + name, what + ", ns " + meaning,
+        [member, at](System& s) -> double& { return s.*member.*at; }, keys);
   };
   part("message", "a message", &CodecCost::message);
   part("object", "for each message in it, itself included", &CodecCost::object);
@@ -119,7 +123,7 @@ void add_cost(const std::string& prefix, const std::string& what, CodecCost Syst
 
 std::vector<Key> make_keys() {
   std::vector<Key> keys;
-  auto text = [&](const char* name, const char* meaning, std::string System::*member) {
+  auto text = [&](const char* name, const char* meaning, std::string System::* member) {
     keys.push_back({name, meaning, [member](System* s, const std::string& value) { return s->*member = value, true; },
                     [member](const System& s) { return s.*member; }});
   };
@@ -133,32 +137,45 @@ std::vector<Key> make_keys() {
   add_count("deserializer.lanes", "that get messages, 1 to 4", &System::lanes, 1, 4, &keys);
   add_flag("deserializer.one_shot", "true: chunks by one DMA write each; false: a DMA write for each field",
            &System::one_shot, &keys);
+  add_flag("deserializer.protoacc", "true: a descriptor is read for each field, and has-bits are before they change",
+           &System::protoacc, &keys);
   add_choice("serializer.mode", "memory-affinity (the host writes a stream) or nic-only (pointers are chased)",
              &System::send, {{"memory-affinity", SendMode::kMemoryAffinity}, {"nic-only", SendMode::kNicOnly}}, &keys);
   add_count("serializer.payload_threshold", "bytes from which on a string is not among the records",
             &System::payload_threshold, 1, 1 << 30, &keys);
-  add_flag("serializer.memcpy_engine", "strings that are payload, from cpu.copy_from on, are copied by a copy engine, not by the CPU",
+  add_flag("serializer.memcpy_engine",
+           "strings that are payload, from cpu.copy_from on, are copied by a copy engine, not by the CPU",
            &System::memcpy_engine, &keys);
-  add_link("link", "engine to host memory (engine.kind none: NIC to host memory)",
-           [](System& s) -> LinkConfig& { return s.link; }, &keys);
+  add_link(
+      "link", "engine to host memory (engine.kind none: NIC to host memory)",
+      [](System& s) -> LinkConfig& { return s.link; }, &keys);
   add_flag("nic.apart", "the engine is not in the NIC: wire bytes cross the nic link too, once each way", &System::nic,
            &keys);
   add_link("nic", "NIC to host memory", [](System& s) -> LinkConfig& { return s.nic_link; }, &keys);
   add_link("engine_memory", "the engine's own memory", [](System& s) -> LinkConfig& { return s.engine_memory; }, &keys);
+  add_link(
+      "descriptors", "the memory that deserializer.protoacc reads",
+      [](System& s) -> LinkConfig& { return s.descriptors; }, &keys);
   add_choice("cpu.model", "stated (the costs below) or measured (the codec is timed on this machine)",
              &System::cpu_model, {{"stated", CpuModel::kStated}, {"measured", CpuModel::kMeasured}}, &keys);
-  add_number("cpu.scale", "all costs of the host's CPU, times this", [](System& s) -> double& { return s.cpu_scale; }, &keys);
+  add_number(
+      "cpu.scale", "all costs of the host's CPU, times this", [](System& s) -> double& { return s.cpu_scale; }, &keys);
   add_cost("decode", "decoding", &System::decode, &keys);
   add_cost("encode", "encoding", &System::encode, &keys);
   add_cost("preserialize", "writing the pre-serialized stream", &System::preserialize, &keys);
-  add_count("cpu.copy_from", "bytes from which on the copy engine copies a string", &System::copy_from, 1, 1 << 30, &keys);
-  add_number("cpu.copy_submit", "ns of CPU to hand one copy to the copy engine",
-             [](System& s) -> double& { return s.copy_submit; }, &keys);
+  add_count("cpu.copy_from", "bytes from which on the copy engine copies a string", &System::copy_from, 1, 1 << 30,
+            &keys);
+  add_number(
+      "cpu.copy_submit", "ns of CPU to hand one copy to the copy engine",
+      [](System& s) -> double& { return s.copy_submit; }, &keys);
   add_bandwidth("cpu.copy_bandwidth", "of the copy engine", &System::copy_bandwidth, &keys);
-  add_number("cores.scale", "the codec's costs on the SmartNIC's cores, times this",
-             [](System& s) -> double& { return s.cores_scale; }, &keys);
-  add_number("cores.dma", "ns of a core to start one DMA transfer", [](System& s) -> double& { return s.cores_dma; }, &keys);
-  add_count("run.in_flight", "messages that are under way at once; 1: each by itself", &System::in_flight, 1, 1024, &keys);
+  add_number(
+      "cores.scale", "the codec's costs on the SmartNIC's cores, times this",
+      [](System& s) -> double& { return s.cores_scale; }, &keys);
+  add_number(
+      "cores.dma", "ns of a core to start one DMA transfer", [](System& s) -> double& { return s.cores_dma; }, &keys);
+  add_count("run.in_flight", "messages that are under way at once; 1: each by itself", &System::in_flight, 1, 1024,
+            &keys);
   add_count("run.repeat", "rounds over the workload", &System::repeat, 1, 1000, &keys);
   return keys;
 }

@@ -1,8 +1,10 @@
-// A system: which engine does the RPC work, at which clock, how far from the host's memory, and what the host's CPU costs.
+// A system: which engine does the RPC work, at which clock, how far from the host's memory, and what the host's CPU
+// costs.
 //
-// Described in data: one TOML file under sim/systems/ for each, which are compiled in, or a file of the user's. Its keys
-// are the rows of system_keys(); `--set key=value` writes the same keys, with the same words. A key that is not in the
-// file has the default that system_keys() shows. Unknown keys, and values that are none, are errors that say what there is.
+// Described in data: one TOML file under sim/systems/ for each, which are compiled in, or a file of the user's. Its
+// keys are the rows of system_keys(); `--set key=value` writes the same keys, with the same words. A key that is not in
+// the file has the default that system_keys() shows. Unknown keys, and values that are none, are errors that say what
+// there is.
 #pragma once
 
 #include <string>
@@ -44,14 +46,16 @@ struct System {
   uint64_t clock = 250'000'000;  // of the RTL, in Hz
   uint64_t lanes = 4;            // of the deserializer, 1 to 4
   bool one_shot = true;          // deserializer: whole chunks by one DMA write; else a write for each field
+  bool protoacc = false;         // deserializer: reads a descriptor for each field, and has-bits before it changes them
   SendMode send = SendMode::kMemoryAffinity;
   uint64_t payload_threshold = 256;  // memory-affinity: strings from this size on are not among the records
   bool memcpy_engine = false;        // those of these that are long are copied by a copy engine, not by the CPU
 
-  LinkConfig link;    // between engine and host memory; with EngineKind::kNone between NIC and host memory
-  bool nic = false;   // the engine does not stand in the NIC: wire bytes cross `nic_link` too, once each way
+  LinkConfig link;   // between engine and host memory; with EngineKind::kNone between NIC and host memory
+  bool nic = false;  // the engine does not stand in the NIC: wire bytes cross `nic_link` too, once each way
   LinkConfig nic_link;
   LinkConfig engine_memory;  // the engine's own, for fields with the target bit
+  LinkConfig descriptors;    // where `protoacc` reads
 
   CpuModel cpu_model = CpuModel::kStated;
   double cpu_scale = 1;  // all costs of the host's CPU, times this

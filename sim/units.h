@@ -13,12 +13,12 @@ namespace drover::sim {
 using Time = uint64_t;  // picoseconds
 inline constexpr Time kNanosecond = 1000;
 
-bool parse_time(std::string_view text, Time* out);             // ps, ns, us, ms
-bool parse_frequency(std::string_view text, uint64_t* out);    // in Hz: kHz, MHz, GHz
-bool parse_bandwidth(std::string_view text, double* out);      // in bytes/s: MB/s, GB/s
-bool parse_size(std::string_view text, uint64_t* out);         // in bytes: B or nothing, KiB, MiB
+bool parse_time(std::string_view text, Time* out);           // ps, ns, us, ms
+bool parse_frequency(std::string_view text, uint64_t* out);  // in Hz: kHz, MHz, GHz
+bool parse_bandwidth(std::string_view text, double* out);    // in bytes/s: MB/s, GB/s
+bool parse_size(std::string_view text, uint64_t* out);       // in bytes: B or nothing, KiB, MiB
 bool parse_number(std::string_view text, double* out);
-bool parse_flag(std::string_view text, bool* out);             // true, false
+bool parse_flag(std::string_view text, bool* out);  // true, false
 
 std::string format_time(Time time);  // exact: "70ns", "1250ns", "625500ps"
 std::string format_frequency(uint64_t hertz);
