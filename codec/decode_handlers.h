@@ -15,67 +15,56 @@ namespace drover {
 
 #define DROVER_HANDLER(name)                                                                                     \
   DROVER_HANDLER_CALL const char* name(Decoder* d, const char* p, char* object, const char* slots, uint64_t has, \
-                                       uint64_t data, const void* table)
+                                       const FieldStep* step, uint64_t tag, const void* table)
 #if DROVER_MUSTTAIL
-#define DROVER_GO(handler) [[clang::musttail]] return handler(d, p, object, slots, has, data, table)
+#define DROVER_GO(handler) [[clang::musttail]] return handler(d, p, object, slots, has, step, tag, table)
 #define DROVER_NEXT() DROVER_GO(next)
 #else
-#define DROVER_GO(handler) return handler(d, p, object, slots, has, data, table)
-#define DROVER_NEXT() return leave_to_loop(d, p, object, slots, has, data)
+#define DROVER_GO(handler) return handler(d, p, object, slots, has, step, tag, table)
+#define DROVER_NEXT() return leave_to_loop(d, p, object, slots, has, step)
 #endif
+// On to `find`, which reads the tag again, if p is not at the tag of the step. That `tag` is cleared here keeps the
+// comparison one instruction, and gives its register to the handler.
+#define DROVER_CHECK_TAG()                    \
+  do {                                        \
+    bool same = matches<kTagSize>(step, tag); \
+    tag = 0;                                  \
+    if (!same) [[unlikely]]                   \
+      DROVER_GO(find);                        \
+  } while (false)
 
 template <typename Memory>
 struct Decoder<Memory>::Handlers {
   static constexpr uint64_t kRealHasBits = (uint64_t{1} << schema::kStepHasBits) - 1;
 
   template <int kTagSize>
-  static DROVER_INLINE bool matches(uint64_t data) {
-    return kTagSize == 1 ? static_cast<uint8_t>(data) == 0 : static_cast<uint16_t>(data) == 0;
+  static DROVER_INLINE bool matches(const FieldStep* step, uint64_t tag) {
+    // As a difference: clang compares narrow values only after it has widened both.
+    using Tag = std::conditional_t<kTagSize == 1, uint8_t, uint16_t>;
+    return static_cast<Tag>(static_cast<Tag>(tag) ^ raw::load<Tag>(reinterpret_cast<const char*>(step))) == 0;
   }
-  static DROVER_INLINE uint64_t has_bit(uint64_t data) { return uint64_t{1} << (data >> 24 & 63); }
-  static DROVER_INLINE uint32_t position(uint64_t data) { return static_cast<uint16_t>(data >> 32); }
-  static DROVER_INLINE char* place(char* object, uint64_t data) { return object + (data >> 48); }
-  static DROVER_INLINE raw::Words* words(char* object, uint64_t data) {
-    return reinterpret_cast<raw::Words*>(place(object, data));
-  }
-
-  // A length of one to three bytes, and the position behind it; null if it is longer.
-  static DROVER_INLINE const char* short_length(const char* p, uint32_t* size) {
-    uint32_t first = static_cast<uint8_t>(p[0]);
-    if (first < 0x80) {
-      *size = first;
-      return p + 1;
-    }
-    uint32_t second = static_cast<uint8_t>(p[1]);
-    first = (first & 0x7f) | (second & 0x7f) << 7;
-    if (second < 0x80) {
-      *size = first;
-      return p + 2;
-    }
-    uint32_t third = static_cast<uint8_t>(p[2]);
-    *size = first | third << 14;
-    return third < 0x80 ? p + 3 : nullptr;
+  static DROVER_INLINE uint64_t has_bit(const FieldStep* step) { return uint64_t{1} << (step->has_bit & 63); }
+  static DROVER_INLINE char* place(char* object, const FieldStep* step) { return object + step->offset; }
+  static DROVER_INLINE raw::Words* words(char* object, const FieldStep* step) {
+    return reinterpret_cast<raw::Words*>(place(object, step));
   }
 
   static DROVER_INLINE DROVER_HANDLER(next) {
     if (!d->input_.inside(p)) [[unlikely]]
       DROVER_GO(at_limit);
-    uint16_t tag = raw::load<uint16_t>(p);
-    const char* slot = slots + (tag & 0xf8);
-    // Loaded apart: cutting it out of `data` takes longer.
-    uint8_t op = *reinterpret_cast<const volatile uint8_t*>(slot + offsetof(FieldStep, op));
-    data = raw::load<uint64_t>(slot) ^ tag;
-    Handler handler = static_cast<const Handler*>(table)[op];
+    tag = raw::load<uint16_t>(p);
+    step = reinterpret_cast<const FieldStep*>(slots + (tag & 0xf8));
+    Handler handler = static_cast<const Handler*>(table)[step->op];
     DROVER_GO(handler);
   }
 
 #if !DROVER_MUSTTAIL
   static DROVER_INLINE const char* leave_to_loop(Decoder* d, const char* p, char* object, const char* slots,
-                                                 uint64_t has, uint64_t data) {
+                                                 uint64_t has, const FieldStep* step) {
     d->loop_.object = object;
     d->loop_.slots = slots;
     d->loop_.has = has;
-    d->loop_.data = data;
+    d->loop_.step = step;
     return p;
   }
 #endif
@@ -85,11 +74,11 @@ struct Decoder<Memory>::Handlers {
     const char* slots = d->slots_of(entry);
     const void* table = d->handlers_;
 #if DROVER_MUSTTAIL
-    return begin(d, p, object, slots, 0, 0, table);
+    return begin(d, p, object, slots, 0, nullptr, 0, table);
 #else
-    leave_to_loop(d, p, object, slots, 0, 0);
+    leave_to_loop(d, p, object, slots, 0, nullptr);
     while (p != nullptr && !d->loop_.finished) {
-      p = next(d, p, d->loop_.object, d->loop_.slots, d->loop_.has, d->loop_.data, table);
+      p = next(d, p, d->loop_.object, d->loop_.slots, d->loop_.has, d->loop_.step, 0, table);
     }
     return p;
 #endif
@@ -138,7 +127,7 @@ struct Decoder<Memory>::Handlers {
     d->end_group_ = frame->end_group;
     d->entry_ = frame->entry;
     has = frame->has;
-    data = frame->data;
+    step = frame->step;
     if (frame->map) [[unlikely]]
       DROVER_GO(leave_map_entry);
     object = frame->object;
@@ -149,7 +138,7 @@ struct Decoder<Memory>::Handlers {
     char* entry = object;
     object = d->top_->object;
     slots = d->top_->slots;
-    if (!d->end_map_entry(p, object, d->field_at(data), entry)) [[unlikely]] {
+    if (!d->end_map_entry(p, object, d->field_at(step), entry)) [[unlikely]] {
       p = nullptr;
       DROVER_GO(failed);
     }
@@ -158,9 +147,9 @@ struct Decoder<Memory>::Handlers {
 
   // Says where, and leaves what was read so far in the objects.
   static DROVER_NOINLINE DROVER_HANDLER(failed) {
-    (void)p, (void)slots, (void)table;
+    (void)p, (void)slots, (void)tag, (void)table;
     d->error_message_ = d->entry_;
-    d->error_field_ = position(data) == 0 ? 0 : d->field_at(data).number;
+    d->error_field_ = step == nullptr || step->position == 0 ? 0 : d->field_at(step).number;
     d->flush(object, has);
     while (d->top_ != d->frames_) {
       --d->top_;
@@ -170,71 +159,82 @@ struct Decoder<Memory>::Handlers {
   }
 
   // ---- the tag's whole number decides
+  // Most that come here have a tag of two bytes and share their slot with another number.
   static DROVER_NOINLINE DROVER_HANDLER(find) {
+    tag = raw::load<uint16_t>(p);
+    if ((tag & 0x80) == 0 && reinterpret_cast<const FieldStep*>(slots)[(tag & 0x7f) >> 3].position == 0) {
+      step = nullptr;
+      tag &= 0x7f;
+      p += 1;
+      DROVER_GO(not_a_field);
+    }
+    uint32_t number = (tag & 0x7f) >> 3 | (tag >> 8) << 4;
+    if ((tag & 0x8080) == 0x80 && number < d->entry_->slot_count) {
+      step = reinterpret_cast<const FieldStep*>(slots) + number;
+      if (step->tag == static_cast<uint16_t>(tag)) {
+        Handler handler = static_cast<const Handler*>(table)[step->op];
+        DROVER_GO(handler);
+      }
+    }
+    DROVER_GO(find_slow);
+  }
+  static DROVER_NOINLINE DROVER_HANDLER(find_slow) {
     const char* tag_at = p;
-    uint32_t tag = 0;
-    p = wire::read_varint32(p, &tag);
+    uint32_t whole = 0;
+    p = wire::read_varint32(p, &whole);
+    step = nullptr;
     if (p == nullptr) {
-      data = 0;
       p = d->bad_tag(0, tag_at, nullptr);
       DROVER_GO(failed);
     }
-    const FieldStep* step = d->find_step(tag >> 3);
-    if (step == nullptr) {
-      data = tag;
-      DROVER_GO(not_a_field);
-    }
-    const FieldEntry& field = d->field_at(uint64_t{step->position} << 32);
+    tag = whole;
+    const FieldStep* found = d->find_step(whole >> 3);
+    if (found == nullptr) DROVER_GO(not_a_field);
+    const FieldEntry& field = d->field_at(found);
+    uint32_t wire_type = whole & 7;
+    bool packed = field.label == schema::kLabelRepeated && !schema::is_string_kind(field.kind) &&
+                  !schema::is_message_kind(field.kind) && wire_type == wire::kLengthDelimited;
+    if (wire_type != field.wire_type && !packed) DROVER_GO(not_a_field);
+    step = found;
     uint32_t op = step->op / 2u;
-    uint32_t wire_type = tag & 7;
-    bool many_scalars = field.label == schema::kLabelRepeated && !schema::is_string_kind(field.kind) &&
-                        !schema::is_message_kind(field.kind);
-    bool packed = many_scalars && wire_type == wire::kLengthDelimited;
-    if (wire_type != field.wire_type && !packed) {
-      data = tag;
-      DROVER_GO(not_a_field);
-    }
-    if (op == schema::kOpGeneric) {
-      data = uint64_t{step->position} << 32 | tag;
-      DROVER_GO(generic);
-    }
-    if (packed) {
-      op = schema::kOpPacked;
-    } else if (op == schema::kOpPacked) {
-      bool closed = (field.flags & schema::kFieldFlagClosedEnum) != 0;
-      op = schema::kOpRepeated + schema::op_class(field.kind, false, closed);
-    }
+    if (packed || field.label == schema::kLabelRepeated || op == schema::kOpGeneric) DROVER_GO(generic);
     // On to the handler for tags of one byte, as if that byte were the tag's last.
-    data = raw::load<uint64_t>(reinterpret_cast<const char*>(step)) & ~uint64_t{0xffff};
+    tag = step->tag;
     p -= 1;
     Handler handler = static_cast<const Handler*>(table)[op * 2];
     DROVER_GO(handler);
   }
 
-  // `data` is the tag, and p behind it.
+  // `tag` is the whole tag, and p behind it.
   static DROVER_NOINLINE DROVER_HANDLER(not_a_field) {
-    uint32_t tag = static_cast<uint32_t>(data);
-    data = 0;
-    if (d->end_group_ != 0 && tag == d->end_group_) DROVER_GO(leave_message);
-    d->unknown_number_ = tag >> 3;
-    if (tag >> 3 == 0 || (tag & 7) > wire::kFixed32 || (tag & 7) == wire::kEndGroup) {
-      p = d->bad_tag(tag, p - 1, p);
+    auto whole = static_cast<uint32_t>(tag);
+    if (d->end_group_ != 0 && whole == d->end_group_) DROVER_GO(leave_message);
+    d->unknown_number_ = whole >> 3;
+    if (whole >> 3 == 0 || (whole & 7) > wire::kFixed32 || (whole & 7) == wire::kEndGroup) {
+      p = d->bad_tag(whole, p - 1, p);
       DROVER_GO(failed);
     }
-    p = d->unknown_field(p, object, tag, d->depth_left());
+    p = d->unknown_field(p, object, whole, d->depth_left());
     if (p == nullptr) DROVER_GO(failed);
     d->unknown_number_ = 0;
     DROVER_NEXT();
   }
 
-  // Whatever a step cannot say: members of oneofs, far has-bits, far offsets. `data` is position and tag, p behind it.
+  // Whatever a step cannot say: members of oneofs, far has-bits, far offsets.
+  template <int kTagSize>
+  static DROVER_HANDLER(by_entry) {
+    DROVER_CHECK_TAG();
+    tag = kTagSize == 1 ? step->tag & 0xff : (step->tag & 0x7f) | (step->tag >> 8 & 0x7f) << 7;
+    p += kTagSize;
+    DROVER_GO(generic);
+  }
+  // `tag` is the whole tag, and p behind it.
   static DROVER_NOINLINE DROVER_HANDLER(generic) {
-    const FieldEntry& field = d->field_at(data);
-    uint32_t tag = static_cast<uint32_t>(data);
-    data &= ~uint64_t{0xffffffff};
+    const FieldEntry& field = d->field_at(step);
+    auto whole = static_cast<uint32_t>(tag);
     if (field.label == schema::kLabelRepeated && !schema::is_message_kind(field.kind)) {
-      bool packed = (tag & 7) == wire::kLengthDelimited && !schema::is_string_kind(field.kind);
-      p = packed ? d->packed(p, object, field) : d->repeated(p, object, field, tag);
+      bool packed = (whole & 7) == wire::kLengthDelimited && !schema::is_string_kind(field.kind);
+      p = packed ? d->packed(p, object, field) : d->repeated(p, object, field, whole);
     } else if (!schema::is_message_kind(field.kind)) {
       p = d->singular(p, object, field);
     } else {
@@ -253,8 +253,7 @@ struct Decoder<Memory>::Handlers {
   // ---- singular scalars
   template <uint32_t kOp, int kTagSize>
   static DROVER_HANDLER(varint) {
-    if (!matches<kTagSize>(data)) [[unlikely]]
-      DROVER_GO(find);
+    DROVER_CHECK_TAG();
     uint64_t value = static_cast<uint8_t>(p[kTagSize]);
     if (value >= 0x80) {
       uint64_t second = static_cast<uint8_t>(p[kTagSize + 1]);
@@ -264,38 +263,57 @@ struct Decoder<Memory>::Handlers {
           p = d->fail(DecodeError::overlong_varint, p + kTagSize);
           DROVER_GO(failed);
         }
-        store_varint<kOp>(place(object, data), value);
-        has |= has_bit(data);
+        store_varint<kOp>(place(object, step), value);
+        has |= has_bit(step);
         p = behind;
         DROVER_NEXT();
       }
       value = (value & 0x7f) | second << 7;
       ++p;
     }
-    store_varint<kOp>(place(object, data), value);
-    has |= has_bit(data);
+    store_varint<kOp>(place(object, step), value);
+    has |= has_bit(step);
     p += kTagSize + 1;
     DROVER_NEXT();
   }
 
 #if DROVER_BMI2
+  // Nine bytes or ten; what the tenth holds above bit 63 is dropped.
+  template <uint32_t kOp, int kTagSize>
+  __attribute__((target("bmi,bmi2"))) static DROVER_NOINLINE DROVER_HANDLER(varint_of_nine) {
+    p += kTagSize;
+    uint64_t value = _pext_u64(raw::load<uint64_t>(p), 0x7f7f7f7f7f7f7f7f);
+    uint64_t last = raw::load<uint16_t>(p + 8);
+    value |= (last & 0x7f) << 56;
+    if ((last & 0x80) != 0) {
+      if (last >= 0x8000) {
+        p = d->fail(DecodeError::overlong_varint, p);
+        DROVER_GO(failed);
+      }
+      value |= last >> 8 << 63;
+      ++p;
+    }
+    store_varint<kOp>(place(object, step), value);
+    has |= has_bit(step);
+    p += 9;
+    DROVER_NEXT();
+  }
   // Where one instruction gathers a varint's bits.
   template <uint32_t kOp, int kTagSize>
   __attribute__((target("bmi,bmi2"))) static DROVER_HANDLER(varint_bmi2) {
-    if (!matches<kTagSize>(data)) [[unlikely]]
-      DROVER_GO(find);
+    DROVER_CHECK_TAG();
     uint64_t value = static_cast<uint8_t>(p[kTagSize]);
     if (value >= 0x80) {
       uint64_t bytes = raw::load<uint64_t>(p + kTagSize);
       uint64_t stops = _andn_u64(bytes, 0x8080808080808080);
       if (stops == 0) [[unlikely]]
-        DROVER_GO((varint<kOp, kTagSize>));
+        DROVER_GO((varint_of_nine<kOp, kTagSize>));
       // All bits up to the first that stops.
       value = _pext_u64(bytes & _blsmsk_u64(stops), 0x7f7f7f7f7f7f7f7f);
       p += _tzcnt_u64(stops) / 8;
     }
-    store_varint<kOp>(place(object, data), value);
-    has |= has_bit(data);
+    store_varint<kOp>(place(object, step), value);
+    has |= has_bit(step);
     p += kTagSize + 1;
     DROVER_NEXT();
   }
@@ -303,15 +321,14 @@ struct Decoder<Memory>::Handlers {
 
   template <int kTagSize>
   static DROVER_HANDLER(closed_enum) {
-    if (!matches<kTagSize>(data)) [[unlikely]]
-      DROVER_GO(find);
+    DROVER_CHECK_TAG();
     uint64_t value;
     const char* behind = wire::read_varint(p + kTagSize, &value);
     if (behind == nullptr) [[unlikely]] {
       p = d->fail(DecodeError::overlong_varint, p + kTagSize);
       DROVER_GO(failed);
     }
-    const FieldEntry& field = d->field_at(data);
+    const FieldEntry& field = d->field_at(step);
     p = behind;
     if (!d->enum_knows(field, value)) [[unlikely]] {
       if (!d->append_unknown_varint(object, wire::make_tag(field.number, wire::kVarint), value, p)) {
@@ -320,17 +337,16 @@ struct Decoder<Memory>::Handlers {
       }
       DROVER_NEXT();
     }
-    raw::store(place(object, data), static_cast<uint32_t>(value));
-    has |= has_bit(data);
+    raw::store(place(object, step), static_cast<uint32_t>(value));
+    has |= has_bit(step);
     DROVER_NEXT();
   }
 
   template <typename Bits, int kTagSize>
   static DROVER_HANDLER(fixed) {
-    if (!matches<kTagSize>(data)) [[unlikely]]
-      DROVER_GO(find);
-    raw::store(place(object, data), raw::load<Bits>(p + kTagSize));
-    has |= has_bit(data);
+    DROVER_CHECK_TAG();
+    raw::store(place(object, step), raw::load<Bits>(p + kTagSize));
+    has |= has_bit(step);
     p += kTagSize + sizeof(Bits);
     DROVER_NEXT();
   }
@@ -339,34 +355,26 @@ struct Decoder<Memory>::Handlers {
   // Into memory of its own: here if it is short and the field was empty.
   template <bool kUtf8, int kTagSize>
   static DROVER_HANDLER(string_copied) {
-    if (!matches<kTagSize>(data)) [[unlikely]]
-      DROVER_GO(find);
+    DROVER_CHECK_TAG();
     p += kTagSize;
     uint32_t size = static_cast<uint8_t>(*p);
-    raw::Words* to = words(object, data);
-    constexpr uint32_t kShort = 32;
-    if (size >= kShort || to->data != 0) [[unlikely]]
+    raw::Words* to = words(object, step);
+    if (size >= kShortString || to->data != 0) [[unlikely]]
       DROVER_GO(string_copied_long<kUtf8>);
-    // 32 bytes are copied whatever the size says; it is 1 + 31 at most that has to lie before the end of the buffer.
-    if (size == 0 || d->input_.contiguous(p) < 1 + int64_t{kShort} || static_cast<int64_t>(size) >= d->input_.left(p))
-        [[unlikely]]
-      DROVER_GO(string_slow<kUtf8>);
-    char* bytes = d->arena_.try_allocate(size + 1, kShort);
+    char* bytes = d->copy_short(p, size);
     if (bytes == nullptr) [[unlikely]]
-      DROVER_GO(string_slow<kUtf8>);
+      DROVER_GO(string_copied_long<kUtf8>);
     ++p;
-    std::memcpy(bytes, p, kShort);
-    bytes[size] = '\0';
     to->set_begin(bytes);
     to->size = size;
-    has |= has_bit(data);
+    has |= has_bit(step);
     if (kUtf8 && !is_ascii_32(bytes, size)) [[unlikely]]
       DROVER_GO(check_short_utf8);
     p += size;
     DROVER_NEXT();
   }
   static DROVER_NOINLINE DROVER_HANDLER(check_short_utf8) {  // p is at the string
-    raw::Words* to = words(object, data);
+    raw::Words* to = words(object, step);
     if (!is_valid_utf8(to->begin(), to->size)) {
       p = d->fail(DecodeError::bad_utf8, p);
       DROVER_GO(failed);
@@ -375,12 +383,12 @@ struct Decoder<Memory>::Handlers {
     DROVER_NEXT();
   }
 
-  // 32 bytes and more, into a field that was empty; p is at the length.
+  // Of any length, into a field that was empty; p is at the length.
   template <bool kUtf8>
   static DROVER_NOINLINE DROVER_HANDLER(string_copied_long) {
-    raw::Words* to = words(object, data);
+    raw::Words* to = words(object, step);
     uint32_t size;
-    const char* begin = short_length(p, &size);
+    const char* begin = Decoder::short_length(p, &size);
     if (Memory::kPlacesBytes || begin == nullptr || to->data != 0 || size == 0 ||
         static_cast<int64_t>(size) > d->input_.contiguous(begin) || static_cast<int64_t>(size) > d->input_.left(begin))
         [[unlikely]]
@@ -388,7 +396,7 @@ struct Decoder<Memory>::Handlers {
     char* bytes = d->arena_.try_allocate(size + 1, 0);
     if (bytes == nullptr) [[unlikely]]
       DROVER_GO(string_slow<kUtf8>);
-    has |= has_bit(data);
+    has |= has_bit(step);
     to->set_begin(bytes);
     to->size = size;
     copy_string(bytes, begin, size);
@@ -401,10 +409,19 @@ struct Decoder<Memory>::Handlers {
     p += size;
     DROVER_NEXT();
   }
-  // 32 bytes or more. Up to 256 the call of memcpy costs more than the copy.
+  // Up to 256 bytes the call of memcpy costs more than the copy. `size` is not 0.
   static DROVER_INLINE void copy_string(char* to, const char* from, size_t size) {
-    if (size < 32 || size > 256) {
+    if (size > 256) {
       std::memcpy(to, from, size);
+      return;
+    }
+    if (size < 32) {
+      if (size >= 16) return copy_ends<16>(to, from, size);
+      if (size >= 8) return copy_ends<8>(to, from, size);
+      if (size >= 4) return copy_ends<4>(to, from, size);
+      to[0] = from[0];
+      to[size / 2] = from[size / 2];
+      to[size - 1] = from[size - 1];
       return;
     }
     char* last = to + size - 32;
@@ -418,78 +435,120 @@ struct Decoder<Memory>::Handlers {
     std::memcpy(last, last_from, 32);
   }
 
+  // The first and the last kEach bytes of no more than twice as many.
+  template <size_t kEach>
+  static DROVER_INLINE void copy_ends(char* to, const char* from, size_t size) {
+    char first[kEach], last[kEach];
+    std::memcpy(first, from, kEach);
+    std::memcpy(last, from + size - kEach, kEach);
+    std::memcpy(to, first, kEach);
+    std::memcpy(to + size - kEach, last, kEach);
+  }
+
   // As a reference to the wire bytes.
   template <bool kUtf8, int kTagSize>
   static DROVER_HANDLER(string_aliased) {
-    if (!matches<kTagSize>(data)) [[unlikely]]
-      DROVER_GO(find);
+    DROVER_CHECK_TAG();
     p += kTagSize;
     uint32_t size;
-    const char* begin = short_length(p, &size);
-    raw::Words* to = words(object, data);
-    if (begin == nullptr || !d->input_.in_piece() || static_cast<int64_t>(size) > d->input_.left(begin) ||
-        static_cast<int64_t>(size) > d->input_.contiguous(begin) || size < d->options_.min_alias_size || size == 0)
-        [[unlikely]]
-      DROVER_GO(string_slow<kUtf8>);
-    bool terminate = d->options_.terminate_aliases && begin + size < d->input_.piece_end();
-    to->set_begin(begin);
-    to->size = size;
-    to->meta = (to->meta & ~((1u << raw::Words::kBackShift) - 1)) | raw::Words::kBorrowed |
-               (terminate ? 0 : raw::Words::kUnterminated);
+    const char* begin = Decoder::short_length(p, &size);
+    raw::Words* to = words(object, step);
+    // Well inside the piece: the byte behind the string belongs to it too.
+    if (begin == nullptr || static_cast<int64_t>(size) > d->input_.left_inside(begin) || !d->input_.in_piece() ||
+        size < d->min_alias_size_) [[unlikely]]
+      DROVER_GO(string_aliased_near_end<kUtf8>);
+    bool terminate = d->options_.terminate_aliases;
+    refer(to, begin, size, terminate);
     if (kUtf8 && !is_valid_utf8(begin, size)) [[unlikely]] {
       p = d->fail(DecodeError::bad_utf8, begin);
       DROVER_GO(failed);
     }
     p = begin + size;
     if (terminate) d->terminate_later(const_cast<char*>(p));
-    has |= has_bit(data);
+    has |= has_bit(step);
+    DROVER_NEXT();
+  }
+
+  static DROVER_INLINE void refer(raw::Words* to, const char* begin, uint32_t size, bool terminate) {
+    to->set_begin(begin);
+    to->size = size;
+    to->meta = (to->meta & ~((1u << raw::Words::kBackShift) - 1)) | raw::Words::kBorrowed |
+               (terminate ? 0 : raw::Words::kUnterminated);
+  }
+  // The string may reach into the piece's last bytes, or be one that is copied; p is at the length.
+  template <bool kUtf8>
+  static DROVER_NOINLINE DROVER_HANDLER(string_aliased_near_end) {
+    uint32_t size;
+    const char* begin = Decoder::short_length(p, &size);
+    if (begin == nullptr || !d->input_.in_piece() || static_cast<int64_t>(size) > d->input_.left(begin) ||
+        static_cast<int64_t>(size) > d->input_.contiguous(begin) || size < d->min_alias_size_)
+      DROVER_GO(string_slow<kUtf8>);
+    bool terminate = d->options_.terminate_aliases && begin + size < d->input_.piece_end();
+    refer(words(object, step), begin, size, terminate);
+    if (kUtf8 && !is_valid_utf8(begin, size)) {
+      p = d->fail(DecodeError::bad_utf8, begin);
+      DROVER_GO(failed);
+    }
+    p = begin + size;
+    if (terminate) d->terminate_later(const_cast<char*>(p));
+    has |= has_bit(step);
     DROVER_NEXT();
   }
 
   template <bool kUtf8>
   static DROVER_NOINLINE DROVER_HANDLER(string_slow) {  // p is at the length
-    p = d->string(p, words(object, data), kUtf8);
+    p = d->string(p, words(object, step), kUtf8);
     if (p == nullptr) [[unlikely]]
       DROVER_GO(failed);
-    has |= has_bit(data);
+    has |= has_bit(step);
     DROVER_NEXT();
   }
 
   // ---- messages
-  // The usual case: a length of up to three bytes, a field that was unset, memory and a frame at hand. Whatever is not
-  // so is left to sub_message_slow before anything has changed.
   template <int kTagSize>
   static DROVER_HANDLER(sub_message) {
-    if (!matches<kTagSize>(data)) [[unlikely]]
-      DROVER_GO(find);
+    DROVER_CHECK_TAG();
     p += kTagSize;
-    auto* pointer = reinterpret_cast<raw::Pointer*>(place(object, data));
+    tag = reinterpret_cast<uintptr_t>(place(object, step));
+    DROVER_GO((enter_new<sub_message_slow, false>));
+  }
+  // Into a new object, which the pointer at `tag` is to lead to. This is the usual case: a length of up to three bytes,
+  // a pointer that was null, memory and a frame at hand. Whatever is not so is left to `slow` before anything has
+  // changed.
+  template <Handler slow, bool kElement>
+  static DROVER_INLINE DROVER_HANDLER(enter_new) {
+    auto* pointer = reinterpret_cast<raw::Pointer*>(static_cast<uintptr_t>(tag));
     if (pointer->offset != 0 || d->top_ == d->frames_end_) [[unlikely]]
-      DROVER_GO(sub_message_slow);
+      DROVER_GO(slow);
     uint32_t size;
-    const char* begin = short_length(p, &size);
-    if (begin == nullptr || static_cast<int64_t>(size) > d->input_.left(begin)) [[unlikely]]
-      DROVER_GO(sub_message_slow);
-    const MessageEntry& entry = d->image_.message(d->field_at(data).sub);
+    const char* begin = Decoder::short_length(p, &size);
+    if (begin == nullptr) [[unlikely]]
+      DROVER_GO(slow);
+    int64_t behind = d->input_.left(begin) - static_cast<int64_t>(size);
+    if (behind < 0) [[unlikely]]
+      DROVER_GO(slow);
+    const MessageEntry& entry = d->image_.message(d->field_at(step).sub);
     char* sub = d->new_message_at_hand(entry);
     if (sub == nullptr) [[unlikely]]
-      DROVER_GO(sub_message_slow);
+      DROVER_GO(slow);
     pointer->set(sub);
+    if (kElement) ++words(object, step)->size;
     Frame* frame = d->top_;
-    frame->outer = d->input_.push_limit(begin, size);
-    d->push(frame, object, slots, has, data, false, 0, entry);
+    d->input_.shrink_limit(behind);
+    frame->outer = behind;
+    d->push(frame, object, slots, has, step, false, 0, entry);
     p = begin;
     object = sub;
     slots = d->slots_of(entry);
     has = 0;
-    data = 0;
+    step = nullptr;
     DROVER_NEXT();
   }
   static DROVER_NOINLINE DROVER_HANDLER(sub_message_slow) {  // p is behind the tag
-    auto* pointer = reinterpret_cast<raw::Pointer*>(place(object, data));
+    auto* pointer = reinterpret_cast<raw::Pointer*>(place(object, step));
     char* sub = pointer->get();
     if (sub == nullptr) {
-      sub = d->new_message(d->image_.message(d->field_at(data).sub));
+      sub = d->new_message(d->image_.message(d->field_at(step).sub));
       if (sub == nullptr) {
         p = d->fail(DecodeError::out_of_memory, p);
         DROVER_GO(failed);
@@ -502,19 +561,31 @@ struct Decoder<Memory>::Handlers {
   // A group is entered the slow way.
   template <int kTagSize>
   static DROVER_HANDLER(group) {
-    if (!matches<kTagSize>(data)) [[unlikely]]
-      DROVER_GO(find);
+    DROVER_CHECK_TAG();
     p += kTagSize;
     DROVER_GO(sub_message_slow);
   }
 
   template <int kTagSize>
   static DROVER_HANDLER(repeated_message) {
-    if (!matches<kTagSize>(data)) [[unlikely]]
-      DROVER_GO(find);
+    DROVER_CHECK_TAG();
     p += kTagSize;
-    const FieldEntry& field = d->field_at(data);
-    d->entering_ = d->add_message(p, place(object, data), field);
+    raw::Words* to = words(object, step);
+    if (to->size >= to->capacity()) DROVER_GO(repeated_message_slow<kTagSize>);
+    tag = reinterpret_cast<uintptr_t>(to->begin() + size_t{to->size} * sizeof(raw::Pointer));
+    DROVER_GO((enter_new<repeated_message_slow<kTagSize>, true>));
+  }
+  // A group is entered the slow way, here too.
+  template <int kTagSize>
+  static DROVER_HANDLER(repeated_group) {
+    DROVER_CHECK_TAG();
+    p += kTagSize;
+    DROVER_GO(repeated_message_slow<kTagSize>);
+  }
+  template <int kTagSize>
+  static DROVER_NOINLINE DROVER_HANDLER(repeated_message_slow) {  // p is behind the tag
+    const FieldEntry& field = d->field_at(step);
+    d->entering_ = d->add_message(p, place(object, step), field, kTagSize, step->tag);
     if (d->entering_ == nullptr) [[unlikely]] {
       p = nullptr;
       DROVER_GO(failed);
@@ -524,10 +595,9 @@ struct Decoder<Memory>::Handlers {
 
   template <int kTagSize>
   static DROVER_HANDLER(map) {
-    if (!matches<kTagSize>(data)) [[unlikely]]
-      DROVER_GO(find);
+    DROVER_CHECK_TAG();
     p += kTagSize;
-    d->entering_ = d->new_message(d->image_.message(d->field_at(data).sub));
+    d->entering_ = d->new_message(d->image_.message(d->field_at(step).sub));
     if (d->entering_ == nullptr) [[unlikely]] {
       p = d->fail(DecodeError::out_of_memory, p);
       DROVER_GO(failed);
@@ -535,9 +605,9 @@ struct Decoder<Memory>::Handlers {
     DROVER_GO(enter);
   }
 
-  // Into the object `entering_`, which the field of `data` holds; p is at the length, or behind a start-group tag.
+  // Into the object `entering_`, which the field of `step` holds; p is at the length, or behind a start-group tag.
   static DROVER_NOINLINE DROVER_HANDLER(enter) {
-    const FieldEntry& field = d->field_at(data);
+    const FieldEntry& field = d->field_at(step);
     const MessageEntry& sub = d->image_.message(field.sub);
     if (d->top_ == d->frames_end_ && !d->more_frames(p)) [[unlikely]] {
       p = nullptr;
@@ -554,20 +624,103 @@ struct Decoder<Memory>::Handlers {
       frame->outer = d->input_.push_limit(p, size);
     }
     uint32_t end_group = group ? wire::make_tag(field.number, wire::kEndGroup) : 0;
-    d->push(frame, object, slots, has, data, field.label == schema::kLabelMap, end_group, sub);
+    d->push(frame, object, slots, has, step, field.label == schema::kLabelMap, end_group, sub);
     object = d->entering_;
     slots = d->slots_of(sub);
     has = 0;
-    data = 0;
+    step = nullptr;
     DROVER_NEXT();
   }
 
-  // ---- repeated scalars and strings
+  // ---- repeated scalars and strings: as many elements as follow each other
   template <int kTagSize>
-  static DROVER_HANDLER(repeated) {
-    if (!matches<kTagSize>(data)) [[unlikely]]
-      DROVER_GO(find);
-    const FieldEntry& field = d->field_at(data);
+  static DROVER_INLINE bool next_is(Decoder* d, const char* p, const FieldStep* step) {
+    return d->input_.inside(p) && matches<kTagSize>(step, raw::load<uint16_t>(p));
+  }
+
+  template <uint32_t kOp, int kTagSize>
+  static DROVER_HANDLER(repeated_varint) {
+    DROVER_CHECK_TAG();
+    raw::Words* to = words(object, step);
+    uint32_t size = to->size, capacity = to->capacity();
+    char* elements = to->begin();
+    do {
+      uint64_t value;
+      const char* behind = wire::read_varint(p + kTagSize, &value);
+      if (behind == nullptr) [[unlikely]] {
+        to->size = size;
+        p = d->fail(DecodeError::overlong_varint, p + kTagSize);
+        DROVER_GO(failed);
+      }
+      if (size == capacity) [[unlikely]] {
+        to->size = size;
+        if (!d->template grow_scalars<kVarintStorage<kOp>>(to, step, p)) {
+          p = nullptr;
+          DROVER_GO(failed);
+        }
+        capacity = to->capacity();
+        elements = to->begin();
+      }
+      p = behind;
+      store_varint<kOp>(elements + size_t{size++} * kVarintStorage<kOp>, value);
+    } while (next_is<kTagSize>(d, p, step));
+    to->size = size;
+    DROVER_NEXT();
+  }
+
+  template <typename Bits, int kTagSize>
+  static DROVER_HANDLER(repeated_fixed) {
+    DROVER_CHECK_TAG();
+    raw::Words* to = words(object, step);
+    do {
+      if (to->size == to->capacity() && !d->template grow_scalars<sizeof(Bits)>(to, step, p)) [[unlikely]] {
+        p = nullptr;
+        DROVER_GO(failed);
+      }
+      raw::store(to->begin() + size_t{to->size++} * sizeof(Bits), raw::load<Bits>(p + kTagSize));
+      p += kTagSize + sizeof(Bits);
+    } while (next_is<kTagSize>(d, p, step));
+    DROVER_NEXT();
+  }
+
+  template <bool kUtf8, int kTagSize>
+  static DROVER_HANDLER(repeated_string) {
+    DROVER_CHECK_TAG();
+    raw::Words* to = words(object, step);
+    uint32_t capacity = to->capacity();
+    do {
+      if (to->size == capacity) [[unlikely]] {
+        uint32_t wanted = capacity + d->count_run(p, kTagSize, step->tag);
+        if (!d->grow(to, wanted, d->field_at(step), p)) {
+          p = nullptr;
+          DROVER_GO(failed);
+        }
+        capacity = to->capacity();
+      }
+      p += kTagSize;
+      auto* element = reinterpret_cast<raw::Words*>(to->begin()) + to->size;
+      uint32_t size = static_cast<uint8_t>(*p);
+      char* bytes = nullptr;
+      if (!d->options_.alias && size < kShortString && element->data == 0) [[likely]]
+        bytes = d->copy_short(p, size);
+      if (bytes != nullptr && (!kUtf8 || is_ascii_32(bytes, size))) [[likely]] {
+        element->set_begin(bytes);
+        element->size = size;
+        p += 1 + size;
+      } else {
+        p = d->string(p, element, kUtf8);
+        if (p == nullptr) [[unlikely]]
+          DROVER_GO(failed);
+      }
+      ++to->size;
+    } while (next_is<kTagSize>(d, p, step));
+    DROVER_NEXT();
+  }
+
+  template <int kTagSize>
+  static DROVER_HANDLER(repeated_closed_enum) {
+    DROVER_CHECK_TAG();
+    const FieldEntry& field = d->field_at(step);
     p = d->repeated(p + kTagSize, object, field, wire::make_tag(field.number, field.wire_type));
     if (p == nullptr) [[unlikely]]
       DROVER_GO(failed);
@@ -575,9 +728,8 @@ struct Decoder<Memory>::Handlers {
   }
   template <int kTagSize>
   static DROVER_HANDLER(packed) {
-    if (!matches<kTagSize>(data)) [[unlikely]]
-      DROVER_GO(find);
-    p = d->packed(p + kTagSize, object, d->field_at(data));
+    DROVER_CHECK_TAG();
+    p = d->packed(p + kTagSize, object, d->field_at(step));
     if (p == nullptr) [[unlikely]]
       DROVER_GO(failed);
     DROVER_NEXT();
@@ -604,11 +756,23 @@ struct Decoder<Memory>::Handlers {
     to[kOpBytes * 2] = kAlias ? string_aliased<false, kTagSize> : string_copied<false, kTagSize>;
     to[kOpMessage * 2] = sub_message<kTagSize>;
     to[kOpGroup * 2] = group<kTagSize>;
-    for (uint32_t op = kOpInt32; op <= kOpBytes; ++op) to[(kOpRepeated + op) * 2] = repeated<kTagSize>;
+    Handler* repeated = to + kOpRepeated * 2;
+    repeated[kOpInt32 * 2] = repeated_varint<kOpInt32, kTagSize>;
+    repeated[kOpUint32 * 2] = repeated_varint<kOpUint32, kTagSize>;
+    repeated[kOpVarint64 * 2] = repeated_varint<kOpVarint64, kTagSize>;
+    repeated[kOpBool * 2] = repeated_varint<kOpBool, kTagSize>;
+    repeated[kOpSint32 * 2] = repeated_varint<kOpSint32, kTagSize>;
+    repeated[kOpSint64 * 2] = repeated_varint<kOpSint64, kTagSize>;
+    repeated[kOpFixed32 * 2] = repeated_fixed<uint32_t, kTagSize>;
+    repeated[kOpFixed64 * 2] = repeated_fixed<uint64_t, kTagSize>;
+    repeated[kOpClosedEnum * 2] = repeated_closed_enum<kTagSize>;
+    repeated[kOpUtf8 * 2] = repeated_string<true, kTagSize>;
+    repeated[kOpBytes * 2] = repeated_string<false, kTagSize>;
     to[(kOpRepeated + kOpMessage) * 2] = repeated_message<kTagSize>;
-    to[(kOpRepeated + kOpGroup) * 2] = repeated_message<kTagSize>;
+    to[(kOpRepeated + kOpGroup) * 2] = repeated_group<kTagSize>;
     to[kOpPacked * 2] = packed<kTagSize>;
     to[kOpMap * 2] = map<kTagSize>;
+    to[kOpGeneric * 2] = by_entry<kTagSize>;
   }
   template <bool kAlias>
   static constexpr Table make_table() {
@@ -705,7 +869,8 @@ void Decoder<Memory>::note_presence(char* object, const FieldEntry& field) {
   if (field.case_offset != 0) {
     char* word = object + field.case_offset;
     if (raw::load<uint32_t>(word) != field.number) {
-      std::memset(object + field.offset, 0, schema::is_string_kind(field.kind) ? 16 : 8);
+      raw::store<uint64_t>(object + field.offset, 0);
+      if (schema::is_string_kind(field.kind)) raw::store<uint64_t>(object + field.offset + 8, 0);
       raw::store(word, field.number);
     }
   } else if (field.has_bit != schema::kNoHasBit) {
@@ -761,7 +926,7 @@ const char* Decoder<Memory>::singular(const char* p, char* object, const FieldEn
 // element of a repeated one; a new entry of a map.
 template <typename Memory>
 char* Decoder<Memory>::sub_object(const char* p, char* object, const FieldEntry& field) {
-  if (field.label == schema::kLabelRepeated) return add_message(p, object + field.offset, field);
+  if (field.label == schema::kLabelRepeated) return add_message(p, object + field.offset, field, 0, 0);
   const MessageEntry& entry = image_.message(field.sub);
   raw::Pointer* pointer = raw::pointer(object, field.offset);
   if (field.label == schema::kLabelSingular) {
@@ -851,6 +1016,7 @@ template <typename Memory>
 DecodeResult Decoder<Memory>::run(uint32_t message_index, char* object, const std::string_view* pieces, size_t count,
                                   size_t total) {
   handlers_ = Handlers::table(options_.alias);
+  min_alias_size_ = options_.min_alias_size == 0 ? 1 : options_.min_alias_size;
   frames_ = top_ = inline_frames_;
   auto limit = static_cast<uint32_t>(options_.depth_limit < 0 ? 0 : options_.depth_limit);
   frames_end_ = frames_ + (limit < Memory::kInlineFrames ? limit : Memory::kInlineFrames);
@@ -869,6 +1035,7 @@ DecodeResult Decoder<Memory>::run(uint32_t message_index, char* object, const st
   return result;
 }
 
+#undef DROVER_CHECK_TAG
 #undef DROVER_GO
 #undef DROVER_NEXT
 #undef DROVER_HANDLER

@@ -20,6 +20,28 @@ DROVER_INLINE bool Decoder<Memory>::next_is(const char* p, uint32_t tag, int* ta
   return raw::load<uint16_t>(p) == ((tag & 0x7f) | 0x80 | (tag >> 7) << 8);
 }
 
+// How many elements with a length and this tag (of tag_size bytes, as it stands on the wire) follow each other from p
+// on, as far as that can be told at a glance: at least 1. So that an array is made once, and no longer than it has to
+// be.
+template <typename Memory>
+DROVER_NOINLINE uint32_t Decoder<Memory>::count_run(const char* p, uint32_t tag_size, uint32_t tag) const {
+  constexpr uint32_t kMost = 1024;
+  int64_t left = std::min(input_.left(p), input_.contiguous(p) - Input::kSlop);
+  uint32_t count = 0;
+  while (count < kMost) {
+    ++count;
+    uint32_t size;
+    const char* behind = short_length(p + tag_size, &size);
+    if (behind == nullptr) break;
+    left -= behind - p + int64_t{size};
+    if (left <= 0) break;
+    p = behind + size;
+    uint32_t next = raw::load<uint16_t>(p);
+    if ((tag_size == 1 ? next & 0xff : next) != tag) break;
+  }
+  return count;
+}
+
 template <typename Memory>
 DROVER_NOINLINE bool Decoder<Memory>::grow(raw::Words* repeated, uint32_t wanted, const FieldEntry& field,
                                            const char* p) {
@@ -27,7 +49,7 @@ DROVER_NOINLINE bool Decoder<Memory>::grow(raw::Words* repeated, uint32_t wanted
   size_t element_size = schema::kStorageOfKind[field.kind];
   if (wanted > 1u << 30) return fail(DecodeError::too_large, p), false;
   uint32_t cls = static_cast<uint32_t>(std::bit_width(wanted - 1)) + 1;
-  if (cls < 3) cls = 3;
+  if (cls < 3 && !strings && !pointers) cls = 3;  // of those, the number is known
   uint32_t capacity = 1u << (cls - 1), kept = repeated->data == 0 ? 0 : repeated->capacity();
   size_t prefix = strings ? sizeof(OwnerWord) : 0;
   if (capacity > (SIZE_MAX / 2 - prefix) / element_size) return fail(DecodeError::out_of_memory, p), false;
@@ -36,9 +58,9 @@ DROVER_NOINLINE bool Decoder<Memory>::grow(raw::Words* repeated, uint32_t wanted
   if (strings) raw::store(block, owner_);
   char* to = block + prefix;
   char* from = repeated->begin();
+  if (strings || pointers) zero(to + kept * element_size, (capacity - kept) * element_size);
   if (kept != 0) std::memcpy(to, from, kept * element_size);
-  if (strings || pointers) {
-    std::memset(to + kept * element_size, 0, (capacity - kept) * element_size);
+  if ((strings || pointers) && kept != 0) {
     int64_t delta = to - from;
     for (uint32_t i = 0; i < kept; ++i) {  // what is self-relative has moved by delta
       auto* relative = reinterpret_cast<raw::Pointer*>(to + i * element_size);
@@ -49,6 +71,29 @@ DROVER_NOINLINE bool Decoder<Memory>::grow(raw::Words* repeated, uint32_t wanted
   repeated->set_begin(to);
   repeated->meta = (repeated->meta & ~raw::Words::kClassMask) | cls << raw::Words::kClassShift;
   return true;
+}
+
+// Nothing else is allocated while the elements of one run are read: their array becomes longer where it is.
+template <typename Memory>
+template <uint32_t kElementSize>
+DROVER_NOINLINE bool Decoder<Memory>::grow_scalars(raw::Words* repeated, const FieldStep* step, const char* p) {
+  constexpr uint32_t kFirstClass = 4;  // eight elements
+  uint32_t cls = repeated->storage_class();
+  if (cls == 0 && repeated->size == 0) {
+    char* block = arena_.try_allocate(kElementSize << (kFirstClass - 1), 0);
+    if (block != nullptr) [[likely]] {
+      repeated->set_begin(block);
+      repeated->meta |= kFirstClass << raw::Words::kClassShift;
+      return true;
+    }
+  } else if (cls != 0 && cls < 30) {
+    size_t bytes = size_t{kElementSize} << (cls - 1);
+    if (arena_.try_extend(repeated->begin(), bytes, 2 * bytes)) {
+      repeated->meta += 1u << raw::Words::kClassShift;
+      return true;
+    }
+  }
+  return grow(repeated, repeated->size + 1, field_at(step), p);
 }
 
 // Unpacked varints of one field, as many as follow each other; size and place are kept in registers meanwhile.
@@ -144,11 +189,16 @@ const char* Decoder<Memory>::repeated_strings(const char* p, char* object, const
   return p;
 }
 
-// A new element at the end of the repeated field `at`: empty; one that was cleared is used again.
+// A new element at the end of the repeated field `at`: empty; one that was cleared is used again. p is at the element's
+// length; in front of it stands the tag, if tag_size is not 0.
 template <typename Memory>
-char* Decoder<Memory>::add_message(const char* p, char* at, const FieldEntry& field) {
+char* Decoder<Memory>::add_message(const char* p, char* at, const FieldEntry& field, uint32_t tag_size, uint32_t tag) {
   auto* to = reinterpret_cast<raw::Words*>(at);
-  if (to->size == to->capacity() && !grow(to, to->size + 1, field, p)) return nullptr;
+  if (to->size == to->capacity()) {
+    bool counted = tag_size != 0 && field.kind != static_cast<uint8_t>(Kind::kGroup);
+    uint32_t more = counted ? count_run(p - tag_size, tag_size, tag) : to->size + 1;
+    if (!grow(to, to->size + more, field, p)) return nullptr;
+  }
   auto* pointer = reinterpret_cast<raw::Pointer*>(to->begin()) + to->size;
   char* element = pointer->get();
   if (element == nullptr) [[likely]] {

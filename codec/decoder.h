@@ -6,8 +6,8 @@
 //
 //   d        the decoder                          slots   steps of the innermost message by field number
 //   p        the position in the wire bytes       has     has-bits found so far, not yet in the object
-//   object   the innermost message's object       data    the step of the field at hand, its tag xor the tag read
-//                                                 table   the handlers by op
+//   object   the innermost message's object       step    of the field at hand; null: there is none
+//   table    the handlers by op                   tag     the two bytes at p
 //
 // Every function that takes a position `p` returns the position behind what it read, or null after fail().
 #pragma once
@@ -47,33 +47,30 @@ class Decoder {
     char* object;
     const char* slots;
     uint64_t has;
-    uint64_t data;  // the step of the field that holds the inner message
-    int64_t outer;  // for Input::pop_limit
+    const FieldStep* step;  // of the field that holds the inner message
+    int64_t outer;          // for Input::pop_limit
     const MessageEntry* entry;
     uint32_t end_group;
     bool map;  // the inner message is an entry of a map
   };
 
-  using Handler = const char*(DROVER_HANDLER_CALL*)(Decoder*, const char*, char*, const char*, uint64_t, uint64_t,
-                                                    const void*);
+  using Handler = const char*(DROVER_HANDLER_CALL*)(Decoder*, const char*, char*, const char*, uint64_t,
+                                                    const FieldStep*, uint64_t, const void*);
 
   // ---- decode_handlers.h
   struct Handlers;
   void flush(char* object, uint64_t has);
   const FieldStep* find_step(uint32_t number) const;
-  // The entry of the field whose step is `data`.
-  const FieldEntry& field_at(uint64_t data) const {
-    return image_.fields(*entry_).first[static_cast<uint16_t>(data >> 32) - 1];
-  }
+  const FieldEntry& field_at(const FieldStep* step) const { return image_.fields(*entry_).first[step->position - 1]; }
   const char* slots_of(const MessageEntry& entry) const { return reinterpret_cast<const char*>(image_.slots(entry)); }
   bool more_frames(const char* p);
   // Keeps the message at hand in `frame`, behind the frames in use, and goes on to one of type `inner`.
-  DROVER_INLINE void push(Frame* frame, char* object, const char* slots, uint64_t has, uint64_t data, bool map,
+  DROVER_INLINE void push(Frame* frame, char* object, const char* slots, uint64_t has, const FieldStep* step, bool map,
                           uint32_t end_group, const MessageEntry& inner) {
     frame->object = object;
     frame->slots = slots;
     frame->has = has;
-    frame->data = data;
+    frame->step = step;
     frame->entry = entry_;
     frame->end_group = end_group_;
     frame->map = map;
@@ -83,9 +80,42 @@ class Decoder {
   }
   const char* length(const char* p, uint32_t* size);  // checked against the limit
   const char* length_long(const char* p, uint32_t* size);
+  // A length of one to three bytes, and the position behind it; null if it is longer.
+  static DROVER_INLINE const char* short_length(const char* p, uint32_t* size) {
+    uint32_t first = static_cast<uint8_t>(p[0]);
+    if (first < 0x80) {
+      *size = first;
+      return p + 1;
+    }
+    uint32_t second = static_cast<uint8_t>(p[1]);
+    first = (first & 0x7f) | (second & 0x7f) << 7;
+    if (second < 0x80) {
+      *size = first;
+      return p + 2;
+    }
+    uint32_t third = static_cast<uint8_t>(p[2]);
+    *size = first | third << 14;
+    return third < 0x80 ? p + 3 : nullptr;
+  }
   const char* bad_tag(uint32_t tag, const char* start, const char* behind);
   char* new_message(const MessageEntry& entry);
   char* new_message_at_hand(const MessageEntry& entry);
+  // A copy of a string of less than kShortString bytes, with a NUL behind it; p is at its length, a byte. Null if it is
+  // empty, or if the buffer or the arena's block at hand ends too soon.
+  static constexpr uint32_t kShortString = 32;
+  DROVER_INLINE char* copy_short(const char* p, uint32_t size) {
+    // Twice 16 bytes are copied whatever the size says, the first and the last ones (or the first again). What is read
+    // beyond the string lies in the 16 bytes that can be read behind any position well inside.
+    if (static_cast<int64_t>(size) >= input_.left_inside(p) || !arena_.has_room(size + 1, kShortString) || size == 0)
+        [[unlikely]]
+      return nullptr;
+    char* bytes = arena_.take(size + 1);
+    size_t last = size > 16 ? size - 16 : 0;
+    std::memcpy(bytes, p + 1, 16);
+    std::memcpy(bytes + last, p + 1 + last, 16);
+    bytes[size] = '\0';
+    return bytes;
+  }
   const char* string(const char* p, raw::Words* to, bool check_utf8);
   const char* string_copy(const char* p, raw::Words* to, uint32_t size, bool check_utf8);
   bool string_alias(const char* p, raw::Words* to, uint32_t size);
@@ -111,14 +141,18 @@ class Decoder {
   template <typename Element>
   const char* repeated_fixed(const char* p, char* object, const FieldEntry& field, uint32_t tag);
   const char* repeated_strings(const char* p, char* object, const FieldEntry& field, uint32_t tag);
-  char* add_message(const char* p, char* repeated, const FieldEntry& field);
+  char* add_message(const char* p, char* repeated, const FieldEntry& field, uint32_t tag_size, uint32_t tag);
   const char* packed(const char* p, char* object, const FieldEntry& field);
   const char* packed_fixed(const char* p, raw::Words* to, const FieldEntry& field, uint32_t size);
   const char* packed_varints(const char* p, raw::Words* to, const FieldEntry& field, uint32_t size, uint32_t more);
   const char* packed_varints_slow(const char* p, char* object, const FieldEntry& field, uint32_t size);
   bool end_map_entry(const char* p, char* object, const FieldEntry& field, char* added);
+  uint32_t count_run(const char* p, uint32_t tag_size, uint32_t tag) const;
   // Room for `wanted` elements; false after fail(out_of_memory). An error's position is `p`.
   bool grow(raw::Words* repeated, uint32_t wanted, const FieldEntry& field, const char* p);
+  // The same for one more scalar in a full array.
+  template <uint32_t kElementSize>
+  bool grow_scalars(raw::Words* repeated, const FieldStep* step, const char* p);
   bool next_is(const char* p, uint32_t tag, int* tag_size);
 
   // ---- decode_unknown.h
@@ -146,6 +180,7 @@ class Decoder {
   Frame* frames_end_;          // at most depth_limit of them
   Frame* frames_;
   char* entering_;               // the object that `enter` is to go on with
+  uint32_t min_alias_size_;      // at least 1
   uint32_t end_group_ = 0;       // the tag that ends the innermost message, if it is a group
   uint32_t unknown_number_ = 0;  // of the unknown field that is being read
   char* pending_nul_ = &no_pending_;
@@ -159,7 +194,8 @@ class Decoder {
   struct {
     char* object;
     const char* slots;
-    uint64_t has, data;
+    uint64_t has;
+    const FieldStep* step;
     bool finished = false;
   } loop_;
 #endif
@@ -216,20 +252,35 @@ DROVER_NOINLINE const char* Decoder<Memory>::length_long(const char* p, uint32_t
   return behind;
 }
 
-// An empty object in the arena's block at hand; null if that has no room.
-template <typename Memory>
-DROVER_INLINE char* Decoder<Memory>::new_message_at_hand(const MessageEntry& entry) {
-  size_t size = entry.object_size;
-  char* object = arena_.try_allocate(size, 32);
-  if (object == nullptr) [[unlikely]]
-    return nullptr;
-  char* end = object + size;
-  char* at = object;
-  do {  // up to 24 bytes too many; the arena has room for them
+// Up to 24 bytes more are zeroed than `size`, which is not 0.
+DROVER_INLINE void zero_past(char* at, size_t size) {
+  char* end = at + size;
+  do {
     std::memset(at, 0, 32);
     at += 32;
     asm volatile("" : "+r"(at));  // stays a loop: for so few bytes it is faster than a call of memset
   } while (at < end);
+}
+// Exactly `size` bytes, a multiple of 8.
+DROVER_INLINE void zero(char* at, size_t size) {
+  if (size > 256) {
+    std::memset(at, 0, size);
+    return;
+  }
+  for (char* end = at + size; at != end; at += 8) {
+    raw::store<uint64_t>(at, 0);
+    asm volatile("" : "+r"(at));  // stays a loop
+  }
+}
+
+// An empty object in the arena's block at hand; null if that has no room.
+template <typename Memory>
+DROVER_INLINE char* Decoder<Memory>::new_message_at_hand(const MessageEntry& entry) {
+  size_t size = entry.object_size;  // a multiple of 8
+  if (!arena_.has_room(size, 32)) [[unlikely]]
+    return nullptr;
+  char* object = arena_.take_words(size);
+  zero_past(object, size);
   raw::store(object, owner_);
   return object;
 }

@@ -20,8 +20,8 @@ EncodeResult failure(const schema::MessageType& type, const E& encoder) {
 template <typename Memory>
 EncodeResult encode_pieces(const schema::MessageType& type, const Message* object, Memory memory,
                            const EncodeOptions& options, Encoded* out) {
-  BackwardSink sink(out, options);
-  Encoder<Memory, BackwardSink> encoder(*type.image, memory, &sink, options);
+  Encoder<Memory, BackwardSink> encoder(*type.image, memory, options, out, options);
+  BackwardSink& sink = encoder.sink();
   char* p = sink.start();
   if (p != nullptr) p = encoder.message(p, object->drover_bytes(), type.entry());
   if (p == nullptr) {
@@ -63,11 +63,10 @@ EncodeError encode_to_array(const schema::MessageType& type, const Message* obje
 }
 
 size_t encoded_size(const schema::MessageType& type, const Message* object) {
-  CountingSink sink;
   EncodeOptions options;
-  Encoder<TrustedMemory, CountingSink> encoder(*type.image, TrustedMemory(), &sink, options);
-  char* p = encoder.message(sink.start(), object->drover_bytes(), type.entry());
-  return p == nullptr ? 0 : sink.total(p);
+  Encoder<TrustedMemory, CountingSink> encoder(*type.image, TrustedMemory(), options);
+  char* p = encoder.message(encoder.sink().start(), object->drover_bytes(), type.entry());
+  return p == nullptr ? 0 : encoder.sink().total(p);
 }
 
 void Encoded::copy_to(char* to) const {

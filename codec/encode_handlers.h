@@ -81,6 +81,19 @@ struct Encoder<Memory, Sink>::Handlers {
     if constexpr (Sink::kWrites) std::memcpy(p, &bytes, 2);
     return p;
   }
+  // A value below 128 and the tag in front of it.
+  template <int kTagSize>
+  static DROVER_INLINE char* put_tag_and_byte(Encoder* e, char* p, const FieldStep* step, uint64_t value) {
+    if constexpr (kTagSize == 1) {
+      p -= 2;
+      auto both = static_cast<uint16_t>(static_cast<uint8_t>(step->tag) | value << 8);
+      if constexpr (Sink::kWrites) std::memcpy(p, &both, 2);
+      return p;
+    }
+    --p;
+    if constexpr (Sink::kWrites) *p = static_cast<char>(value);
+    return put_tag<kTagSize>(e, p, step);
+  }
   // A new block; then once more.
   template <Handler handler>
   static DROVER_NOINLINE DROVER_HANDLER(more_room) {
@@ -101,8 +114,10 @@ struct Encoder<Memory, Sink>::Handlers {
     if (p < e->sink_.low()) [[unlikely]]
       DROVER_GO((more_room<varint<kOp, kTagSize>>));
     if (value < 0x80) {
-      *--p = static_cast<char>(value);
-    } else if (value < 0x4000) {
+      p = put_tag_and_byte<kTagSize>(e, p, step, value);
+      DROVER_NEXT();
+    }
+    if (value < 0x4000) {
       p -= 2;
       uint16_t both = static_cast<uint16_t>((value & 0x7f) | 0x80 | (value >> 7) << 8);
       std::memcpy(p, &both, 2);
@@ -113,7 +128,7 @@ struct Encoder<Memory, Sink>::Handlers {
       std::memcpy(p - 8, &bytes, 8);
       p -= 8 - unused / 8;
     } else {
-      p = put_varint_long<Sink>(p, value);
+      DROVER_GO((varint<kOp, kTagSize>));
     }
     p = put_tag<kTagSize>(e, p, step);
     DROVER_NEXT();
@@ -148,8 +163,24 @@ struct Encoder<Memory, Sink>::Handlers {
   }
 
   // ---- strings
+  // The short ones, without a call.
   template <int kTagSize>
   static DROVER_HANDLER(string) {
+    EncodeError error = EncodeError::ok;
+    LoadedRange range;
+    if (!e->memory_.load_range(object + step->offset, 1, 1, &range, &error)) [[unlikely]]
+      return e->fail(error, *e->entry_, e->field_of(step).number);
+    if (!Memory::kDirect || range.size > kCopiedWithoutCall || e->sink_.refers(range.size) ||
+        !e->sink_.has_room(p, range.size))
+      DROVER_GO(string_long<kTagSize>);
+    if (range.size == 0 && by_value(step)) DROVER_NEXT();
+    p -= range.size;
+    if constexpr (Sink::kWrites) copy_short(p, range.data, range.size);
+    p = put_tag_and_byte<kTagSize>(e, p, step, range.size);
+    DROVER_NEXT();
+  }
+  template <int kTagSize>
+  static DROVER_NOINLINE DROVER_HANDLER(string_long) {
     EncodeError error = EncodeError::ok;
     LoadedRange range;
     if (!e->memory_.load_range(object + step->offset, 1, 1, &range, &error)) [[unlikely]]

@@ -45,11 +45,11 @@ inline char* put_bytes(char* p, const void* data, size_t size) {
   return p;
 }
 
-// A copy whose usual sizes are too small for a call of memcpy.
-inline void copy_bytes(char* to, const char* from, size_t size) {
-  if (size > 96) {
-    std::memcpy(to, from, size);
-  } else if (size >= 32) {
+// Too small for a call of memcpy.
+inline constexpr size_t kCopiedWithoutCall = 96;
+static_assert(kCopiedWithoutCall < 0x80);
+inline __attribute__((always_inline)) void copy_short(char* to, const char* from, size_t size) {
+  if (size >= 32) {
     char* last = to + size - 32;
     const char* last_from = from + size - 32;
     while (to < last) {
@@ -73,6 +73,14 @@ inline void copy_bytes(char* to, const char* from, size_t size) {
     to[0] = first;
     to[size / 2] = middle;
     to[size - 1] = end;
+  }
+}
+
+inline void copy_bytes(char* to, const char* from, size_t size) {
+  if (size > kCopiedWithoutCall) {
+    std::memcpy(to, from, size);
+  } else {
+    copy_short(to, from, size);
   }
 }
 

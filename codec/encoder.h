@@ -21,8 +21,18 @@ class Encoder {
   using MessageEntry = schema::MessageEntry;
   using Kind = schema::Kind;
 
-  Encoder(const schema::Image& image, Memory memory, Sink* sink, const EncodeOptions& options)
-      : image_(image), memory_(memory), sink_(*sink), options_(options), depth_(options.depth_limit) {}
+  // The sink is made from what stands behind the options.
+  template <typename... SinkArguments>
+  Encoder(const schema::Image& image, Memory memory, const EncodeOptions& options, SinkArguments&&... sink)
+      : sink_(static_cast<SinkArguments&&>(sink)...),
+        image_(image),
+        memory_(memory),
+        options_(options),
+        depth_(options.depth_limit) {}
+  Encoder(const Encoder&) = delete;
+  Encoder& operator=(const Encoder&) = delete;
+
+  Sink& sink() { return sink_; }
 
   // All fields of the object, which Memory has checked to lie where object_size bytes may be read.
   char* message(char* p, const char* object, const MessageEntry& entry);
@@ -115,9 +125,9 @@ class Encoder {
 
   const FieldEntry& field_of(const FieldStep* step) const { return image_.fields(*entry_).first[step->position - 1]; }
 
+  Sink sink_;
   const schema::Image image_;
   Memory memory_;
-  Sink& sink_;
   const MessageEntry* entry_;  // the innermost message
   const Handler* handlers_ = Handlers::table();
   const EncodeOptions& options_;

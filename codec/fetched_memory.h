@@ -174,12 +174,12 @@ EncodeResult encode_from_host(const schema::Image& image, uint32_t message, uint
   using Memory = FetchedMemory<ObjectCache<D, kLineBytes, kLines>>;
   const schema::MessageEntry& entry = image.message(message);
   EncodeResult result{EncodeError::out_of_bounds, 0, image.name(entry.name), 0};
-  FixedSink sink(out, options);
   Memory memory(cache);
   if (!cache.start(area)) return result;
   if (!memory.check(object - area.address, entry.object_size, 8, &result.error)) return result;
   cache.fetch(object - area.address, entry.object_size);
-  Encoder<Memory, FixedSink> encoder(image, memory, &sink, options);
+  Encoder<Memory, FixedSink> encoder(image, memory, options, out, options);
+  FixedSink& sink = encoder.sink();
   char* p = sink.start();
   bool started = p != nullptr;
   if (started) p = encoder.message(p, Memory::pointer(object - area.address), entry);

@@ -22,17 +22,21 @@ class Input {
 
   // Begins to read `total` bytes, the sum of all pieces. `extra`: one writable byte lies behind the last piece.
   const char* start(const std::string_view* pieces, size_t count, size_t total, bool extra) {
-    next_piece_ = pieces;
     pieces_end_ = pieces + count;
+    next_piece_ = pieces_end_;
     extra_ = extra ? 1 : 0;
     if (count == 1 && total > kWholeInPatch) [[likely]] {
-      end_ = patch_;
-      limit_ = static_cast<int64_t>(total) + kSlop;
-      end_offset_ = -kSlop;
-      enter_piece(*next_piece_++, 0);
-      return pieces[0].data();
+      const char* begin = pieces[0].data();
+      in_patch_ = false;
+      piece_end_ = begin + total + extra_;
+      end_ = begin + total - kSlop;
+      limit_ptr_ = end_;
+      limit_ = kSlop;
+      end_offset_ = static_cast<int64_t>(total) - kSlop;
+      return begin;
     }
     if (count == 1) return start_in_patch(pieces[0]);
+    next_piece_ = pieces;
     end_ = patch_;
     std::memset(patch_, 0, sizeof(patch_));
     limit_ = static_cast<int64_t>(total) + kSlop;
@@ -58,6 +62,8 @@ class Input {
   bool done_slow(const char** p);
   // From p to the end of the innermost message.
   int64_t left(const char* p) const { return limit_ - (p - end_); }
+  // From p to where it would no longer be inside(); negative behind that. Never more than left() and contiguous().
+  int64_t left_inside(const char* p) const { return limit_ptr_ - p; }
   // Bytes that can be read at p; may go beyond the innermost message.
   int64_t contiguous(const char* p) const { return end_ + kSlop - p; }
   bool in_piece() const { return !in_patch_; }
@@ -71,6 +77,12 @@ class Input {
     limit_ = inner;
     set_limit_ptr();
     return outer_minus_inner;
+  }
+  // The same where it is known how much of the outer message lies behind the inner one, which is then what pop_limit
+  // takes.
+  void shrink_limit(int64_t outer_minus_inner) {
+    limit_ -= outer_minus_inner;
+    set_limit_ptr();
   }
   void pop_limit(int64_t outer_minus_inner) {
     limit_ += outer_minus_inner;
@@ -110,7 +122,6 @@ class Input {
   }
   // The whole input lies in the patch buffer's second half.
   const char* start_in_patch(std::string_view piece) {
-    next_piece_ = pieces_end_;
     second_half_ = piece;
     second_half_end_ = piece.data() + piece.size() + extra_;
     std::memset(patch_ + kSlop, 0, sizeof(patch_) - kSlop);

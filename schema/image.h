@@ -253,11 +253,15 @@ class Image {
   bool enum_has_value(uint32_t index, int32_t number) const {
     const EnumEntry& e = enum_entry(index);
     const EnumValueEntry* values = enum_values(e);
-    // Most enums count up from their first value: no search then.
+    // Most enums count up from their first value: no search then. Nor is one worth it among a few.
     uint32_t guess = static_cast<uint32_t>(number) - static_cast<uint32_t>(values[0].number);
     if (guess < e.value_count && values[guess].number == number) [[likely]]
       return true;
-    return find_enum_value(e, number) != nullptr;
+    if (e.value_count > 8) return find_enum_value(e, number) != nullptr;
+    for (uint32_t i = 0; i < e.value_count; ++i) {
+      if (values[i].number == number) return true;
+    }
+    return false;
   }
   int64_t find_enum(const char* full_name, size_t size) const;
 

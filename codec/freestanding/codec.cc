@@ -12,8 +12,8 @@ namespace {
 template <typename Memory>
 EncodeResult encode_with(const schema::Image& image, const schema::MessageEntry& entry, const char* object,
                          Memory memory, const EncodeOptions& options, FixedOutput* out) {
-  FixedSink sink(out, options);
-  Encoder<Memory, FixedSink> encoder(image, memory, &sink, options);
+  Encoder<Memory, FixedSink> encoder(image, memory, options, out, options);
+  FixedSink& sink = encoder.sink();
   EncodeResult result{EncodeError::ok, 0, image.name(entry.name), 0};
   char* p = sink.start();
   if (p != nullptr && (p = encoder.message(p, object, entry)) == nullptr) {
