@@ -72,6 +72,17 @@ void expect_all(SerializerBench& bench, const std::vector<Expectation>& expected
   EXPECT_EQ(bench.packets().packets(), 0u);
 }
 
+// What the hardware left to software is not compared.
+size_t forgive(SerializerBench& bench, std::vector<Expectation>* expected) {
+  size_t left = 0;
+  for (const SerializerCompletion& c : bench.completions()) {
+    if (!left_to_software(c.error)) continue;
+    ++left;
+    (*expected)[c.cookie].error = c.error;
+  }
+  return left;
+}
+
 // Pre-serializes into the bench's memory, sends the command; false: the memory is full.
 bool send(SerializerBench& bench, Object& object, size_t threshold, std::vector<Expectation>* expected) {
   std::string wire = object.encode();
@@ -175,10 +186,11 @@ TEST_P(RandomSchemas, AreSerializedAsTheEncoderDoes) {
     ASSERT_TRUE(workload::fill_object(object.type(), random.next(), options, object.get(), *object.arena()).ok());
     size_t thresholds[] = {1, 24, 256, 1 << 30};
     if (!send(bench, object, thresholds[random.index(4)], &expected)) break;
-    // What the hardware leaves to software, it says.
-    if (expected.back().packet.size() > 30000) expected.pop_back();
   }
-  expect_all(bench, expected);
+  ASSERT_TRUE(bench.run(3'000'000)) << "it hangs: " << bench.completions().size() << " of " << expected.size();
+  size_t left = forgive(bench, &expected);
+  EXPECT_LE(left * 5, expected.size());
+  expect_all(bench, expected, 1);
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomSchemas, ::testing::Range(1, 31));
 
@@ -314,7 +326,7 @@ TEST_P(HostileStreams, EndAsTheSoftwareSays) {
   EXPECT_LT(fine, 290u);
   expect_all(bench, expected);
 }
-INSTANTIATE_TEST_SUITE_P(Seeds, HostileStreams, ::testing::Range(1, 13));
+INSTANTIATE_TEST_SUITE_P(Seeds, HostileStreams, ::testing::Range(1, 101));
 
 // ---- NIC-only: the object itself lies in host memory
 
@@ -334,17 +346,6 @@ Message* walk(SerializerBench& bench, Object& object, std::vector<Expectation>* 
   bench.send(command);
   expected->push_back({object.encode()});
   return copy;
-}
-
-// What the hardware left to software is not compared.
-size_t forgive(SerializerBench& bench, std::vector<Expectation>* expected) {
-  size_t left = 0;
-  for (const SerializerCompletion& c : bench.completions()) {
-    if (!left_to_software(c.error)) continue;
-    ++left;
-    (*expected)[c.cookie].error = c.error;
-  }
-  return left;
 }
 
 class WalkedSchemas : public ::testing::TestWithParam<int> {};
@@ -456,7 +457,7 @@ TEST_P(HostileObjects, EndInWhatTheEncoderMakesOfThemOrInAnError) {
   EXPECT_GT(fine + refused, 30u);
   expect_all(bench, expected, 1);
 }
-INSTANTIATE_TEST_SUITE_P(Seeds, HostileObjects, ::testing::Range(1, 21));
+INSTANTIATE_TEST_SUITE_P(Seeds, HostileObjects, ::testing::Range(1, 41));
 
 // ---- what is left to software, and what goes wrong outside
 
@@ -591,6 +592,24 @@ TEST(Serializer, SaysSoonWhatIsWrong) {
     uint64_t limit = records.size() / 4 + records.size() / 64 + 50;
     EXPECT_LE(bench.completions()[0].cycle - bench.first_command(), limit);
   }
+}
+
+TEST(Serializer, DoesNotWaitForALineBehindTheRecordsEnd) {
+  SerializerBench bench({});
+  std::vector<Expectation> expected;
+  for (uint64_t last : {0x08 | uint64_t{kRecordVarint64} << 17,                    // its value is not there
+                        uint64_t{1} << 16 | uint64_t{kRecordInt32} << 17,          // nor its tag
+                        0x12 | uint64_t{kRecordEngine} << 17 | uint64_t{5} << 32,  // nor its place
+                        0x12 | uint64_t{kRecordInline} << 17 | uint64_t{5} << 32,  // nor its bytes
+                        uint64_t{1} | uint64_t{kRecordElements} << 17 | uint64_t{5} << 32}) {
+    PreserializedOutput stream = bench.room(64);
+    for (int i = 0; i < 7; ++i) std::memcpy(stream.buffer + 8 * i, "\x08\0\x02\0\x05\0\0\0", 8);
+    std::memcpy(stream.buffer + 56, &last, 8);
+    stream.record_bytes = 64;
+    bench.send(bench.command(stream, static_cast<uint16_t>(expected.size())));
+    expected.push_back({"", SerializerError::truncated});
+  }
+  expect_all(bench, expected, 5000);
 }
 
 TEST(Serializer, RefusesACommandThatLeadsOutsideTheRegion) {
