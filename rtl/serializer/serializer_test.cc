@@ -328,6 +328,47 @@ TEST_P(HostileStreams, EndAsTheSoftwareSays) {
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, HostileStreams, ::testing::Range(1, 101));
 
+// Streams of real messages with a few bytes changed, or cut.
+class DamagedStreams : public ::testing::TestWithParam<int> {};
+
+TEST_P(DamagedStreams, EndAsTheSoftwareSays) {
+  uint64_t seed = static_cast<uint64_t>(GetParam());
+  PeerSchema schema(workload::random_schema(2000 + seed));
+  std::vector<std::string> names = workload::message_names(schema.files());
+  SerializerBench bench(stalled(seed, GetParam() % 3 * 50));
+  Random random(seed);
+  for (char& c : bench.engine()) c = static_cast<char>(random.next());
+  std::vector<Expectation> expected;
+  for (int i = 0; i < 60; ++i) {
+    Object object(schema.type(names[random.index(names.size())]));
+    workload::MessageOptions options;
+    options.max_size = 1500;
+    options.unknown_permille = 200;
+    ASSERT_TRUE(workload::fill_object(object.type(), random.next(), options, object.get(), *object.arena()).ok());
+    PreserializedOutput stream = bench.room(object.encode().size() * 9 + 1024);
+    if (stream.buffer == nullptr) break;
+    PreserializeOptions how;
+    how.payload_threshold = random.chance(500) ? 16 : 256;
+    ASSERT_TRUE(preserialize(object.type(), object.get(), how, &stream).ok());
+    for (uint64_t n = random.below(3); n > 0; --n) {
+      char* at = stream.buffer + random.below(stream.record_bytes);
+      *at = static_cast<char>(random.chance(500) ? random.next() : *at ^ (1 << random.below(8)));
+    }
+    if (random.chance(200)) stream.record_bytes = random.below(stream.record_bytes + 1);
+    if (random.chance(100)) stream.payload_bytes /= 2;
+    Expectation what;
+    StreamError error = finish_preserialized({stream.buffer, stream.record_bytes},
+                                             {stream.payload(), stream.payload_bytes}, bench.engine(), &what.packet);
+    what.error = static_cast<SerializerError>(error);
+    bench.send(bench.command(stream, static_cast<uint16_t>(expected.size())));
+    expected.push_back(what);
+  }
+  ASSERT_TRUE(bench.run(3'000'000)) << "it hangs: " << bench.completions().size() << " of " << expected.size();
+  forgive(bench, &expected);
+  expect_all(bench, expected, 1);
+}
+INSTANTIATE_TEST_SUITE_P(Seeds, DamagedStreams, ::testing::Range(1, 41));
+
 // ---- NIC-only: the object itself lies in host memory
 
 // Copies the object into the bench's memory, in one piece, and sends the command; null: the memory is full.
