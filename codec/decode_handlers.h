@@ -23,6 +23,15 @@ namespace drover {
 #define DROVER_GO(handler) return handler(d, p, object, slots, has, step, tag, table)
 #define DROVER_NEXT() return leave_to_loop(d, p, object, slots, has, step)
 #endif
+// On to `find`, which reads the tag again, if p is not at the tag of the step. That `tag` is cleared here keeps the
+// comparison one instruction, and gives its register to the handler.
+#define DROVER_CHECK_TAG()                    \
+  do {                                        \
+    bool same = matches<kTagSize>(step, tag); \
+    tag = 0;                                  \
+    if (!same) [[unlikely]]                   \
+      DROVER_GO(find);                        \
+  } while (false)
 
 template <typename Memory>
 struct Decoder<Memory>::Handlers {
@@ -153,6 +162,12 @@ struct Decoder<Memory>::Handlers {
   // Most that come here have a tag of two bytes and share their slot with another number.
   static DROVER_NOINLINE DROVER_HANDLER(find) {
     tag = raw::load<uint16_t>(p);
+    if ((tag & 0x80) == 0 && reinterpret_cast<const FieldStep*>(slots)[(tag & 0x7f) >> 3].position == 0) {
+      step = nullptr;
+      tag &= 0x7f;
+      p += 1;
+      DROVER_GO(not_a_field);
+    }
     uint32_t number = (tag & 0x7f) >> 3 | (tag >> 8) << 4;
     if ((tag & 0x8080) == 0x80 && number < d->entry_->slot_count) {
       step = reinterpret_cast<const FieldStep*>(slots) + number;
@@ -208,12 +223,9 @@ struct Decoder<Memory>::Handlers {
   // Whatever a step cannot say: members of oneofs, far has-bits, far offsets.
   template <int kTagSize>
   static DROVER_HANDLER(by_entry) {
-    if (!matches<kTagSize>(step, tag)) [[unlikely]] {
-      tag = 0;
-      DROVER_GO(find);
-    }
+    DROVER_CHECK_TAG();
+    tag = kTagSize == 1 ? step->tag & 0xff : (step->tag & 0x7f) | (step->tag >> 8 & 0x7f) << 7;
     p += kTagSize;
-    tag = kTagSize == 1 ? static_cast<uint8_t>(tag) : (tag & 0x7f) | (tag >> 8 & 0x7f) << 7;
     DROVER_GO(generic);
   }
   // `tag` is the whole tag, and p behind it.
@@ -241,10 +253,7 @@ struct Decoder<Memory>::Handlers {
   // ---- singular scalars
   template <uint32_t kOp, int kTagSize>
   static DROVER_HANDLER(varint) {
-    if (!matches<kTagSize>(step, tag)) [[unlikely]] {
-      tag = 0;
-      DROVER_GO(find);
-    }
+    DROVER_CHECK_TAG();
     uint64_t value = static_cast<uint8_t>(p[kTagSize]);
     if (value >= 0x80) {
       uint64_t second = static_cast<uint8_t>(p[kTagSize + 1]);
@@ -292,10 +301,7 @@ struct Decoder<Memory>::Handlers {
   // Where one instruction gathers a varint's bits.
   template <uint32_t kOp, int kTagSize>
   __attribute__((target("bmi,bmi2"))) static DROVER_HANDLER(varint_bmi2) {
-    if (!matches<kTagSize>(step, tag)) [[unlikely]] {
-      tag = 0;
-      DROVER_GO(find);
-    }
+    DROVER_CHECK_TAG();
     uint64_t value = static_cast<uint8_t>(p[kTagSize]);
     if (value >= 0x80) {
       uint64_t bytes = raw::load<uint64_t>(p + kTagSize);
@@ -315,10 +321,7 @@ struct Decoder<Memory>::Handlers {
 
   template <int kTagSize>
   static DROVER_HANDLER(closed_enum) {
-    if (!matches<kTagSize>(step, tag)) [[unlikely]] {
-      tag = 0;
-      DROVER_GO(find);
-    }
+    DROVER_CHECK_TAG();
     uint64_t value;
     const char* behind = wire::read_varint(p + kTagSize, &value);
     if (behind == nullptr) [[unlikely]] {
@@ -341,10 +344,7 @@ struct Decoder<Memory>::Handlers {
 
   template <typename Bits, int kTagSize>
   static DROVER_HANDLER(fixed) {
-    if (!matches<kTagSize>(step, tag)) [[unlikely]] {
-      tag = 0;
-      DROVER_GO(find);
-    }
+    DROVER_CHECK_TAG();
     raw::store(place(object, step), raw::load<Bits>(p + kTagSize));
     has |= has_bit(step);
     p += kTagSize + sizeof(Bits);
@@ -355,10 +355,7 @@ struct Decoder<Memory>::Handlers {
   // Into memory of its own: here if it is short and the field was empty.
   template <bool kUtf8, int kTagSize>
   static DROVER_HANDLER(string_copied) {
-    if (!matches<kTagSize>(step, tag)) [[unlikely]] {
-      tag = 0;
-      DROVER_GO(find);
-    }
+    DROVER_CHECK_TAG();
     p += kTagSize;
     uint32_t size = static_cast<uint8_t>(*p);
     raw::Words* to = words(object, step);
@@ -451,10 +448,7 @@ struct Decoder<Memory>::Handlers {
   // As a reference to the wire bytes.
   template <bool kUtf8, int kTagSize>
   static DROVER_HANDLER(string_aliased) {
-    if (!matches<kTagSize>(step, tag)) [[unlikely]] {
-      tag = 0;
-      DROVER_GO(find);
-    }
+    DROVER_CHECK_TAG();
     p += kTagSize;
     uint32_t size;
     const char* begin = Decoder::short_length(p, &size);
@@ -513,10 +507,7 @@ struct Decoder<Memory>::Handlers {
   // ---- messages
   template <int kTagSize>
   static DROVER_HANDLER(sub_message) {
-    if (!matches<kTagSize>(step, tag)) [[unlikely]] {
-      tag = 0;
-      DROVER_GO(find);
-    }
+    DROVER_CHECK_TAG();
     p += kTagSize;
     tag = reinterpret_cast<uintptr_t>(place(object, step));
     DROVER_GO((enter_new<sub_message_slow, false>));
@@ -531,8 +522,10 @@ struct Decoder<Memory>::Handlers {
       DROVER_GO(slow);
     uint32_t size;
     const char* begin = Decoder::short_length(p, &size);
+    if (begin == nullptr) [[unlikely]]
+      DROVER_GO(slow);
     int64_t behind = d->input_.left(begin) - static_cast<int64_t>(size);
-    if (begin == nullptr || behind < 0) [[unlikely]]
+    if (behind < 0) [[unlikely]]
       DROVER_GO(slow);
     const MessageEntry& entry = d->image_.message(d->field_at(step).sub);
     char* sub = d->new_message_at_hand(entry);
@@ -568,20 +561,14 @@ struct Decoder<Memory>::Handlers {
   // A group is entered the slow way.
   template <int kTagSize>
   static DROVER_HANDLER(group) {
-    if (!matches<kTagSize>(step, tag)) [[unlikely]] {
-      tag = 0;
-      DROVER_GO(find);
-    }
+    DROVER_CHECK_TAG();
     p += kTagSize;
     DROVER_GO(sub_message_slow);
   }
 
   template <int kTagSize>
   static DROVER_HANDLER(repeated_message) {
-    if (!matches<kTagSize>(step, tag)) [[unlikely]] {
-      tag = 0;
-      DROVER_GO(find);
-    }
+    DROVER_CHECK_TAG();
     p += kTagSize;
     raw::Words* to = words(object, step);
     if (to->size >= to->capacity()) DROVER_GO(repeated_message_slow<kTagSize>);
@@ -591,10 +578,7 @@ struct Decoder<Memory>::Handlers {
   // A group is entered the slow way, here too.
   template <int kTagSize>
   static DROVER_HANDLER(repeated_group) {
-    if (!matches<kTagSize>(step, tag)) [[unlikely]] {
-      tag = 0;
-      DROVER_GO(find);
-    }
+    DROVER_CHECK_TAG();
     p += kTagSize;
     DROVER_GO(repeated_message_slow<kTagSize>);
   }
@@ -611,10 +595,7 @@ struct Decoder<Memory>::Handlers {
 
   template <int kTagSize>
   static DROVER_HANDLER(map) {
-    if (!matches<kTagSize>(step, tag)) [[unlikely]] {
-      tag = 0;
-      DROVER_GO(find);
-    }
+    DROVER_CHECK_TAG();
     p += kTagSize;
     d->entering_ = d->new_message(d->image_.message(d->field_at(step).sub));
     if (d->entering_ == nullptr) [[unlikely]] {
@@ -659,10 +640,7 @@ struct Decoder<Memory>::Handlers {
 
   template <uint32_t kOp, int kTagSize>
   static DROVER_HANDLER(repeated_varint) {
-    if (!matches<kTagSize>(step, tag)) [[unlikely]] {
-      tag = 0;
-      DROVER_GO(find);
-    }
+    DROVER_CHECK_TAG();
     raw::Words* to = words(object, step);
     uint32_t size = to->size, capacity = to->capacity();
     char* elements = to->begin();
@@ -692,10 +670,7 @@ struct Decoder<Memory>::Handlers {
 
   template <typename Bits, int kTagSize>
   static DROVER_HANDLER(repeated_fixed) {
-    if (!matches<kTagSize>(step, tag)) [[unlikely]] {
-      tag = 0;
-      DROVER_GO(find);
-    }
+    DROVER_CHECK_TAG();
     raw::Words* to = words(object, step);
     do {
       if (to->size == to->capacity() && !d->template grow_scalars<sizeof(Bits)>(to, step, p)) [[unlikely]] {
@@ -710,10 +685,7 @@ struct Decoder<Memory>::Handlers {
 
   template <bool kUtf8, int kTagSize>
   static DROVER_HANDLER(repeated_string) {
-    if (!matches<kTagSize>(step, tag)) [[unlikely]] {
-      tag = 0;
-      DROVER_GO(find);
-    }
+    DROVER_CHECK_TAG();
     raw::Words* to = words(object, step);
     uint32_t capacity = to->capacity();
     do {
@@ -747,10 +719,7 @@ struct Decoder<Memory>::Handlers {
 
   template <int kTagSize>
   static DROVER_HANDLER(repeated_closed_enum) {
-    if (!matches<kTagSize>(step, tag)) [[unlikely]] {
-      tag = 0;
-      DROVER_GO(find);
-    }
+    DROVER_CHECK_TAG();
     const FieldEntry& field = d->field_at(step);
     p = d->repeated(p + kTagSize, object, field, wire::make_tag(field.number, field.wire_type));
     if (p == nullptr) [[unlikely]]
@@ -759,10 +728,7 @@ struct Decoder<Memory>::Handlers {
   }
   template <int kTagSize>
   static DROVER_HANDLER(packed) {
-    if (!matches<kTagSize>(step, tag)) [[unlikely]] {
-      tag = 0;
-      DROVER_GO(find);
-    }
+    DROVER_CHECK_TAG();
     p = d->packed(p + kTagSize, object, d->field_at(step));
     if (p == nullptr) [[unlikely]]
       DROVER_GO(failed);
@@ -1069,6 +1035,7 @@ DecodeResult Decoder<Memory>::run(uint32_t message_index, char* object, const st
   return result;
 }
 
+#undef DROVER_CHECK_TAG
 #undef DROVER_GO
 #undef DROVER_NEXT
 #undef DROVER_HANDLER

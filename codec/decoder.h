@@ -104,14 +104,15 @@ class Decoder {
   // empty, or if the buffer or the arena's block at hand ends too soon.
   static constexpr uint32_t kShortString = 32;
   DROVER_INLINE char* copy_short(const char* p, uint32_t size) {
-    // 32 bytes are copied whatever the size says; it is 1 + 31 at most that has to lie before the end of the buffer.
-    if (size == 0 || input_.contiguous(p) < 1 + int64_t{kShortString} || static_cast<int64_t>(size) >= input_.left(p))
+    // Twice 16 bytes are copied whatever the size says, the first and the last ones (or the first again). What is read
+    // beyond the string lies in the 16 bytes that can be read behind any position well inside.
+    if (static_cast<int64_t>(size) >= input_.left_inside(p) || !arena_.has_room(size + 1, kShortString) || size == 0)
         [[unlikely]]
       return nullptr;
-    char* bytes = arena_.try_allocate(size + 1, kShortString);
-    if (bytes == nullptr) [[unlikely]]
-      return nullptr;
-    std::memcpy(bytes, p + 1, kShortString);
+    char* bytes = arena_.take(size + 1);
+    size_t last = size > 16 ? size - 16 : 0;
+    std::memcpy(bytes, p + 1, 16);
+    std::memcpy(bytes + last, p + 1 + last, 16);
     bytes[size] = '\0';
     return bytes;
   }
@@ -275,10 +276,10 @@ DROVER_INLINE void zero(char* at, size_t size) {
 // An empty object in the arena's block at hand; null if that has no room.
 template <typename Memory>
 DROVER_INLINE char* Decoder<Memory>::new_message_at_hand(const MessageEntry& entry) {
-  size_t size = entry.object_size;
-  char* object = arena_.try_allocate_words(size, 32);
-  if (object == nullptr) [[unlikely]]
+  size_t size = entry.object_size;  // a multiple of 8
+  if (!arena_.has_room(size, 32)) [[unlikely]]
     return nullptr;
+  char* object = arena_.take_words(size);
   zero_past(object, size);
   raw::store(object, owner_);
   return object;

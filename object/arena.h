@@ -97,11 +97,13 @@ class Arena {
 
   // The same from the block at hand only, if it has room for `slack` bytes more: those lie behind the result and may be
   // overwritten until the next allocation. Null if it has not.
-  char* try_allocate(size_t size, size_t slack) { return try_allocate_words((size + 7) & ~size_t{7}, slack); }
-  // The same for a size that is a multiple of 8.
-  char* try_allocate_words(size_t size, size_t slack) {
-    if (size + slack > static_cast<size_t>(end_ - ptr_)) [[unlikely]]
-      return nullptr;
+  char* try_allocate(size_t size, size_t slack) { return has_room(size, slack) ? take(size) : nullptr; }
+  // The two halves of that. take() needs a has_room(), take_words() also a size that is a multiple of 8.
+  bool has_room(size_t size, size_t slack) const {
+    return ((size + 7) & ~size_t{7}) + slack <= static_cast<size_t>(end_ - ptr_);
+  }
+  char* take(size_t size) { return take_words((size + 7) & ~size_t{7}); }
+  char* take_words(size_t size) {
     char* result = ptr_;
     ptr_ += size;
     return result;

@@ -17,7 +17,8 @@ import logic_depth
 from pyosys import libyosys as ys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-COMMON = ["drover_axi_pkg", "drover_fifo", "drover_skid", "drover_sram_1r1w", "drover_sram_1rw"]
+COMMON = ["drover_axi_pkg", "drover_fifo", "drover_skid", "drover_sram_1r1w", "drover_sram_1rw",
+          "drover_axi_write_checks"]
 DESERIALIZER = ["deser_pkg", "deser_window", "deser_token", "deser_front", "deser_field",
                 "deser_head", "deser_run", "deser_utf8", "deser_table", "deser_store", "deser_writer",
                 "deser_lane", "deser_spread", "deser_tlb", "drover_deserializer"]

@@ -71,7 +71,7 @@ module deser_lane #(
     output logic [63:0]       wstrb_o,
     output logic              wlast_o,
     input  logic [1:0]        b_i,        // answered: a burst of host memory, of engine memory
-    input  logic              b_fault_i,  // one was refused
+    input  logic [1:0]        b_fault_i,  // with b_i: it was refused
     // records
     output logic              cmpl_valid_o,
     input  logic              cmpl_ready_i,
@@ -842,7 +842,10 @@ module deser_lane #(
           searched_d   = 1'b0;
           found_d      = 1'b0;
           if (e_entry_q && tok_number_q == 29'd1) begin
-            e_key_d = f_log2 == 2'd3 ? scalar[31:0] ^ {scalar[50:32], scalar[63:51]} : scalar[31:0];
+            e_key_d = scalar[31:0];
+            if (f_log2 == 2'd3) begin  // small negative numbers must not fall on small positive ones
+              e_key_d = scalar[31:0] ^ {scalar[50:32], scalar[63:51]} ^ ({32{scalar[63]}} & 32'h9E3779B9);
+            end
           end
           if (f_repeated) begin
             tok_take  = 1'b1;

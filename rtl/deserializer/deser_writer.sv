@@ -42,7 +42,7 @@ module deser_writer (
     output logic [63:0]       wstrb_o,
     output logic              wlast_o,
     input  logic [1:0]        b_i,  // a response of host memory, of engine memory, in this cycle
-    input  logic              b_fault_i,
+    input  logic [1:0]        b_fault_i,  // with b_i: it was refused
     output logic              cmpl_valid_o,
     input  logic              cmpl_ready_i,
     output logic [deser_pkg::RecW-1:0]   cmpl_o
@@ -128,7 +128,7 @@ module deser_writer (
   logic [deser_pkg::RecW-1:0] rec;
   logic [2*CountW-1:0] stamp;
   logic [CountW-1:0] host_ahead, engine_ahead;
-  logic rec_fifo_valid, fault_q;
+  logic rec_fifo_valid;
   logic [deser_pkg::RecW-1:0] head;
   logic [5:0] rec_level;
   always_comb begin
@@ -144,18 +144,44 @@ module deser_writer (
       .rready_i(cmpl_ready_i && cmpl_valid_o), .rdata_o({stamp, head}), .level_o(rec_level));
   assign host_ahead   = answered_q[0] - stamp[0+:CountW];
   assign engine_ahead = answered_q[1] - stamp[CountW+:CountW];
-  // A refused burst belongs to the first record that is not yet due.
+  // Refused bursts, by number; a record that covers one says so. Between the first and the last of those that are kept
+  // in mind, all count as refused.
+  logic [1:0] fault_q, fault_hit, fault_beyond;
+  logic [CountW-1:0] fault_first_q[2];
+  logic [CountW-1:0] fault_last_q[2];
+  logic final_out;
+  assign final_out = cmpl_valid_o && cmpl_ready_i && head[deser_pkg::RecTypeAt+:4] != deser_pkg::RecChunk;
   always_comb begin
+    for (int i = 0; i < 2; i++) begin
+      fault_hit[i]    = fault_q[i] && !1'(CountW'(stamp[i*CountW+:CountW] - fault_first_q[i] - 1'b1) >> (CountW - 1));
+      fault_beyond[i] = !1'(CountW'(fault_last_q[i] - stamp[i*CountW+:CountW]) >> (CountW - 1));
+    end
     cmpl_o = head;
-    if (fault_q && head[deser_pkg::RecTypeAt+:4] != deser_pkg::RecChunk) begin
+    if (fault_hit != '0 && head[deser_pkg::RecTypeAt+:4] != deser_pkg::RecChunk) begin
       cmpl_o[deser_pkg::RecTypeAt+:4] = deser_pkg::RecError;
       cmpl_o[deser_pkg::RecCodeAt+:8] = deser_pkg::ErrBadAddress;
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) fault_q <= 1'b0;
-    else if (b_fault_i) fault_q <= 1'b1;
-    else if (cmpl_valid_o && cmpl_ready_i && head[deser_pkg::RecTypeAt+:4] != deser_pkg::RecChunk) fault_q <= 1'b0;
+    if (!rst_ni) begin
+      fault_q <= '0;
+      for (int i = 0; i < 2; i++) begin
+        fault_first_q[i] <= '0;
+        fault_last_q[i]  <= '0;
+      end
+    end else begin
+      for (int i = 0; i < 2; i++) begin
+        if (final_out && fault_hit[i]) begin
+          fault_q[i]       <= fault_beyond[i];
+          fault_first_q[i] <= stamp[i*CountW+:CountW];
+        end
+        if (b_i[i] && b_fault_i[i]) begin
+          fault_q[i]      <= 1'b1;
+          fault_last_q[i] <= answered_q[i];
+          if (!fault_q[i] || (final_out && fault_hit[i] && !fault_beyond[i])) fault_first_q[i] <= answered_q[i];
+        end
+      end
+    end
   end
   assign cmpl_valid_o = rec_fifo_valid && !host_ahead[CountW-1] && !engine_ahead[CountW-1];
 

@@ -154,7 +154,8 @@ module drover_deserializer #(
 
   // ---------------------------------------------------------------- lanes
   logic [Lanes-1:0] l_aw_valid, l_aw_ready, l_aw_engine, l_w_valid, l_w_ready, l_w_last, l_cmpl_valid, l_cmpl_ready;
-  logic [Lanes-1:0] l_idle, l_fault;
+  logic [Lanes-1:0] l_idle;
+  logic [Lanes*2-1:0] l_fault;
   logic [Lanes*2-1:0] l_b;
   logic [Lanes*RowW-1:0] l_aw_row;
   logic [Lanes*6-1:0] l_aw_len;
@@ -190,7 +191,7 @@ module drover_deserializer #(
         .awvalid_o(l_aw_valid[i]), .awready_i(l_aw_ready[i]), .awrow_o(l_aw_row[i*RowW+:RowW]),
         .awlen_o(l_aw_len[i*6+:6]), .awengine_o(l_aw_engine[i]),
         .wvalid_o(l_w_valid[i]), .wready_i(l_w_ready[i]), .wdata_o(l_w_data[i*512+:512]),
-        .wstrb_o(l_w_strb[i*64+:64]), .wlast_o(l_w_last[i]), .b_i(l_b[i*2+:2]), .b_fault_i(l_fault[i]),
+        .wstrb_o(l_w_strb[i*64+:64]), .wlast_o(l_w_last[i]), .b_i(l_b[i*2+:2]), .b_fault_i(l_fault[i*2+:2]),
         .cmpl_valid_o(l_cmpl_valid[i]), .cmpl_ready_i(l_cmpl_ready[i]), .cmpl_o(l_cmpl[i*RecW+:RecW]),
         .idle_o(l_idle[i]));
   end
@@ -314,7 +315,8 @@ module drover_deserializer #(
         w_strb  = l_w_strb[i*64+:64];
       end
     end
-    w_ready = o_where == 2'd0 ? host_wready_i : o_where == 2'd1 ? hbm_wready_i : 1'b1;
+    // What goes nowhere waits until all before it has been answered, since a lane counts on answers in order.
+    w_ready = o_where == 2'd0 ? host_wready_i : o_where == 2'd1 ? hbm_wready_i : !lane_in_flight;
     for (int i = 0; i < Lanes; i++) l_w_ready[i] = o_valid && o_lane == i[3:0] && w_ready;
   end
   assign o_pop         = w_valid && w_ready && w_last;
@@ -327,6 +329,24 @@ module drover_deserializer #(
   assign hbm_wstrb_o   = w_strb;
   assign hbm_wlast_o   = w_last;
 
+  // Bursts of each lane to host memory that have not been answered.
+  logic [7:0] in_flight_q[Lanes];
+  logic lane_in_flight;
+  always_comb begin
+    lane_in_flight = 1'b0;
+    for (int i = 0; i < Lanes; i++) if (o_lane == i[3:0] && in_flight_q[i] != '0) lane_in_flight = 1'b1;
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      for (int i = 0; i < Lanes; i++) in_flight_q[i] <= '0;
+    end else begin
+      for (int i = 0; i < Lanes; i++) begin
+        in_flight_q[i] <= in_flight_q[i] + 8'(o_pop && o_where == 2'd0 && o_lane == i[3:0]) -
+                          8'(host_bvalid_i && host_bready_o && host_bid_i == i[3:0]);
+      end
+    end
+  end
+
   // ---------------------------------------------------------------- responses
   logic dropped;
   logic [3:0] dropped_lane;
@@ -338,9 +358,8 @@ module drover_deserializer #(
     for (int i = 0; i < Lanes; i++) begin
       l_b[2*i]   = (host_bvalid_i && host_bready_o && host_bid_i == i[3:0]) || (dropped && dropped_lane == i[3:0]);
       l_b[2*i+1] = hbm_bvalid_i && hbm_bid_i == i[3:0];
-      l_fault[i] = (dropped && dropped_lane == i[3:0]) ||
-                   (host_bvalid_i && host_bready_o && host_bid_i == i[3:0] && host_bresp_i != '0) ||
-                   (hbm_bvalid_i && hbm_bid_i == i[3:0] && hbm_bresp_i != '0);
+      l_fault[2*i]   = dropped || host_bresp_i != '0;
+      l_fault[2*i+1] = hbm_bresp_i != '0;
     end
   end
 
@@ -372,6 +391,15 @@ module drover_deserializer #(
       .clk_i, .rst_ni, .wvalid_i(c_pick != '0), .wready_o(c_room), .wdata_i(c_data), .rvalid_o(cmpl_valid_o),
       .rready_i(cmpl_ready_i), .rdata_o(cmpl_data_o), .level_o(c_level));
   assign idle_o = &l_idle && !cmpl_valid_o && !owed_q && l_cmd_valid == '0;
+
+  drover_axi_write_checks u_host_checks (
+      .clk_i, .rst_ni, .awaddr_i(host_awaddr_o), .awlen_i(host_awlen_o), .awid_i(host_awid_o),
+      .awvalid_i(host_awvalid_o), .awready_i(host_awready_i), .wdata_i(host_wdata_o), .wstrb_i(host_wstrb_o),
+      .wlast_i(host_wlast_o), .wvalid_i(host_wvalid_o), .wready_i(host_wready_i));
+  drover_axi_write_checks u_hbm_checks (
+      .clk_i, .rst_ni, .awaddr_i(hbm_awaddr_o), .awlen_i(hbm_awlen_o), .awid_i(hbm_awid_o),
+      .awvalid_i(hbm_awvalid_o), .awready_i(hbm_awready_i), .wdata_i(hbm_wdata_o), .wstrb_i(hbm_wstrb_o),
+      .wlast_i(hbm_wlast_o), .wvalid_i(hbm_wvalid_o), .wready_i(hbm_wready_i));
 
   logic unused;
   assign unused = ^{cfg_descriptors_i, desc_rdata_i, desc_rresp_i, desc_rlast_i, rx_tkeep_i, free_level, o_level, host_aw_level, hbm_aw_level, c_level};

@@ -62,9 +62,10 @@ struct AxiTiming {
   uint32_t in_flight = 64;
   uint32_t stalls_of_256 = 0;
   uint64_t seed = 1;
+  uint32_t refused_of_256 = 0;  // writes that are answered with SLVERR, though nothing is wrong with them
 };
 struct AxiCounts {
-  uint64_t transactions = 0, beats = 0, bytes = 0, violations = 0;
+  uint64_t transactions = 0, beats = 0, bytes = 0, violations = 0, refused = 0;
 };
 
 inline bool axi_burst_ok(uint64_t address, uint32_t beats, uint64_t base, size_t size) {
@@ -82,7 +83,8 @@ class AxiWriteMemory final : public Part {
         timing_(timing),
         aw_stalls_(timing.stalls_of_256, timing.seed),
         w_stalls_(timing.stalls_of_256, timing.seed + 1),
-        b_stalls_(timing.stalls_of_256, timing.seed + 2) {}
+        b_stalls_(timing.stalls_of_256, timing.seed + 2),
+        refusals_(timing.refused_of_256, timing.seed + 3) {}
 
   const AxiCounts& counts() const { return counts_; }
   bool idle() const { return bursts_.empty() && responses_.empty() && !b_valid_; }
@@ -105,6 +107,10 @@ class AxiWriteMemory final : public Part {
       bool ok = axi_burst_ok(*port_.awaddr, beats, base_, bytes_.size());
       counts_.violations += ok ? 0 : 1;
       ++counts_.transactions;
+      if (refusals_.now()) {
+        ok = false;
+        ++counts_.refused;
+      }
       bursts_.push_back({*port_.awaddr, beats, *port_.awid, ok});
     }
     if (b_valid_ && *port_.bready) {
@@ -150,7 +156,7 @@ class AxiWriteMemory final : public Part {
   std::span<char> bytes_;
   uint64_t base_;
   AxiTiming timing_;
-  Stalls aw_stalls_, w_stalls_, b_stalls_;
+  Stalls aw_stalls_, w_stalls_, b_stalls_, refusals_;
   std::deque<Burst> bursts_;
   std::deque<Response> responses_;
   uint64_t now_ = 0;
