@@ -175,14 +175,14 @@ void field_rows() {
   std::string eight = repeated(field(1, std::string(4096, 'x')), 8);
   for (uint32_t latency : {1u, 20u, 300u}) {
     Run strings = run({{schema().type("Text"), eight}}, Way::kStream, latency, 1);
-    std::string name = latency == 1 ? "ser-strings-4KB" : "ser-strings-4KB-latency-" + std::to_string(latency);
+    std::string name = latency == 1 ? "ser-strings-4KB" : "ser-4KB-latency-" + std::to_string(latency);
     row(name, "bytes_per_cycle", static_cast<double>(eight.size()) / strings.first, latency == 1 ? 30 : 0,
         latency == 1 ? 55 : 0);
     if (latency == 1)
       row(name, "cycles", strings.first, static_cast<double>(eight.size()) / 30,
           static_cast<double>(eight.size()) / 55);
   }
-  row("ser-strings-4KB-sustained", "bytes_per_cycle",
+  row("ser-4KB-sustained", "bytes_per_cycle",
       static_cast<double>(eight.size()) / cycles("Text", eight, Way::kStream, 20), 30, 55);
   for (size_t length : {16u, 64u, 255u, 256u, 1024u}) {
     std::string text = field(1, std::string(length, 'x'));
@@ -225,7 +225,7 @@ void workload_rows(const workload::Workload& work) {
       row((way == Way::kStream ? "ser-hpb-" : "nic-only-hpb-") + bench, "cycles", result.cycles, 0, 0);
     }
   }
-  row("ser-hpb-left-to-software", "percent", 100.0 * static_cast<double>(software) / static_cast<double>(messages), 0,
+  row("ser-left-to-software", "percent", 100.0 * static_cast<double>(software) / static_cast<double>(messages), 0,
       0);
 }
 }  // namespace
