@@ -1,6 +1,6 @@
 """Area and logic depth of the RTL by yosys (synth_xilinx -family xcup), a table on the standard output.
 
-    .venv/bin/python tools/synth_rtl.py --image-pkg build/.../drover_image_pkg.sv [--block NAME ...] [--json FILE]
+    .venv/bin/python tools/synth_rtl.py --image-pkg build/.../drover_image_pkg.sv [--block NAME ...] [--json FILE | --read]
 
 Blocks are modules with parameters, listed below. LUT counts LUT1 to LUT6 and what muxes they feed cost nothing more;
 LUTRAM counts LUTs used as memory, most of it FIFOs. The longest path is in levels of LUTs and carry blocks
@@ -90,7 +90,12 @@ def main():
     parser.add_argument("--image-pkg", required=True)
     parser.add_argument("--block", action="append", choices=sorted(BLOCKS))
     parser.add_argument("--json")
+    parser.add_argument("--read", action="store_true", help="only see whether yosys takes the sources")
     arguments = parser.parse_args()
+    if arguments.read:
+        for block in arguments.block or BLOCKS:
+            read(block, arguments.image_pkg)
+        return 0
     results = {}
     print(f"{'block':<24}{'LUT':>8}{'LUTRAM':>8}{'FF':>8}{'BRAM36':>8}{'URAM':>6}{'path':>6}")
     with tempfile.TemporaryDirectory() as work:

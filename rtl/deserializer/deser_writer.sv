@@ -151,11 +151,16 @@ module deser_writer (
   logic [CountW-1:0] fault_last_q[2];
   logic final_out;
   assign final_out = cmpl_valid_o && cmpl_ready_i && head[deser_pkg::RecTypeAt+:4] != deser_pkg::RecChunk;
+  for (genvar i = 0; i < 2; i++) begin : gen_fault
+    logic [CountW-1:0] since_first, to_last;
+    assign since_first     = stamp[i*CountW+:CountW] - fault_first_q[i] - 1'b1;
+    assign to_last         = fault_last_q[i] - stamp[i*CountW+:CountW];
+    assign fault_hit[i]    = fault_q[i] && !since_first[CountW-1];
+    assign fault_beyond[i] = !to_last[CountW-1];
+    logic unused_fault;
+    assign unused_fault = ^{since_first, to_last};
+  end
   always_comb begin
-    for (int i = 0; i < 2; i++) begin
-      fault_hit[i]    = fault_q[i] && !1'(CountW'(stamp[i*CountW+:CountW] - fault_first_q[i] - 1'b1) >> (CountW - 1));
-      fault_beyond[i] = !1'(CountW'(fault_last_q[i] - stamp[i*CountW+:CountW]) >> (CountW - 1));
-    end
     cmpl_o = head;
     if (fault_hit != '0 && head[deser_pkg::RecTypeAt+:4] != deser_pkg::RecChunk) begin
       cmpl_o[deser_pkg::RecTypeAt+:4] = deser_pkg::RecError;
