@@ -108,7 +108,8 @@ module drover_ser_records (
   logic head_done;       // a head was taken, without error
   logic [31:0] element;
 
-  assign window = cur_valid_q && (4'(slot_q) + 4'(need) <= 4'd8 || nxt_valid_q);
+  // A record that goes on behind the records' end waits for nothing.
+  assign window = cur_valid_q && (4'(slot_q) + 4'(need) <= 4'd8 || nxt_valid_q || slots_q < 30'(need));
   assign element = half_q ? head[63:32] : head[31:0];
 
   always_comb begin
