@@ -28,7 +28,8 @@ struct Sweep {
 class Command {
  public:
   void add_options(CLI::App* app) {
-    app->add_option("system", system_, "one of --list, or a file that ends in .toml")->type_name("SYSTEM");
+    app->add_option("system", names_, "one of --list, or a file that ends in .toml; several are put side by side")
+        ->type_name("SYSTEM...");
     app->add_flag("--list", list_, "the systems that there are, and every key with its meaning and default");
     app->add_option("--workload", workload_, "builtin, or hyperprotobench:DIR (the published one)")
         ->type_name("NAME")
@@ -52,21 +53,35 @@ class Command {
 
   int run() {
     if (list_) return list();
-    if (system_.empty()) return fail("sim", "name a system, or ask for --list", kUsage);
-    sim::SystemResult loaded = sim::load_system(system_);
-    if (!loaded.ok()) return fail("sim", loaded.error, kUsage);
-    for (const std::string& set : sets_) {
-      size_t equals = set.find('=');
-      if (equals == std::string::npos) return fail("sim", "--set " + set + ": KEY=VALUE is expected", kUsage);
-      std::string error = sim::set_key(&loaded.system, set.substr(0, equals), set.substr(equals + 1));
-      if (!error.empty()) return fail("sim", "--set: " + error, kUsage);
+    if (names_.empty()) return fail("sim", "name a system, or ask for --list", kUsage);
+    std::vector<System> systems;
+    for (const std::string& name : names_) {
+      sim::SystemResult loaded = sim::load_system(name);
+      std::string error = loaded.error;
+      if (error.empty()) error = set_keys(&loaded.system);
+      if (!error.empty()) return fail("sim", error, kUsage);
+      systems.push_back(std::move(loaded.system));
+    }
+    if (systems.size() > 1 && (!sweep_.empty() || !trace_.empty())) {
+      return fail("sim", "--sweep and --trace go with one system", kUsage);
     }
     Workload workload;
     if (std::string error = load_workload(&workload); !error.empty()) return fail("sim", error);
-    return sweep_.empty() ? run_once(loaded.system, workload) : run_sweep(loaded.system, workload);
+    if (systems.size() > 1) return run_several("system", names_, systems, workload);
+    return sweep_.empty() ? run_once(systems[0], workload) : run_sweep(systems[0], workload);
   }
 
  private:
+  std::string set_keys(System* system) const {
+    for (const std::string& set : sets_) {
+      size_t equals = set.find('=');
+      if (equals == std::string::npos) return "--set " + set + ": KEY=VALUE is expected";
+      std::string error = sim::set_key(system, set.substr(0, equals), set.substr(equals + 1));
+      if (!error.empty()) return "--set: " + error;
+    }
+    return "";
+  }
+
   static int list() {
     std::printf("systems\n");
     for (const sim::BuiltInSystem& built_in : sim::built_in_systems()) {
@@ -133,6 +148,13 @@ class Command {
       std::string error = sim::set_key(&systems.back(), sweep.key, value);
       if (!error.empty()) return fail("sim", "--sweep: " + error, kUsage);
     }
+    if (json_ != "-") std::printf("%s: %s\n", base.name.c_str(), base.description.c_str());
+    return run_several(sweep.key, sweep.values, systems, workload);
+  }
+
+  // Side by side, a line each.
+  int run_several(const std::string& heading, const std::vector<std::string>& labels,
+                  const std::vector<System>& systems, const Workload& workload) const {
     std::vector<CostsResult> costs;  // before anything runs, so that what is measured is not disturbed
     for (const System& system : systems) {
       costs.push_back(sim::workload_costs(system, workload));
@@ -140,18 +162,19 @@ class Command {
     }
     bool terminal = isatty(STDERR_FILENO) != 0;
     std::vector<RunResult> results = sim::run_all(systems, workload, costs, jobs_, [&](size_t ended) {
-      if (terminal)
-        std::fprintf(stderr, "\r%zu of %zu runs%s", ended, systems.size(), ended == systems.size() ? "\n" : "");
+      const char* end = ended == systems.size() ? "\n" : "";
+      if (terminal) std::fprintf(stderr, "\r%zu of %zu runs%s", ended, systems.size(), end);
     });
-    std::string text = sim::sweep_heading(sweep.key), all = "[";
+    std::string text = sim::sweep_heading(heading), all = "[";
     for (size_t i = 0; i < systems.size(); ++i) {
-      if (!results[i].ok()) return fail("sim", sweep.key + "=" + sweep.values[i] + ": " + results[i].error);
-      text += sim::sweep_line(sweep.values[i], sim::total(workload, results[i]));
+      if (!results[i].ok()) return fail("sim", heading + " " + labels[i] + ": " + results[i].error);
+      text += sim::sweep_line(labels[i], sim::total(workload, results[i]));
       all += (i == 0 ? "" : ",\n") + sim::json(systems[i], workload, results[i]);
     }
     if (json_ != "-") {
-      std::printf("%s: %s\nworkload %s, CPU costs %s; means of the messages' times\n\n%s", base.name.c_str(),
-                  base.description.c_str(), workload.name.c_str(), sim::cpu_costs_from(base).c_str(), text.c_str());
+      std::printf("workload %s, %zu messages; CPU costs %s; mean and geometric mean of the messages' times\n\n%s",
+                  workload.name.c_str(), workload.messages.size(), sim::cpu_costs_from(systems[0]).c_str(),
+                  text.c_str());
     }
     return json_.empty() ? kDone : write_json(all + "]\n");
   }
@@ -192,8 +215,8 @@ class Command {
     return "";
   }
 
-  std::string system_, workload_ = "builtin", messages_, sweep_, trace_, json_;
-  std::vector<std::string> sets_;
+  std::string workload_ = "builtin", messages_, sweep_, trace_, json_;
+  std::vector<std::string> names_, sets_;
   uint64_t seed_ = workload::kDefaultSeed;
   size_t max_size_ = SIZE_MAX, cut_ = SIZE_MAX;
   unsigned points_ = 9, jobs_ = std::max(1u, std::thread::hardware_concurrency());

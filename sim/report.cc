@@ -239,14 +239,16 @@ std::string json(const System& system, const workload::Workload& workload, const
 }
 
 std::string sweep_heading(const std::string& key) {
-  return print("%-16s | %12s %12s %10s | %12s %12s %10s %12s\n", key.c_str(), "receive ns", "geomean ns", "GB/s",
-               "send ns", "geomean ns", "GB/s", "CPU ns");
+  return print("%-21s | %11s %11s %8s %9s %9s | %11s %11s %8s %9s %9s\n", key.c_str(), "receive ns", "geometric",
+               "GB/s", "writes", "CPU ns", "send ns", "geometric", "GB/s", "reads", "CPU ns");
 }
 std::string sweep_line(const std::string& value, const RunTotals& t) {
-  return print("%-16s | %12.1f %12.1f %10.3f | %12.1f %12.1f %10.3f %12.1f\n", value.c_str(), t.receive.mean_ns,
-               t.receive.geomean_ns, t.receive.bytes_per_second() / 1e9, t.send.mean_ns, t.send.geomean_ns,
-               t.send.bytes_per_second() / 1e9,
-               ns(t.send.cpu) / static_cast<double>(std::max<uint64_t>(t.send.messages, 1)));
+  auto leg = [](const LegTotals& l, uint64_t transactions) {
+    auto count = static_cast<double>(std::max<uint64_t>(l.messages, 1));
+    return print(" | %11.1f %11.1f %8.3f %9.1f %9.1f", l.mean_ns, l.geomean_ns, l.bytes_per_second() / 1e9,
+                 static_cast<double>(transactions) / count, ns(l.cpu) / count);
+  };
+  return print("%-21s", value.c_str()) + leg(t.receive, t.receive.link.writes) + leg(t.send, t.send.link.reads) + "\n";
 }
 
 }  // namespace drover::sim

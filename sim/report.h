@@ -33,7 +33,8 @@ std::string cpu_costs_from(const System& system);
 std::string table(const System& system, const workload::Workload& workload, const RunResult& result);
 std::string json(const System& system, const workload::Workload& workload, const RunResult& result);
 
-// A sweep's heading, and one line of it.
+// For runs side by side (a sweep, several systems): the heading, and a line of each. Transactions and CPU time are per
+// message.
 std::string sweep_heading(const std::string& key);
 std::string sweep_line(const std::string& value, const RunTotals& totals);
 

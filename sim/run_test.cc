@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "schema/image_builder.h"
+#include "sim/host_images.h"
 #include "sim/report.h"
 #include "workload/workload.h"
 
@@ -110,6 +112,63 @@ TEST(Run, CostsThatAreMeasuredAreAboveZero) {
   EXPECT_GT(cost.decode, 0u);
   EXPECT_GT(cost.encode, 0u);
   EXPECT_GT(cost.preserialize, 0u);
+}
+
+// One message type of `fields` int64 fields, and a message that has them all.
+workload::Workload wide_workload(int fields) {
+  workload::Workload out;
+  out.name = "wide";
+  workload::Group& group = out.groups.emplace_back();
+  auto* file = group.files.add_file();
+  file->set_name("wide.proto");
+  file->set_syntax("proto2");
+  auto* message = file->add_message_type();
+  message->set_name("Wide");
+  std::string wire;
+  for (int i = 1; i <= fields; ++i) {
+    auto* field = message->add_field();
+    field->set_name("f" + std::to_string(i));
+    field->set_number(i);
+    field->set_type(google::protobuf::FieldDescriptorProto::TYPE_INT64);
+    field->set_label(google::protobuf::FieldDescriptorProto::LABEL_OPTIONAL);
+    for (uint32_t tag = static_cast<uint32_t>(i) << 3; true; tag >>= 7) {
+      wire.push_back(static_cast<char>((tag & 0x7f) | (tag >= 0x80 ? 0x80 : 0)));
+      if (tag < 0x80) break;
+    }
+    wire.push_back(static_cast<char>(i & 0x7f));
+  }
+  schema::BuildResult built = schema::build_image(group.files);
+  EXPECT_TRUE(built.ok()) << built.error;
+  EXPECT_TRUE(schema::OwnedImage::load(built.image, &group.image).ok());
+  schema::MessageType type{&group.image.image(), 0};
+  out.messages.push_back({"wide", type, wire, 0});
+  return out;
+}
+
+TEST(Run, WhatTheEngineLeavesToSoftwareIsCountedAndNamed) {
+  // An object beyond a chunk: the deserializer says so, and the CPU decodes.
+  workload::Workload wide = wide_workload(600);
+  System system = system_named("rpcnic");
+  CostsResult costs = workload_costs(system, wide);
+  RunResult result = run(system, wide, costs);
+  ASSERT_TRUE(result.ok()) << result.error;
+  EXPECT_EQ(result.messages[0].receive.outcome, Outcome::kSoftware);
+  EXPECT_EQ(result.messages[0].receive.cpu, costs.costs[0].decode);
+  EXPECT_NE(table(system, wide, result).find("software: object_size"), std::string::npos);
+  EXPECT_EQ(total(wide, result).receive.by_software, 1u);
+}
+
+TEST(Run, AnObjectThatDiffersIsTold) {
+  const auto& messages = small_workload().messages;
+  PreparedHost host = prepare_host(system_named("protoacc-pcie"), small_workload());
+  ASSERT_EQ(host.error, "");
+  const auto* object = reinterpret_cast<const Message*>(host.memory->bytes().data() + host.messages[0].command.records);
+  EXPECT_EQ(compare_object(messages[0].type, host.messages[0].encoded, object), "");
+  std::string other = host.messages[0].encoded;
+  other[other.size() / 2] ^= 1;
+  EXPECT_NE(compare_object(messages[0].type, other, object)
+                .find("the first difference at " + std::to_string(other.size() / 2)),
+            std::string::npos);
 }
 
 }  // namespace
