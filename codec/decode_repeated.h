@@ -26,7 +26,8 @@ DROVER_INLINE bool Decoder<Memory>::next_is(const char* p, uint32_t tag, int* ta
 template <typename Memory>
 DROVER_NOINLINE uint32_t Decoder<Memory>::count_run(const char* p, uint32_t tag_size, uint32_t tag) const {
   constexpr uint32_t kMost = 1024;
-  int64_t left = std::min(input_.left(p), input_.contiguous(p) - Input::kSlop);
+  int64_t left = input_.left(p), here = input_.contiguous(p) - Input::kSlop;
+  if (here < left) left = here;
   uint32_t count = 0;
   while (count < kMost) {
     ++count;
