@@ -4,7 +4,8 @@
 namespace drover::cli {
 
 void add_sim(CLI::App* app, Run* run) {
-  CLI::App* sub = app->add_subcommand("sim", "(not in this build: it needs libsystemc-dev and verilator, and no sanitizers)");
+  CLI::App* sub =
+      app->add_subcommand("sim", "(not in this build: it needs libsystemc-dev and verilator, and no sanitizers)");
   sub->allow_extras();
   sub->callback([run] {
     *run = [] {
