@@ -225,8 +225,7 @@ void workload_rows(const workload::Workload& work) {
       row((way == Way::kStream ? "ser-hpb-" : "nic-only-hpb-") + bench, "cycles", result.cycles, 0, 0);
     }
   }
-  row("ser-left-to-software", "percent", 100.0 * static_cast<double>(software) / static_cast<double>(messages), 0,
-      0);
+  row("ser-left-to-software", "percent", 100.0 * static_cast<double>(software) / static_cast<double>(messages), 0, 0);
 }
 }  // namespace
 
