@@ -16,6 +16,7 @@ import math
 import pathlib
 import subprocess
 import sys
+import textwrap
 import time
 
 LATENCIES = ["70ns", "180ns", "400ns", "800ns", "1250ns"]
@@ -253,7 +254,7 @@ def save_chart(path, title, draw):
     from matplotlib import pyplot
     figure, axes = pyplot.subplots(figsize=(6, 3.6))
     draw(axes)
-    axes.set_title(title, fontsize=9)
+    axes.set_title(textwrap.fill(title.rstrip("."), 80), fontsize=8)
     figure.tight_layout()
     figure.savefig(path, dpi=140)
     pyplot.close(figure)
