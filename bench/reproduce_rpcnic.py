@@ -14,6 +14,7 @@ import concurrent.futures
 import json
 import math
 import pathlib
+import statistics
 import subprocess
 import sys
 import textwrap
@@ -31,7 +32,7 @@ class Absent(Exception):
 
 def geomean(values):
     values = [value for value in values if value > 0]
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
+    return statistics.geometric_mean(values) if values else math.nan
 
 
 class Simulator:

@@ -7,6 +7,7 @@
 #include "codec/compiler.h"
 #include "codec/encode_memory.h"
 #include "codec/encode_sink.h"
+#include "codec/presence.h"
 #include "codec/wire.h"
 #include "object/owner.h"
 #include "schema/image.h"
@@ -79,22 +80,11 @@ class Encoder {
   struct Handlers;
 
   // ---- by the field's entry
-  uint64_t first_has_bits(const char* object, const MessageEntry& entry) const {
-    constexpr uint64_t kReal = (uint64_t{1} << schema::kStepHasBits) - 1;
-    const char* words = object + sizeof(MessageHeader);
-    uint64_t has = 0;
-    if (entry.has_words != 0) has = memory_.template load<uint32_t>(words);
-    if (entry.has_words > 1) has |= uint64_t{memory_.template load<uint32_t>(words + 4)} << 32;
-    return (has & kReal) | ~kReal;
-  }
   bool may_go_on(const char* p, const MessageEntry& entry);
   char* begin_slow(char* p, const char* object, const MessageEntry& entry, uint64_t has);
-  bool has_required(const char* object, const MessageEntry& entry, uint64_t has);
   char* unknown(char* p, const char* object, const MessageEntry& entry);
   char* blob(char* p, const char* data, size_t size, const MessageEntry& entry, uint32_t field);
   char* generic(char* p, const char* object, const MessageEntry& entry, const FieldEntry& field);
-  bool far_has_bit(const char* object, const FieldEntry& field) const;
-  char* value_unless_zero(char* p, const char* at, const MessageEntry& entry, const FieldEntry& field);
   char* value(char* p, const char* at, const MessageEntry& entry, const FieldEntry& field);
   char* string(char* p, LoadedRange range, const MessageEntry& entry, const FieldEntry& field);
   char* sub_message(char* p, const char* object, const MessageEntry& sub, const MessageEntry& entry,
@@ -159,35 +149,18 @@ DROVER_INLINE bool Encoder<Memory, Sink>::may_go_on(const char* p, const Message
 template <typename Memory, typename Sink>
 DROVER_NOINLINE char* Encoder<Memory, Sink>::begin_slow(char* p, const char* object, const MessageEntry& entry,
                                                         uint64_t has) {
-  if (options_.check_required && entry.required_count != 0 && !has_required(object, entry, has)) return nullptr;
-  return unknown(p, object, entry);
-}
-
-// Every required field of the object itself is there; false after fail().
-template <typename Memory, typename Sink>
-DROVER_NOINLINE bool Encoder<Memory, Sink>::has_required(const char* object, const MessageEntry& entry, uint64_t has) {
-  for (const FieldEntry& field : image_.fields(entry)) {
-    if ((field.flags & schema::kFieldFlagRequired) == 0) continue;
-    bool there;
-    if (field.has_bit == schema::kNoHasBit) {
-      there = memory_.template load<int64_t>(object + field.offset) != 0;  // a message
-    } else if (field.has_bit < schema::kStepHasBits) {
-      there = (has >> field.has_bit & 1) != 0;
-    } else {
-      there = far_has_bit(object, field);
-    }
-    if (!there) return fail(EncodeError::missing_required, entry, field.number), false;
+  if (options_.check_required && entry.required_count != 0) {
+    const FieldEntry* missing = presence::missing_required(image_, memory_, object, entry, has);
+    if (missing != nullptr) return fail(EncodeError::missing_required, entry, missing->number);
   }
-  return true;
+  return unknown(p, object, entry);
 }
 
 template <typename Memory, typename Sink>
 DROVER_NOINLINE char* Encoder<Memory, Sink>::unknown(char* p, const char* object, const MessageEntry& entry) {
-  EncodeError error = EncodeError::ok;
-  const char* string = memory_.load_pointer(object + offsetof(MessageHeader, unknown), 16, &error);
-  if (string == nullptr) return error == EncodeError::ok ? p : fail(error, entry, 0);
   LoadedRange range;
-  if (!memory_.load_range(string, 1, 1, &range, &error)) return fail(error, entry, 0);
+  EncodeError error = presence::load_unknown(memory_, object, &range);
+  if (error != EncodeError::ok) return fail(error, entry, 0);
   return range.size == 0 ? p : blob(p, range.data, range.size, entry, 0);
 }
 
@@ -217,9 +190,9 @@ DROVER_NOINLINE char* Encoder<Memory, Sink>::generic(char* p, const char* object
   if (field.case_offset != 0) {
     if (memory_.template load<uint32_t>(object + field.case_offset) != field.number) return p;
   } else if (field.has_bit != schema::kNoHasBit) {
-    if (!far_has_bit(object, field)) return p;
-  } else if (!by_pointer && !map_entry) {
-    return value_unless_zero(p, at, entry, field);
+    if (!presence::far_has_bit(memory_, object, field)) return p;
+  } else if (!by_pointer && !map_entry && presence::is_zero(memory_, at, field)) {
+    return p;
   }
   if (!by_pointer) return value(p, at, entry, field);
   const MessageEntry& sub = image_.message(field.sub);
@@ -230,25 +203,6 @@ DROVER_NOINLINE char* Encoder<Memory, Sink>::generic(char* p, const char* object
   if (!map_entry) return p;
   p = room(p, kTagRoom + 1, entry, field.number);  // an entry's unset value: the empty message
   return p == nullptr ? nullptr : tag(put_varint<Sink>(p, 0), field);
-}
-
-template <typename Memory, typename Sink>
-bool Encoder<Memory, Sink>::far_has_bit(const char* object, const FieldEntry& field) const {
-  uint32_t word = memory_.template load<uint32_t>(object + sizeof(MessageHeader) + field.has_bit / 32 * 4);
-  return (word >> (field.has_bit % 32) & 1) != 0;
-}
-
-// A scalar or string that is there if it is not zero or empty. What is read here is read again by value(): should a
-// hostile process change it in between, a zero is written, which is harmless.
-template <typename Memory, typename Sink>
-char* Encoder<Memory, Sink>::value_unless_zero(char* p, const char* at, const MessageEntry& entry,
-                                               const FieldEntry& field) {
-  uint32_t storage = schema::kStorageOfKind[field.kind];
-  bool zero = storage == 16  ? memory_.template load<uint32_t>(at + 8) == 0
-              : storage == 8 ? memory_.template load<uint64_t>(at) == 0
-              : storage == 4 ? memory_.template load<uint32_t>(at) == 0
-                             : memory_.template load<uint8_t>(at) == 0;
-  return zero ? p : value(p, at, entry, field);
 }
 
 template <typename Memory, typename Sink>

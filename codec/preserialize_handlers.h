@@ -24,7 +24,7 @@ struct Preserializer<Memory, Engine>::Handlers {
     if constexpr (!Memory::kTrusted) {
       if (!e->may_go_on(p, entry)) return nullptr;
     }
-    uint64_t has = e->first_has_bits(object, entry);
+    uint64_t has = presence::first_has_bits(e->memory_, object, entry);
     bool unknown = e->memory_.template load<int64_t>(object + offsetof(MessageHeader, unknown)) != 0;
     if (unknown || e->options_.check_required) [[unlikely]] {
       p = e->begin_slow(p, object, entry, has);

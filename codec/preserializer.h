@@ -10,6 +10,7 @@
 #include "codec/encode_memory.h"
 #include "codec/encode_sink.h"
 #include "codec/memcpy_engine.h"
+#include "codec/presence.h"
 #include "codec/preserialize_types.h"
 #include "codec/wire.h"
 #include "object/owner.h"
@@ -142,28 +143,17 @@ class Preserializer {
   char* message(char* p, const char* object, const MessageEntry& entry);
 
   // ---- by the field's entry
-  uint64_t first_has_bits(const char* object, const MessageEntry& entry) const {
-    constexpr uint64_t kReal = (uint64_t{1} << schema::kStepHasBits) - 1;
-    const char* words = object + sizeof(MessageHeader);
-    uint64_t has = 0;
-    if (entry.has_words != 0) has = memory_.template load<uint32_t>(words);
-    if (entry.has_words > 1) has |= uint64_t{memory_.template load<uint32_t>(words + 4)} << 32;
-    return (has & kReal) | ~kReal;
-  }
   bool may_go_on(const char* p, const MessageEntry& entry);
   char* begin_slow(char* p, const char* object, const MessageEntry& entry, uint64_t has);
-  bool has_required(const char* object, const MessageEntry& entry, uint64_t has);
   char* unknown(char* p, const char* object, const MessageEntry& entry);
   char* generic(char* p, const char* object, const MessageEntry& entry, const FieldEntry& field);
-  bool far_has_bit(const char* object, const FieldEntry& field) const;
-  bool is_zero(const char* at, const FieldEntry& field) const;
   char* string(char* p, const char* at, const MessageEntry& entry, const FieldEntry& field);
   char* scalar(char* p, const char* at, const FieldEntry& field) const;
   char* sub_message(char* p, const char* object, const MessageEntry& sub, const MessageEntry& entry,
                     const FieldEntry& field);
   char* repeated(char* p, const char* object, const MessageEntry& entry, const FieldEntry& field);
   char* repeated_messages(char* p, LoadedRange range, const MessageEntry& entry, const FieldEntry& field);
-  char* packed(char* p, const char* at, LoadedRange range, const MessageEntry& entry, const FieldEntry& field);
+  char* packed(char* p, LoadedRange range, const MessageEntry& entry, const FieldEntry& field);
   char* packed_bools(char* p, LoadedRange range, const MessageEntry& entry, const FieldEntry& field);
   template <typename T>
   char* elements(char* p, LoadedRange range, uint32_t op, const MessageEntry& entry, const FieldEntry& field);
@@ -198,29 +188,18 @@ DROVER_INLINE bool Preserializer<Memory, Engine>::may_go_on(const char* p, const
 template <typename Memory, MemcpyEngine Engine>
 DROVER_NOINLINE char* Preserializer<Memory, Engine>::begin_slow(char* p, const char* object, const MessageEntry& entry,
                                                                 uint64_t has) {
-  if (options_.check_required && entry.required_count != 0 && !has_required(object, entry, has)) return nullptr;
+  if (options_.check_required && entry.required_count != 0) {
+    const FieldEntry* missing = presence::missing_required(image_, memory_, object, entry, has);
+    if (missing != nullptr) return fail(EncodeError::missing_required, entry, missing->number);
+  }
   return unknown(p, object, entry);
 }
 
 template <typename Memory, MemcpyEngine Engine>
-bool Preserializer<Memory, Engine>::has_required(const char* object, const MessageEntry& entry, uint64_t has) {
-  for (const FieldEntry& field : image_.fields(entry)) {
-    if ((field.flags & schema::kFieldFlagRequired) == 0) continue;
-    bool there = field.has_bit == schema::kNoHasBit     ? memory_.template load<int64_t>(object + field.offset) != 0
-                 : field.has_bit < schema::kStepHasBits ? (has >> field.has_bit & 1) != 0
-                                                        : far_has_bit(object, field);
-    if (!there) return fail(EncodeError::missing_required, entry, field.number), false;
-  }
-  return true;
-}
-
-template <typename Memory, MemcpyEngine Engine>
 char* Preserializer<Memory, Engine>::unknown(char* p, const char* object, const MessageEntry& entry) {
-  EncodeError error = EncodeError::ok;
-  const char* string = memory_.load_pointer(object + offsetof(MessageHeader, unknown), 16, &error);
-  if (string == nullptr) return error == EncodeError::ok ? p : fail(error, entry, 0);
   LoadedRange range;
-  if (!memory_.load_range(string, 1, 1, &range, &error)) return fail(error, entry, 0);
+  EncodeError error = presence::load_unknown(memory_, object, &range);
+  if (error != EncodeError::ok) return fail(error, entry, 0);
   return range.size == 0 ? p : bytes(p, range.data, range.size, 0, true, entry);
 }
 
@@ -237,8 +216,8 @@ DROVER_NOINLINE char* Preserializer<Memory, Engine>::generic(char* p, const char
   if (field.case_offset != 0) {
     if (memory_.template load<uint32_t>(object + field.case_offset) != field.number) return p;
   } else if (field.has_bit != schema::kNoHasBit) {
-    if (!far_has_bit(object, field)) return p;
-  } else if (!by_pointer && !map_entry && is_zero(at, field)) {
+    if (!presence::far_has_bit(memory_, object, field)) return p;
+  } else if (!by_pointer && !map_entry && presence::is_zero(memory_, at, field)) {
     return p;
   }
   if (schema::is_string_kind(field.kind)) return string(p, at, entry, field);
@@ -252,21 +231,6 @@ DROVER_NOINLINE char* Preserializer<Memory, Engine>::generic(char* p, const char
   if (inner != nullptr) return sub_message(p, inner, sub, entry, field);
   if (error != EncodeError::ok) return fail(error, entry, field.number);
   return map_entry ? bytes(p, nullptr, 0, field.number, false, entry) : p;
-}
-
-template <typename Memory, MemcpyEngine Engine>
-bool Preserializer<Memory, Engine>::far_has_bit(const char* object, const FieldEntry& field) const {
-  uint32_t word = memory_.template load<uint32_t>(object + sizeof(MessageHeader) + field.has_bit / 32 * 4);
-  return (word >> (field.has_bit % 32) & 1) != 0;
-}
-
-template <typename Memory, MemcpyEngine Engine>
-bool Preserializer<Memory, Engine>::is_zero(const char* at, const FieldEntry& field) const {
-  uint32_t storage = schema::kStorageOfKind[field.kind];
-  return storage == 16  ? memory_.template load<uint32_t>(at + 8) == 0
-         : storage == 8 ? memory_.template load<uint64_t>(at) == 0
-         : storage == 4 ? memory_.template load<uint32_t>(at) == 0
-                        : memory_.template load<uint8_t>(at) == 0;
 }
 
 template <typename Memory, MemcpyEngine Engine>
@@ -329,7 +293,7 @@ DROVER_NOINLINE char* Preserializer<Memory, Engine>::repeated(char* p, const cha
   if (!memory_.load_range(at, element_size, alignment, &range, &error)) return fail(error, entry, field.number);
   if (range.size == 0) return p;
   if (schema::is_message_kind(field.kind)) return repeated_messages(p, range, entry, field);
-  if (packs) return packed(p, at, range, entry, field);
+  if (packs) return packed(p, range, entry, field);
   for (uint32_t i = range.size; i-- > 0 && p != nullptr;) {
     const char* element = range.data + size_t{i} * element_size;
     if (schema::is_string_kind(field.kind)) {
@@ -358,7 +322,7 @@ char* Preserializer<Memory, Engine>::repeated_messages(char* p, LoadedRange rang
 }
 
 template <typename Memory, MemcpyEngine Engine>
-char* Preserializer<Memory, Engine>::packed(char* p, const char*, LoadedRange range, const MessageEntry& entry,
+char* Preserializer<Memory, Engine>::packed(char* p, LoadedRange range, const MessageEntry& entry,
                                             const FieldEntry& field) {
   uint32_t storage = schema::kStorageOfKind[field.kind];
   if (field.wire_type != wire::kVarint) {

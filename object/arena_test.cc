@@ -73,6 +73,19 @@ TEST(ArenaTest, UsesRecycledMemoryAgain) {
   EXPECT_NE(arena.allocate_recycled(200), memory);
 }
 
+TEST(ArenaTest, MakesOnlyItsLastAllocationLongerAndOnlyAsFarAsTheBlockGoes) {
+  alignas(8) char memory[64];
+  Arena arena(Arena::FixedMemory{memory, sizeof(memory)});
+  auto* first = static_cast<char*>(arena.allocate(12));
+  EXPECT_TRUE(arena.try_extend(first, 12, 24));
+  auto* second = static_cast<char*>(arena.allocate(8));
+  EXPECT_EQ(second, first + 24);
+  EXPECT_FALSE(arena.try_extend(first, 24, 32));
+  EXPECT_FALSE(arena.try_extend(second, 8, 48));
+  EXPECT_TRUE(arena.try_extend(second, 8, 40));
+  EXPECT_FALSE(arena.has_room(1, 0));
+}
+
 TEST(ArenaTest, KnowsWhatMayBeBorrowed) {
   char memory[101];
   char* bytes = memory + 1;
