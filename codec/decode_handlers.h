@@ -234,7 +234,7 @@ struct Decoder<Memory>::Handlers {
     auto whole = static_cast<uint32_t>(tag);
     if (field.label == schema::kLabelRepeated && !schema::is_message_kind(field.kind)) {
       bool packed = (whole & 7) == wire::kLengthDelimited && !schema::is_string_kind(field.kind);
-      p = packed ? d->packed(p, object, field) : d->repeated(p, object, field, whole);
+      p = packed ? d->packed(p, object, field) : d->repeated(p, object, step, whole);
     } else if (!schema::is_message_kind(field.kind)) {
       p = d->singular(p, object, field);
     } else {
@@ -637,49 +637,29 @@ struct Decoder<Memory>::Handlers {
   static DROVER_INLINE bool next_is(Decoder* d, const char* p, const FieldStep* step) {
     return d->input_.inside(p) && matches<kTagSize>(step, raw::load<uint16_t>(p));
   }
+  template <int kTagSize>
+  static DROVER_INLINE auto follows(Decoder* d, const FieldStep* step) {
+    return [d, step](const char* at, int* tag_size) {
+      *tag_size = kTagSize;
+      return next_is<kTagSize>(d, at, step);
+    };
+  }
 
   template <uint32_t kOp, int kTagSize>
   static DROVER_HANDLER(repeated_varint) {
     DROVER_CHECK_TAG();
-    raw::Words* to = words(object, step);
-    uint32_t size = to->size, capacity = to->capacity();
-    char* elements = to->begin();
-    do {
-      uint64_t value;
-      const char* behind = wire::read_varint(p + kTagSize, &value);
-      if (behind == nullptr) [[unlikely]] {
-        to->size = size;
-        p = d->fail(DecodeError::overlong_varint, p + kTagSize);
-        DROVER_GO(failed);
-      }
-      if (size == capacity) [[unlikely]] {
-        to->size = size;
-        if (!d->template grow_scalars<kVarintStorage<kOp>>(to, step, p)) {
-          p = nullptr;
-          DROVER_GO(failed);
-        }
-        capacity = to->capacity();
-        elements = to->begin();
-      }
-      p = behind;
-      store_varint<kOp>(elements + size_t{size++} * kVarintStorage<kOp>, value);
-    } while (next_is<kTagSize>(d, p, step));
-    to->size = size;
+    p = d->template repeated_varints<kOp>(p + kTagSize, object, words(object, step), step, follows<kTagSize>(d, step));
+    if (p == nullptr) [[unlikely]]
+      DROVER_GO(failed);
     DROVER_NEXT();
   }
 
   template <typename Bits, int kTagSize>
   static DROVER_HANDLER(repeated_fixed) {
     DROVER_CHECK_TAG();
-    raw::Words* to = words(object, step);
-    do {
-      if (to->size == to->capacity() && !d->template grow_scalars<sizeof(Bits)>(to, step, p)) [[unlikely]] {
-        p = nullptr;
-        DROVER_GO(failed);
-      }
-      raw::store(to->begin() + size_t{to->size++} * sizeof(Bits), raw::load<Bits>(p + kTagSize));
-      p += kTagSize + sizeof(Bits);
-    } while (next_is<kTagSize>(d, p, step));
+    p = d->template repeated_fixed<Bits>(p + kTagSize, words(object, step), step, follows<kTagSize>(d, step));
+    if (p == nullptr) [[unlikely]]
+      DROVER_GO(failed);
     DROVER_NEXT();
   }
 
@@ -717,15 +697,6 @@ struct Decoder<Memory>::Handlers {
     DROVER_NEXT();
   }
 
-  template <int kTagSize>
-  static DROVER_HANDLER(repeated_closed_enum) {
-    DROVER_CHECK_TAG();
-    const FieldEntry& field = d->field_at(step);
-    p = d->repeated(p + kTagSize, object, field, wire::make_tag(field.number, field.wire_type));
-    if (p == nullptr) [[unlikely]]
-      DROVER_GO(failed);
-    DROVER_NEXT();
-  }
   template <int kTagSize>
   static DROVER_HANDLER(packed) {
     DROVER_CHECK_TAG();
@@ -765,7 +736,7 @@ struct Decoder<Memory>::Handlers {
     repeated[kOpSint64 * 2] = repeated_varint<kOpSint64, kTagSize>;
     repeated[kOpFixed32 * 2] = repeated_fixed<uint32_t, kTagSize>;
     repeated[kOpFixed64 * 2] = repeated_fixed<uint64_t, kTagSize>;
-    repeated[kOpClosedEnum * 2] = repeated_closed_enum<kTagSize>;
+    repeated[kOpClosedEnum * 2] = repeated_varint<kOpClosedEnum, kTagSize>;
     repeated[kOpUtf8 * 2] = repeated_string<true, kTagSize>;
     repeated[kOpBytes * 2] = repeated_string<false, kTagSize>;
     to[(kOpRepeated + kOpMessage) * 2] = repeated_message<kTagSize>;

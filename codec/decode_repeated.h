@@ -97,12 +97,13 @@ DROVER_NOINLINE bool Decoder<Memory>::grow_scalars(raw::Words* repeated, const F
   return grow(repeated, repeated->size + 1, field_at(step), p);
 }
 
-// Unpacked varints of one field, as many as follow each other; size and place are kept in registers meanwhile.
+// Unpacked varints of one field, as many as follow each other: `next` says whether one more does, and the size of its
+// tag. Size and place are kept in registers meanwhile.
 template <typename Memory>
-template <uint32_t kOp>
-const char* Decoder<Memory>::repeated_varints(const char* p, char* object, const FieldEntry& field, uint32_t tag) {
+template <uint32_t kOp, typename Next>
+DROVER_INLINE const char* Decoder<Memory>::repeated_varints(const char* p, char* object, raw::Words* to,
+                                                            const FieldStep* step, Next next) {
   constexpr uint32_t kElementSize = kVarintStorage<kOp>;
-  raw::Words* to = raw::words(object, field.offset);
   uint32_t size = to->size, capacity = to->capacity();
   char* elements = to->begin();
   int tag_size = 0;
@@ -115,62 +116,67 @@ const char* Decoder<Memory>::repeated_varints(const char* p, char* object, const
       return fail(DecodeError::overlong_varint, p);
     }
     if constexpr (kOp == schema::kOpClosedEnum) {
+      const FieldEntry& field = field_at(step);
       if (!enum_knows(field, value)) {
         p = behind;
         to->size = size;
-        if (!append_unknown_varint(object, tag, value, p)) return nullptr;
+        if (!append_unknown_varint(object, wire::make_tag(field.number, wire::kVarint), value, p)) return nullptr;
         continue;
       }
     }
     if (size == capacity) [[unlikely]] {
       to->size = size;
-      if (!grow(to, size + 1, field, p)) return nullptr;
+      if (!grow_scalars<kElementSize>(to, step, p)) return nullptr;
       capacity = to->capacity();
       elements = to->begin();
     }
     p = behind;
     store_varint<kOp>(elements + size_t{size++} * kElementSize, value);
-  } while (next_is(p, tag, &tag_size));
+  } while (next(p, &tag_size));
   to->size = size;
   return p;
 }
 
 template <typename Memory>
-template <typename Element>
-const char* Decoder<Memory>::repeated_fixed(const char* p, char* object, const FieldEntry& field, uint32_t tag) {
-  raw::Words* to = raw::words(object, field.offset);
+template <typename Element, typename Next>
+DROVER_INLINE const char* Decoder<Memory>::repeated_fixed(const char* p, raw::Words* to, const FieldStep* step,
+                                                          Next next) {
   int tag_size = 0;
   do {
     p += tag_size;
-    if (to->size == to->capacity() && !grow(to, to->size + 1, field, p)) return nullptr;
+    if (to->size == to->capacity() && !grow_scalars<sizeof(Element)>(to, step, p)) [[unlikely]]
+      return nullptr;
     raw::store(to->begin() + size_t{to->size++} * sizeof(Element), raw::load<Element>(p));
     p += sizeof(Element);
-  } while (next_is(p, tag, &tag_size));
+  } while (next(p, &tag_size));
   return p;
 }
 
 template <typename Memory>
-DROVER_NOINLINE const char* Decoder<Memory>::repeated(const char* p, char* object, const FieldEntry& field,
+DROVER_NOINLINE const char* Decoder<Memory>::repeated(const char* p, char* object, const FieldStep* step,
                                                       uint32_t tag) {
+  const FieldEntry& field = field_at(step);
+  raw::Words* to = raw::words(object, field.offset);
+  auto next = [this, tag](const char* at, int* tag_size) { return next_is(at, tag, tag_size); };
   switch (schema::op_class(field.kind, false, (field.flags & schema::kFieldFlagClosedEnum) != 0)) {
     case schema::kOpBool:
-      return repeated_varints<schema::kOpBool>(p, object, field, tag);
+      return repeated_varints<schema::kOpBool>(p, object, to, step, next);
     case schema::kOpSint32:
-      return repeated_varints<schema::kOpSint32>(p, object, field, tag);
+      return repeated_varints<schema::kOpSint32>(p, object, to, step, next);
     case schema::kOpSint64:
-      return repeated_varints<schema::kOpSint64>(p, object, field, tag);
+      return repeated_varints<schema::kOpSint64>(p, object, to, step, next);
     case schema::kOpVarint64:
-      return repeated_varints<schema::kOpVarint64>(p, object, field, tag);
+      return repeated_varints<schema::kOpVarint64>(p, object, to, step, next);
     case schema::kOpClosedEnum:
-      return repeated_varints<schema::kOpClosedEnum>(p, object, field, tag);
+      return repeated_varints<schema::kOpClosedEnum>(p, object, to, step, next);
     case schema::kOpFixed32:
-      return repeated_fixed<uint32_t>(p, object, field, tag);
+      return repeated_fixed<uint32_t>(p, to, step, next);
     case schema::kOpFixed64:
-      return repeated_fixed<uint64_t>(p, object, field, tag);
+      return repeated_fixed<uint64_t>(p, to, step, next);
     case schema::kOpBytes:
       return repeated_strings(p, object, field, tag);
     default:
-      return repeated_varints<schema::kOpUint32>(p, object, field, tag);
+      return repeated_varints<schema::kOpUint32>(p, object, to, step, next);
   }
 }
 

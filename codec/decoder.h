@@ -135,11 +135,11 @@ class Decoder {
 
   // ---- decode_repeated.h
   // One element, and those that follow it with the same tag; p is behind the tag.
-  const char* repeated(const char* p, char* object, const FieldEntry& field, uint32_t tag);
-  template <uint32_t kOp>
-  const char* repeated_varints(const char* p, char* object, const FieldEntry& field, uint32_t tag);
-  template <typename Element>
-  const char* repeated_fixed(const char* p, char* object, const FieldEntry& field, uint32_t tag);
+  const char* repeated(const char* p, char* object, const FieldStep* step, uint32_t tag);
+  template <uint32_t kOp, typename Next>
+  const char* repeated_varints(const char* p, char* object, raw::Words* to, const FieldStep* step, Next next);
+  template <typename Element, typename Next>
+  const char* repeated_fixed(const char* p, raw::Words* to, const FieldStep* step, Next next);
   const char* repeated_strings(const char* p, char* object, const FieldEntry& field, uint32_t tag);
   char* add_message(const char* p, char* repeated, const FieldEntry& field, uint32_t tag_size, uint32_t tag);
   const char* packed(const char* p, char* object, const FieldEntry& field);
