@@ -56,12 +56,15 @@ void compare_by_dma(const schema::MessageType& type, const Message* object, cons
 
 // As bytes by way of a pre-serialized stream, which must end the same.
 void compare_preserialized(const schema::MessageType& type, const Message* object, const Bounds& bounds,
-                           const EncodeOptions& options, const EncodeResult& expected, const std::string& bytes) {
+                           const EncodeOptions& options, bool references, const EncodeResult& expected,
+                           const std::string& bytes) {
   static std::vector<uint64_t> memory((4 << 20) / 8);
   PreserializeOptions preserialize_options;
   preserialize_options.bounds = &bounds;
   preserialize_options.depth_limit = options.depth_limit;
   preserialize_options.payload_threshold = options.reference_threshold;
+  if (references) preserialize_options.host = {reinterpret_cast<uintptr_t>(bounds.base), bounds.size};
+  preserialize_options.reference_from = 8;
   PreserializedOutput out;
   out.buffer = reinterpret_cast<char*>(memory.data());
   out.buffer_size = memory.size() * 8;
@@ -74,7 +77,8 @@ void compare_preserialized(const schema::MessageType& type, const Message* objec
   if (!result.ok()) return;
   std::string wire;
   StreamError error =
-      finish_preserialized({out.buffer, out.record_bytes}, {out.payload(), out.payload_bytes}, {}, &wire);
+      finish_preserialized({out.buffer, out.record_bytes}, {out.payload(), out.payload_bytes}, {},
+                                           {bounds.base, bounds.size}, &wire);
   if (error != StreamError::ok || wire != bytes) std::abort();
 }
 
@@ -103,7 +107,7 @@ void run(uint8_t choice, const uint8_t* patches, size_t left) {
   std::string bytes(encoded.size(), '\0');
   if (result.ok()) encoded.copy_to(bytes.data());
   compare_by_dma(original.object.type(), object, bounds, options, result, bytes);
-  compare_preserialized(original.object.type(), object, bounds, options, result, bytes);
+  compare_preserialized(original.object.type(), object, bounds, options, (choice & 64) != 0, result, bytes);
 }
 
 }  // namespace

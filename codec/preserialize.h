@@ -25,13 +25,14 @@ enum class StreamError : uint8_t {
   bad_record,     // an op that there is not, or one where it may not stand
   truncated,      // a record that goes on behind the records' end, or no end
   bad_nesting,    // an open without a close, or the reverse
-  out_of_bounds,  // payload or engine memory that is not there
+  out_of_bounds,  // payload, engine or host memory that is not there
   too_large,      // the message has more than 2^31 - 1 bytes
 };
 const char* stream_error_name(StreamError error);
 
-// Wire bytes of a stream, which may be hostile. `engine` is the engine's memory.
+// Wire bytes of a stream, which may be hostile. `engine` is the engine's memory, `host` what the engine may read of the
+// host's.
 StreamError finish_preserialized(std::span<const char> records, std::span<const char> payload,
-                                 std::span<const char> engine, std::string* wire);
+                                 std::span<const char> engine, std::span<const char> host, std::string* wire);
 
 }  // namespace drover

@@ -117,6 +117,7 @@ struct Preserializer<Memory, Engine>::Handlers {
     if (!e->memory_.load_range(at, 1, 1, &range, &error)) [[unlikely]]
       return e->fail(error, *e->entry_, e->field_of(step).number);
     if (range.size == 0 && by_value(step)) DROVER_NEXT();
+    if (range.size >= e->reference_from_) DROVER_GO(long_string);
     bool body = range.size < e->options_.payload_threshold;
     if (!e->has_room(p, body ? range.size : 0)) [[unlikely]]
       DROVER_GO(no_room);
@@ -129,6 +130,13 @@ struct Preserializer<Memory, Engine>::Handlers {
       if (!e->put_payload(p, range.data, range.size)) [[unlikely]]
         DROVER_GO(no_room);
     }
+    DROVER_NEXT();
+  }
+  // One that may be referred to.
+  static DROVER_NOINLINE DROVER_HANDLER(long_string) {
+    const MessageEntry* entry = e->entry_;
+    p = e->string(p, object + step->offset, *entry, e->field_of(step));
+    if (p == nullptr) return nullptr;
     DROVER_NEXT();
   }
   static DROVER_NOINLINE DROVER_HANDLER(string_in_engine) {

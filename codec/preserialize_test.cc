@@ -27,9 +27,9 @@ struct Stream {
   }
   std::string records() const { return {out.buffer, out.record_bytes}; }
   std::string payload() const { return {out.payload(), out.payload_bytes}; }
-  std::string finish(std::string_view engine = {}) const {
+  std::string finish(std::string_view engine = {}, std::string_view host = {}) const {
     std::string wire, r = records(), p = payload();
-    StreamError error = finish_preserialized(r, p, engine, &wire);
+    StreamError error = finish_preserialized(r, p, engine, host, &wire);
     return error == StreamError::ok ? wire : std::string("error: ") + stream_error_name(error);
   }
   std::vector<uint64_t> memory;
@@ -38,7 +38,7 @@ struct Stream {
 
 std::string finish(const std::string& records, const std::string& payload = "") {
   std::string wire;
-  StreamError error = finish_preserialized(records, payload, {}, &wire);
+  StreamError error = finish_preserialized(records, payload, {}, {}, &wire);
   return error == StreamError::ok ? to_hex(wire) : stream_error_name(error);
 }
 
@@ -99,6 +99,46 @@ TEST(Preserialize, WhatLiesInTheEnginesMemoryIsNotRead) {
   EXPECT_EQ(to_hex(stream.finish(engine)),
             to_hex(from_hex("28 01 4a 0a") + engine.substr(5, 10) + from_hex("ca3e 10") + engine.substr(32, 16)));
   EXPECT_EQ(stream.finish(engine.substr(0, 47)), "error: out_of_bounds");
+}
+
+// An object whose bytes all lie in one block, as in a region that the engine may read.
+struct RegionObject {
+  explicit RegionObject(const TestObject& original)
+      : memory(message::linearized_size(original.type(), *original.get()) / 8 + 1) {
+    Arena arena(heap_block_source(), reinterpret_cast<char*>(memory.data()), memory.size() * 8);
+    object = message::deep_copy_into(original.type(), *original.get(), &arena);
+  }
+  MemoryWindow window() const { return {reinterpret_cast<uintptr_t>(memory.data()), memory.size() * 8}; }
+  std::string_view bytes() const { return {reinterpret_cast<const char*>(memory.data()), memory.size() * 8}; }
+  std::vector<uint64_t> memory;
+  Message* object;
+};
+
+TEST(Preserialize, LongStringsInTheHostsWindowAreReferredTo) {
+  TestObject original(every_schema().type("t.Every"));
+  std::string a(300, 'a'), b(20, 'b'), u(40, 'u');
+  // Two strings, a packed fixed32 field, and an unknown field.
+  ASSERT_TRUE(original
+                  .decode(from_hex("4a ac02") + a + from_hex("62 14") + b +
+                          from_hex("ca3e 10 01020304 05060708 090a0b0c 0d0e0f10") + from_hex("a2 c13e 28") + u)
+                  .ok());
+  RegionObject object(original);
+  PreserializeOptions options{.host = object.window(), .reference_from = 16};
+  Stream stream;
+  ASSERT_TRUE(preserialize(original.type(), object.object, options, &stream.out).ok());
+  EXPECT_EQ(stream.out.payload_bytes, 0u);
+  EXPECT_EQ(stream.out.record_bytes, 4 * 16u + 8);  // four references and the end
+  EXPECT_EQ(to_hex(stream.finish({}, object.bytes())), to_hex(original.encode()));
+  EXPECT_EQ(stream.finish({}, object.bytes().substr(0, 64)), "error: out_of_bounds");
+  // What is shorter, or ends outside, is copied.
+  options.reference_from = 30;
+  ASSERT_TRUE(preserialize(original.type(), object.object, options, &stream.out).ok());
+  EXPECT_EQ(stream.out.record_bytes, 2 * 16u + 32 + 24 + 8);
+  EXPECT_EQ(to_hex(stream.finish({}, object.bytes())), to_hex(original.encode()));
+  options.host.size = object.window().size - 1;
+  options.host.base += 1;
+  ASSERT_TRUE(preserialize(original.type(), object.object, options, &stream.out).ok());
+  EXPECT_EQ(to_hex(stream.finish({}, object.bytes().substr(1))), to_hex(original.encode()));
 }
 
 TEST(Preserialize, ABufferThatIsTooSmallIsAnErrorAndNothingIsWrittenBehindIt) {
@@ -173,6 +213,12 @@ TEST_P(PreserializeRandom, MakesWhatTheEncoderWrites) {
         ASSERT_TRUE(result.ok()) << to_string(result);
         ASSERT_EQ(to_hex(stream.finish()), to_hex(object.encode())) << as << " " << threshold;
       }
+      RegionObject copy(object);
+      PreserializeOptions options{.payload_threshold = 20, .host = copy.window(), .reference_from = 8};
+      EncodeResult result = preserialize(object.type(), copy.object, options, &stream.out);
+      if (result.error == EncodeError::no_room && object.encode().size() > (1 << 20)) continue;
+      ASSERT_TRUE(result.ok()) << to_string(result);
+      ASSERT_EQ(to_hex(stream.finish({}, copy.bytes())), to_hex(object.encode())) << as;
     }
   }
 }
@@ -237,7 +283,7 @@ TEST(PreserializedReader, SaysWhatIsWrong) {
   EXPECT_EQ(finish(from_hex("4a00160009000000 6162636465666768") + end), "truncated");
   EXPECT_EQ(finish(from_hex("5a00180000000000") + end), "bad_nesting");
   EXPECT_EQ(finish(from_hex("0000400000000000") + end), "bad_nesting");
-  EXPECT_EQ(finish(from_hex("0000500000000000") + end), "bad_record");
+  EXPECT_EQ(finish(from_hex("0000520000000000") + end), "bad_record");
   EXPECT_EQ(finish(from_hex("0a004c0001000000") + end + end), "bad_record");
   EXPECT_EQ(finish(from_hex("4a00420002000000") + end, "x"), "out_of_bounds");
   EXPECT_EQ(finish(from_hex("4a00420001000000") + end, "x"), "4a 01 78 ");

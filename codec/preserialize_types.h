@@ -31,13 +31,12 @@ struct RecordHead {
 };
 static_assert(sizeof(RecordHead) == 8);
 
-// Memory of the engine's, as the host sees it. Strings, bytes and packed fixed-size fields whose bytes lie there are
-// not read: their place in it and their size is all that is written.
-struct EngineWindow {
+// A range of the host's addresses.
+struct MemoryWindow {
   uint64_t base = 0;
   uint64_t size = 0;
-  // A pointer's target lies in it (or where it would be, had the window room for it: the engine checks).
   bool holds(uint64_t address) const { return address - base < size; }
+  bool holds(uint64_t address, uint64_t bytes) const { return holds(address) && bytes <= base + size - address; }
 };
 
 struct PreserializeOptions {
@@ -47,7 +46,14 @@ struct PreserializeOptions {
   // From this size on strings, bytes and packed fixed-size fields are payload; shorter ones stand among the records.
   size_t payload_threshold = 256;
   bool check_required = false;
-  EngineWindow engine = {};
+  // The engine's memory, as the host sees it. Strings, bytes and packed fixed-size fields whose bytes lie there are not
+  // read: their place in it and their size is all that is written (whether they end in it, the engine checks).
+  MemoryWindow engine = {};
+  // Memory of the host's that the engine may read by itself. Strings, bytes, packed fixed-size fields and unknown fields
+  // of at least reference_from bytes that lie there are not copied: the stream refers to them, and they must stay as
+  // they are until the engine has sent the message.
+  MemoryWindow host = {};
+  size_t reference_from = 256;
 };
 
 // Where a stream may be written, and where it is. The buffer is the caller's (memory that a device may read), 8-byte

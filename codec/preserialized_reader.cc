@@ -11,8 +11,9 @@ namespace {
 
 class Reader {
  public:
-  Reader(std::span<const char> records, std::span<const char> payload, std::span<const char> engine)
-      : records_(records), payload_(payload), engine_(engine) {}
+  Reader(std::span<const char> records, std::span<const char> payload, std::span<const char> engine,
+         std::span<const char> host)
+      : records_(records), payload_(payload), engine_(engine), host_(host) {}
 
   StreamError run(std::string* wire) {
     StreamError error = StreamError::ok;
@@ -60,7 +61,7 @@ class Reader {
   StreamError elements(uint32_t op, uint32_t count);
   StreamError bytes(uint32_t op, uint32_t size);
 
-  std::span<const char> records_, payload_, engine_;
+  std::span<const char> records_, payload_, engine_, host_;
   size_t at_ = 0;
   std::string reversed_;
   std::vector<size_t> closes_;
@@ -79,10 +80,11 @@ StreamError Reader::bytes(uint32_t op, uint32_t size) {
     from = payload_.last(size);
     payload_ = payload_.first(payload_.size() - size);
   } else {
+    std::span<const char> memory = op == kRecordEngine || op == kRecordRawEngine ? engine_ : host_;
     uint64_t place;
     if (!slot(&place)) return StreamError::truncated;
-    if (place > engine_.size() || engine_.size() - place < size) return StreamError::out_of_bounds;
-    from = engine_.subspan(place, size);
+    if (place > memory.size() || memory.size() - place < size) return StreamError::out_of_bounds;
+    from = memory.subspan(place, size);
   }
   emit(from);
   return StreamError::ok;
@@ -116,7 +118,7 @@ StreamError Reader::record() {
     done_ = true;
     return closes_.empty() ? StreamError::ok : StreamError::bad_nesting;
   }
-  bool has_tag = op <= kRecordTag || op == kRecordPayload || op == kRecordEngine;
+  bool has_tag = op <= kRecordTag || op == kRecordPayload || op == kRecordEngine || op == kRecordHost;
   uint64_t tag_slot = 0;
   if (has_tag && long_tag && tag == 0 && !slot(&tag_slot)) return StreamError::truncated;
 
@@ -129,7 +131,7 @@ StreamError Reader::record() {
     if (closes_.empty()) return StreamError::bad_nesting;
     emit_varint(reversed_.size() - closes_.back());
     closes_.pop_back();
-  } else if (op == kRecordInline || (op >= kRecordPayload && op <= kRecordRawEngine)) {
+  } else if (op == kRecordInline || (op >= kRecordPayload && op <= kRecordRawHost)) {
     error = bytes(op, value);
     if (has_tag) emit_varint(value);
   } else if (op <= kRecordClosedEnum) {
@@ -176,8 +178,8 @@ const char* stream_error_name(StreamError error) {
 }
 
 StreamError finish_preserialized(std::span<const char> records, std::span<const char> payload,
-                                 std::span<const char> engine, std::string* wire) {
-  return Reader(records, payload, engine).run(wire);
+                                 std::span<const char> engine, std::span<const char> host, std::string* wire) {
+  return Reader(records, payload, engine, host).run(wire);
 }
 
 }  // namespace drover

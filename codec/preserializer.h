@@ -35,6 +35,7 @@ class Preserializer {
         options_(options),
         out_(*out),
         payload_(out->buffer + out->buffer_size),
+        reference_from_(options.host.size == 0 ? SIZE_MAX : options.reference_from),
         depth_(options.depth_limit) {
     set_limit();
   }
@@ -110,14 +111,20 @@ class Preserializer {
     engine_.copy(payload_, data, size);
     return true;
   }
-  // Bytes in one of the ways there are. `op` is the payload's, those of the others follow from it.
+  bool in_host(const char* data, size_t size) const {
+    return size >= reference_from_ && options_.host.holds(reinterpret_cast<uintptr_t>(data), size);
+  }
+  // Bytes in one of the ways there are.
   char* bytes(char* p, const char* data, size_t size, uint32_t number, bool raw, const MessageEntry& entry) {
-    bool inline_body = size < options_.payload_threshold;
+    bool refer = in_host(data, size), inline_body = !refer && size < options_.payload_threshold;
     p = room(p, inline_body ? size : 0, entry, number);
     if (p == nullptr) return nullptr;
-    uint32_t op = inline_body ? (raw ? kRecordRawInline : kRecordInline) : (raw ? kRecordRawPayload : kRecordPayload);
+    uint32_t op = refer         ? (raw ? kRecordRawHost : kRecordHost)
+                  : inline_body ? (raw ? kRecordRawInline : kRecordInline)
+                                : (raw ? kRecordRawPayload : kRecordPayload);
     p = raw ? put(p, 0, op << 1, static_cast<uint32_t>(size))
             : put_tagged(p, number, wire::kLengthDelimited, op, static_cast<uint32_t>(size));
+    if (refer) return put_word(p, reinterpret_cast<uintptr_t>(data) - options_.host.base);
     if (inline_body) return put_body(p, data, size);
     return put_payload(p, data, size) ? p : fail(EncodeError::no_room, entry, number);
   }
@@ -167,6 +174,7 @@ class Preserializer {
   PreserializedOutput& out_;
   char* payload_;                        // the payload's first byte so far
   char* limit_;                          // up to here records have room; null: nowhere
+  const size_t reference_from_;
   const MessageEntry* entry_ = nullptr;  // the innermost message
   int depth_;
   EncodeError error_ = EncodeError::ok;

@@ -316,7 +316,7 @@ TEST_P(HostileStreams, EndAsTheSoftwareSays) {
     stream.record_bytes = records.size();
     stream.payload_bytes = payload.size();
     Expectation what;
-    StreamError error = finish_preserialized(records, payload, bench.engine(), &what.packet);
+    StreamError error = finish_preserialized(records, payload, bench.engine(), bench.host(), &what.packet);
     what.error = static_cast<SerializerError>(error);
     if (error == StreamError::ok) ++fine;
     bench.send(bench.command(stream, static_cast<uint16_t>(expected.size())));
@@ -358,7 +358,8 @@ TEST_P(DamagedStreams, EndAsTheSoftwareSays) {
     if (random.chance(100)) stream.payload_bytes /= 2;
     Expectation what;
     StreamError error = finish_preserialized({stream.buffer, stream.record_bytes},
-                                             {stream.payload(), stream.payload_bytes}, bench.engine(), &what.packet);
+                                             {stream.payload(), stream.payload_bytes}, bench.engine(), bench.host(),
+                                             &what.packet);
     what.error = static_cast<SerializerError>(error);
     bench.send(bench.command(stream, static_cast<uint16_t>(expected.size())));
     expected.push_back(what);
