@@ -4,8 +4,10 @@
 //   stated     message + objects * object + scalars * scalar + strings * string + bytes * byte   [ns]
 //   measured   the least of some rounds of decode(), encode() with a copy of the pieces, preserialize(), caches warm
 //
-// With the copy engine, payload strings from copy_from on cost copy_submit each instead of their bytes, and lie in the
-// stream once the engine, at copy_bandwidth, has copied them. That is modelled with stated costs only.
+// Strings that pre-serialization refers to (serializer.reference_from) or that lie in engine memory (run.target) cost
+// `string` without their bytes. With the copy engine, payload strings from copy_from on cost copy_submit each instead of their bytes, and lie in the
+// stream once the engine, at copy_bandwidth, has copied them. These three are modelled with stated costs
+// only.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +24,7 @@ struct MessageWork {
   uint64_t wire_bytes = 0;
   uint64_t objects = 0, scalars = 0, strings = 0, string_bytes = 0;
   std::vector<uint64_t> string_sizes;
+  std::vector<uint64_t> engine_string_sizes;  // of those that lie in engine memory
 };
 MessageWork count_work(const workload::WorkloadMessage& message);
 

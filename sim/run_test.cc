@@ -160,7 +160,7 @@ TEST(Run, WhatTheEngineLeavesToSoftwareIsCountedAndNamed) {
 
 TEST(Run, AnObjectThatDiffersIsTold) {
   const auto& messages = small_workload().messages;
-  PreparedHost host = prepare_host(system_named("protoacc-pcie"), small_workload());
+  PreparedHost host = prepare_host(system_named("protoacc-pcie"), small_workload(), {});
   ASSERT_EQ(host.error, "");
   const auto* object = reinterpret_cast<const Message*>(host.memory->bytes().data() + host.messages[0].command.records);
   EXPECT_EQ(compare_object(messages[0].type, host.messages[0].encoded, object), "");
