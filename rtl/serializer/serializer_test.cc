@@ -357,9 +357,9 @@ TEST_P(DamagedStreams, EndAsTheSoftwareSays) {
     if (random.chance(200)) stream.record_bytes = random.below(stream.record_bytes + 1);
     if (random.chance(100)) stream.payload_bytes /= 2;
     Expectation what;
-    StreamError error = finish_preserialized({stream.buffer, stream.record_bytes},
-                                             {stream.payload(), stream.payload_bytes}, bench.engine(), bench.host(),
-                                             &what.packet);
+    StreamError error =
+        finish_preserialized({stream.buffer, stream.record_bytes}, {stream.payload(), stream.payload_bytes},
+                             bench.engine(), bench.host(), &what.packet);
     what.error = static_cast<SerializerError>(error);
     bench.send(bench.command(stream, static_cast<uint16_t>(expected.size())));
     expected.push_back(what);
