@@ -3,8 +3,8 @@
 // readers for lines ahead of their use, and queues segments, messages ahead of the packer; the packer takes a line a
 // cycle, turns it to where it belongs, and gives out 64 bytes whenever there are that many.
 //
-//   pieces -> planner -+-> segments ----------------> packer -> tx
-//                      +-> readers: arena, host, engine -^  lines
+//   pieces -> planner -+-> segments --------------------------------> packer -> tx
+//                      +-> readers: arena; host and engine memory --^  lines
 /* verilator lint_off IMPORTSTAR */
 import drover_ser_pkg::*;  // here, and types by their full names: yosys reads it so
 /* verilator lint_on IMPORTSTAR */
@@ -31,20 +31,16 @@ module drover_ser_gather #(
   output logic [$clog2(ArenaBytes)-7:0] arena_line_o,
   input  logic [drover_ser_pkg::LineBits-1:0]            arena_data_i,  // in the next cycle
 
-  output logic        host_req_valid_o,
-  input  logic        host_req_ready_i,
-  output logic        engine_req_valid_o,
-  input  logic        engine_req_ready_i,
+  output logic        req_valid_o,
+  input  logic        req_ready_i,
+  output logic        req_engine_o,
   output logic [63:0] req_address_o,
   output logic [31:0] req_size_o,
 
-  input  logic                host_valid_i,
-  input  logic [drover_ser_pkg::LineBits-1:0] host_line_i,
-  output logic                host_ready_o,
-  input  logic                engine_valid_i,
-  input  logic [drover_ser_pkg::LineBits-1:0] engine_line_i,
-  output logic                engine_ready_o,
-  input  logic                bus_error_i,
+  input  logic                far_valid_i,  // lines of what was asked for, in that order
+  input  logic                far_error_i,  // the read failed
+  input  logic [drover_ser_pkg::LineBits-1:0] far_line_i,
+  output logic                far_ready_o,
 
   output logic [drover_ser_pkg::LineBits-1:0]  tx_tdata_o,
   output logic [drover_ser_pkg::LineBytes-1:0] tx_tkeep_o,
@@ -110,10 +106,8 @@ module drover_ser_gather #(
   assign req_address_o = piece_i.address;
   assign req_size_o = piece_i.size;
 
-  logic reader_ready;
-  assign reader_ready = piece_i.source == BodyEngine ? engine_req_ready_i : host_req_ready_i;
-  assign host_req_valid_o = plan_q == PlLong && seg_ready && piece_i.source == BodyHost;
-  assign engine_req_valid_o = plan_q == PlLong && seg_ready && piece_i.source == BodyEngine;
+  assign req_valid_o = plan_q == PlLong && seg_ready;
+  assign req_engine_o = piece_i.source == BodyEngine;
 
   always_comb begin
     plan_d = plan_q;
@@ -138,7 +132,7 @@ module drover_ser_gather #(
         seg_in.source = piece_i.source;
         seg_in.from = piece_i.address[5:0];
         seg_in.size = piece_i.size;
-        if (seg_ready && reader_ready) begin
+        if (seg_ready && req_ready_i) begin
           seg_valid = 1'b1;
           plan_d = pieces_q == 16'd1 ? PlRest : PlFetch;
         end
@@ -249,13 +243,9 @@ module drover_ser_gather #(
         line = arena_line;
         line_valid = arena_valid;
       end
-      BodyEngine: begin
-        line = engine_line_i;
-        line_valid = engine_valid_i;
-      end
       default: begin
-        line = host_line_i;
-        line_valid = host_valid_i;
+        line = far_line_i;
+        line_valid = far_valid_i;
       end
     endcase
   end
@@ -276,8 +266,9 @@ module drover_ser_gather #(
   assign work = sending_q && !flush_q && !empty && seg_out_valid && line_valid && free;
   assign seg_out_ready = work && segment_end;
   assign arena_ready = work && seg.source == BodyArena;
-  assign host_ready_o = work && seg.source == BodyHost;
-  assign engine_ready_o = work && seg.source == BodyEngine;
+  assign far_ready_o = work && seg.source != BodyArena;
+  logic broken, broken_q;  // a line of this message could not be read
+  assign broken = broken_q || far_ready_o && far_error_i;
 
   logic beat, last;  // goes out
   logic [6:0] keep;
@@ -321,9 +312,11 @@ module drover_ser_gather #(
   always_ff @(posedge clk_i) begin
     if (note_taken) begin
       note_q <= note;
+      broken_q <= 1'b0;
       total_q <= note.size;
     end
     if (work) begin
+      broken_q <= broken;
       left_q <= left - 32'(count);
       total_q <= total_q - 32'(count);
       rest_q <= sum[6] ? turned : merged;
@@ -332,11 +325,11 @@ module drover_ser_gather #(
       tx_tdata_o <= flush_q ? rest_q : merged;
       tx_tkeep_o <= ~({64{1'b1}} << keep);
       tx_tlast_o <= last;
-      tx_tuser_o <= last && bus_error_i;
+      tx_tuser_o <= last && broken;
     end
     if (beat && last) begin
       done_o.cookie <= note_q.cookie;
-      done_o.error <= bus_error_i ? ErrBus : ErrNone;
+      done_o.error <= broken ? ErrBus : ErrNone;
       done_o.size <= note_q.size;
     end
   end

@@ -27,7 +27,9 @@ package drover_ser_pkg;
     RecRawInline  = 7'd35,
     RecRawPayload = 7'd36,
     RecRawEngine  = 7'd37,
-    RecElements   = 7'd38
+    RecElements   = 7'd38,
+    RecHost       = 7'd39,
+    RecRawHost    = 7'd40
   } record_op_e;
 
   // ---- how a message ends. Up to 7: StreamError and EncodeError of the software; from 8 on: left to software.
@@ -89,9 +91,10 @@ package drover_ser_pkg;
   typedef struct packed {
     error_e       error;          // found before anything was read
     logic         walk;           // NIC-only: `records` is a Drover object's address, `message` its type
+    logic         pushed;         // `records` lie in engine memory
     logic [15:0]  cookie;
     logic [15:0]  message;
-    logic [63:0]  records;        // host address, 64-byte aligned (an object: 8-byte aligned)
+    logic [63:0]  records;        // bus address, 64-byte aligned (an object: 8-byte aligned)
     logic [31:0]  record_bytes;
     logic [63:0]  payload;        // host address of its first byte
     logic [31:0]  payload_bytes;
