@@ -68,11 +68,12 @@ package drover_ser_pkg;
     FormFixed64 = 2'd3
   } form_e;
 
-  typedef enum logic [1:0] {
-    BodyNone   = 2'd0,
-    BodyArena  = 2'd1,  // UopBody follow
-    BodyHost   = 2'd2,  // lies at `address` of host memory
-    BodyEngine = 2'd3   // lies at `address` of engine memory
+  typedef enum logic [2:0] {
+    BodyNone   = 3'd0,
+    BodyArena  = 3'd1,  // UopBody follow
+    BodyHost   = 3'd2,  // lies at `address` of host memory
+    BodyEngine = 3'd3,  // lies at `address` of engine memory
+    BodyEarly  = 3'd4   // lies at `address` of the payload that was asked for with the command
   } body_e;
 
   typedef struct packed {
@@ -98,6 +99,7 @@ package drover_ser_pkg;
     logic [31:0]  record_bytes;
     logic [63:0]  payload;        // host address of its first byte
     logic [31:0]  payload_bytes;
+    logic [10:0]  early_lines;    // of the payload, if it was asked for with the command
     logic [6:0]   header_size;    // bytes in front of the message, 0 to 64
     logic [1:0]   length_format;  // of the message's length in the header: 0 not there, 1 big-endian u32, 2 little-endian
     logic [5:0]   length_at;      // where
@@ -111,8 +113,12 @@ package drover_ser_pkg;
     logic [15:0] piece;   // the last piece's number
     logic [15:0] pieces;
     logic [31:0] size;    // bytes with the header
+    logic        failed;  // came to nothing, is here for its payload's sake
+    logic [10:0] early_first;  // number of the first line of payload that was asked for with the command (its low bits)
+    logic [10:0] early_lines;  // how many
   } msg_t;
 
+  // A long part of a message.
   typedef struct packed {
     body_e       source;
     logic [63:0] address;

@@ -165,7 +165,7 @@ module drover_ser_records (
         if (op == RecClose || op == RecElements) uop_d.kind = UopClose;
         if (in_line) uop_d.body = BodyArena;
         if (in_payload) begin
-          uop_d.body = BodyHost;
+          uop_d.body = cmd_i.early_lines != '0 ? BodyEarly : BodyHost;
           uop_d.address = cmd_i.payload + {32'd0, payload_q - value};
         end
         if (in_engine || in_host) begin

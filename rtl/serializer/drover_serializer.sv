@@ -3,6 +3,7 @@
 //   cmd -> checks -+-> records reader -> records decoder -+-> encoder -> TX arena, pieces -> gather -> tx
 //                  |     (host, engine AXI, id 0)         |                                   | host, engine AXI, id 1
 //                  +-> walker (host, id 2), schema table -+                                   +-> done
+//                  +-> payload reader (host, id 3) --------------------------------------------^
 //
 // Every address that is read was checked before against host_base_i..host_limit_i or the engine's memory. A read that
 // is answered with an error is the error of the message that it was for.
@@ -14,6 +15,8 @@ module drover_serializer #(
   parameter int unsigned Pieces      = 1024,   // long parts of the messages in it
   parameter int unsigned Depth       = 64,     // nested messages
   parameter int unsigned RecordLines = 512,    // lines of records in flight or waiting
+  parameter int unsigned EarlyLines  = 512,    // lines of payload that is read ahead
+  parameter int unsigned EarlyBytes  = 65536,  // a message's payload is, if it has at most so many
   parameter int unsigned FarLines    = 512,    // lines of long parts, from the host's and the engine's memory
   parameter int unsigned ObjectLines = 512,    // NIC-only: objects at hand
   parameter int unsigned TableWidth  = 16      // bits of a line's number in the schema table
@@ -91,7 +94,7 @@ module drover_serializer #(
   output logic [3:0]   done_error_o,
   output logic [31:0]  done_size_o
 );
-  localparam logic [1:0] IdRecords = 2'd0, IdFar = 2'd1, IdWalker = 2'd2;
+  localparam logic [1:0] IdRecords = 2'd0, IdFar = 2'd1, IdWalker = 2'd2, IdEarly = 2'd3;
 
   // ---- a command is checked, and its records are asked for
   function automatic logic contains(logic [63:0] at, logic [31:0] size, logic [63:0] base, logic [63:0] limit);
@@ -105,7 +108,7 @@ module drover_serializer #(
   end
 
   drover_ser_pkg::cmd_t cmd, decode_cmd;
-  logic take, records_ready, front_ready, back_ready;
+  logic take, is_early, records_ready, front_ready, back_ready, early_ready;
   always_comb begin
     cmd = '0;
     cmd.cookie = cmd_cookie_i;
@@ -124,10 +127,14 @@ module drover_serializer #(
       if (!contains(cmd_records_i, cmd_record_bytes_i, cmd_pushed_i ? engine_base_i : host_base_i,
                     cmd_pushed_i ? engine_limit_q : host_limit_i) ||
           !contains(cmd_payload_i, cmd_payload_bytes_i, host_base_i, host_limit_i)) cmd.error = ErrOutOfBounds;
-      if (cmd.error == ErrNone) cmd.record_bytes = cmd_record_bytes_i;
+      if (cmd.error == ErrNone) begin
+        cmd.record_bytes = cmd_record_bytes_i;
+        if (is_early) cmd.early_lines = 11'((17'(cmd_payload_i[5:0]) + 17'(cmd_payload_bytes_i) + 17'd63) >> 6);
+      end
     end
   end
-  assign cmd_ready_o = records_ready && front_ready && back_ready;
+  assign is_early = cmd_payload_bytes_i != '0 && cmd_payload_bytes_i <= EarlyBytes;
+  assign cmd_ready_o = records_ready && front_ready && back_ready && early_ready;
   assign take = cmd_valid_i && cmd_ready_o;
 
   logic decode_valid, decode_done;
@@ -169,11 +176,8 @@ module drover_serializer #(
   assign engine_arburst_o = 2'd1;
   logic [3:0] engine_ready;
   assign engine_rready_o = engine_ready[engine_rid_i];
-  assign host_ar_valid[3] = 1'b0;
-  assign engine_ar_valid[3:2] = '0;
-  assign ar_addr[3] = '0;
-  assign ar_len[3] = '0;
-  assign engine_ready[3:2] = '1;
+  assign engine_ar_valid[IdWalker] = 1'b0;
+  assign engine_ready[IdWalker] = 1'b1;
 
   logic line_valid, line_error, line_ready;
   logic [drover_ser_pkg::LineBits-1:0] line;
@@ -189,6 +193,34 @@ module drover_serializer #(
     .engine_r_valid_i(engine_rvalid_i && engine_rid_i == IdRecords), .engine_r_ready_o(engine_ready[IdRecords]),
     .engine_r_error_i(engine_rresp_i[1]), .engine_r_data_i(engine_rdata_i),
     .line_valid_o(line_valid), .line_error_o(line_error), .line_o(line), .line_ready_i(line_ready),
+    .host_base_i, .host_limit_i, .engine_base_i, .engine_limit_i(engine_limit_q)
+  );
+
+  // ---- payload whose place the command says: it need not wait for the records
+  logic early_req_valid, early_req_ready, early_valid, early_error, early_take;
+  logic [63:0] early_address;
+  logic [16:0] early_bytes;
+  logic [5:0] early_level;
+  logic [drover_ser_pkg::LineBits-1:0] early_line;
+  drover_fifo #(.Width(81), .Depth(32)) u_early_requests (
+    .clk_i, .rst_ni,
+    .wvalid_i(take && cmd.early_lines != '0), .wready_o(early_ready),
+    .wdata_i({cmd_payload_i, cmd_payload_bytes_i[16:0]}),
+    .rvalid_o(early_req_valid), .rready_i(early_req_ready), .rdata_o({early_address, early_bytes}),
+    .level_o(early_level)
+  );
+  drover_ser_reader #(.Depth(EarlyLines), .Bursts(64)) u_early_reader (
+    .clk_i, .rst_ni,
+    .req_valid_i(early_req_valid), .req_ready_o(early_req_ready), .req_engine_i(1'b0), .req_address_i(early_address),
+    .req_size_i({15'd0, early_bytes}),
+    .host_ar_valid_o(host_ar_valid[IdEarly]), .host_ar_ready_i(host_ar_ready[IdEarly]),
+    .engine_ar_valid_o(engine_ar_valid[IdEarly]), .engine_ar_ready_i(engine_ar_ready[IdEarly]),
+    .ar_addr_o(ar_addr[IdEarly]), .ar_len_o(ar_len[IdEarly]),
+    .host_r_valid_i(host_rvalid_i && host_rid_i == IdEarly), .host_r_error_i(host_rresp_i[1]),
+    .host_r_data_i(host_rdata_i),
+    .engine_r_valid_i(1'b0), .engine_r_ready_o(engine_ready[IdEarly]), .engine_r_error_i(1'b0),
+    .engine_r_data_i('0),
+    .line_valid_o(early_valid), .line_error_o(early_error), .line_o(early_line), .line_ready_i(early_take),
     .host_base_i, .host_limit_i, .engine_base_i, .engine_limit_i(engine_limit_q)
   );
 
@@ -285,6 +317,7 @@ module drover_serializer #(
     .arena_read_o(arena_read), .arena_line_o(arena_line), .arena_data_i(arena_read_data),
     .req_valid_o(req_valid), .req_ready_i(req_ready), .req_engine_o(req_engine), .req_address_o(req_address),
     .req_size_o(req_size),
+    .early_valid_i(early_valid), .early_error_i(early_error), .early_line_i(early_line), .early_ready_o(early_take),
     .far_valid_i(far_valid), .far_error_i(far_error), .far_line_i(far_line), .far_ready_o(far_ready),
     .tx_tdata_o, .tx_tkeep_o, .tx_tlast_o, .tx_tuser_o, .tx_tvalid_o, .tx_tready_i,
     .done_valid_o(sent_valid), .done_o(sent), .done_ready_i(sent_ready)
@@ -309,5 +342,5 @@ module drover_serializer #(
     else $error("a uop without a command");
 `endif
   logic unused;
-  assign unused = ^{host_rlast_i, engine_rlast_i, host_rresp_i[0], engine_rresp_i[0], front_level, back_level, host_ar_ready[3], engine_ar_ready[3:2]};
+  assign unused = ^{host_rlast_i, engine_rlast_i, host_rresp_i[0], engine_rresp_i[0], front_level, back_level, engine_ar_ready[IdWalker], early_level};
 endmodule
