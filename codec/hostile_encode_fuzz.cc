@@ -76,8 +76,7 @@ void compare_preserialized(const schema::MessageType& type, const Message* objec
   if (result.error != expected.error || result.field_number != expected.field_number) std::abort();
   if (!result.ok()) return;
   std::string wire;
-  StreamError error =
-      finish_preserialized({out.buffer, out.record_bytes}, {out.payload(), out.payload_bytes}, {},
+  StreamError error = finish_preserialized({out.buffer, out.record_bytes}, {out.payload(), out.payload_bytes}, {},
                                            {bounds.base, bounds.size}, &wire);
   if (error != StreamError::ok || wire != bytes) std::abort();
 }

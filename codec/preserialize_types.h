@@ -49,9 +49,9 @@ struct PreserializeOptions {
   // The engine's memory, as the host sees it. Strings, bytes and packed fixed-size fields whose bytes lie there are not
   // read: their place in it and their size is all that is written (whether they end in it, the engine checks).
   MemoryWindow engine = {};
-  // Memory of the host's that the engine may read by itself. Strings, bytes, packed fixed-size fields and unknown fields
-  // of at least reference_from bytes that lie there are not copied: the stream refers to them, and they must stay as
-  // they are until the engine has sent the message.
+  // Memory of the host's that the engine may read by itself. Strings, bytes, packed fixed-size fields and unknown
+  // fields of at least reference_from bytes that lie there are not copied: the stream refers to them, and they must
+  // stay as they are until the engine has sent the message.
   MemoryWindow host = {};
   size_t reference_from = 256;
 };

@@ -172,8 +172,8 @@ class Preserializer {
   Engine& engine_;
   const PreserializeOptions& options_;
   PreserializedOutput& out_;
-  char* payload_;                        // the payload's first byte so far
-  char* limit_;                          // up to here records have room; null: nowhere
+  char* payload_;  // the payload's first byte so far
+  char* limit_;    // up to here records have room; null: nowhere
   const size_t reference_from_;
   const MessageEntry* entry_ = nullptr;  // the innermost message
   int depth_;

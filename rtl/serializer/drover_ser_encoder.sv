@@ -141,7 +141,7 @@ module drover_ser_encoder #(
   assign closes = s_q.kind == UopClose;
   assign ends = s_q.kind == UopEnd;
   assign emits = s_q.kind == UopEmit || opens;
-  assign elsewhere = emits && (s_q.body == BodyHost || s_q.body == BodyEngine);
+  assign elsewhere = emits && s_q.body != BodyNone && s_q.body != BodyArena;
 
   logic [3:0] length_size, size;
   logic [16:0] arena_need;
@@ -338,6 +338,7 @@ module drover_ser_encoder #(
         end
         if (ends && error != ErrNone) begin
           done_valid_o <= 1'b1;
+          msg_valid_o <= cmd_i.early_lines != '0;
           error_q <= ErrNone;
           pos_q <= stop_q;
           own_q <= '0;
@@ -376,7 +377,10 @@ module drover_ser_encoder #(
       done_o.error <= error;
       done_o.size <= '0;
     end
-    if (state_q == StHand) begin
+    if (state_q == StHand || take && ends && error != ErrNone) begin
+      msg_o.failed <= state_q != StHand;
+      msg_o.early_first <= cmd_i.payload[16:6];
+      msg_o.early_lines <= cmd_i.early_lines;
       msg_o.cookie <= cmd_i.cookie;
       msg_o.start <= 16'(pos_q);
       msg_o.stop <= 16'(stop_q);

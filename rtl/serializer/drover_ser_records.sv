@@ -20,9 +20,12 @@ module drover_ser_records (
 
   input  logic                line_valid_i,
   input  logic [drover_ser_pkg::LineBits-1:0] line_i,
+  input  logic                line_error_i,  // a read failed
   output logic                line_ready_o,
-  input  logic                bus_error_i,
 
+  // Memory that records may refer to.
+  input  logic [63:0] host_base_i,
+  input  logic [63:0] host_size_i,
   input  logic [63:0] engine_base_i,
   input  logic [63:0] engine_size_i,
 
@@ -39,6 +42,7 @@ module drover_ser_records (
   logic cur_valid_q, nxt_valid_q;
   logic [drover_ser_pkg::LineBits-1:0] wait_q;
   logic wait_valid_q;
+  logic cur_error_q, nxt_error_q, wait_error_q;
   logic [2:0] slot_q;
   logic [26:0] lines_q;    // not yet taken from the FIFO
   logic [29:0] slots_q;    // of records, not yet consumed
@@ -59,16 +63,17 @@ module drover_ser_records (
   // ---- a head's parts
   logic [6:0] op;
   logic [31:0] value;
-  logic has_tag, long_tag, wide, in_line, in_payload, in_engine;
+  logic has_tag, long_tag, wide, in_line, in_payload, in_engine, in_host;
   logic [1:0] need;  // slots, with the tag and the value, 1 to 3
   assign op = head[23:17];
   assign value = head[63:32];
-  assign has_tag = op <= RecTag || op == RecPayload || op == RecEngine;
+  assign has_tag = op <= RecTag || op == RecPayload || op == RecEngine || op == RecHost;
   assign long_tag = has_tag && head[16] && head[15:0] == 16'd0 && op != RecEnd;
   assign in_line = op == RecInlineUtf8 || op == RecInline || op == RecRawInline;
   assign in_payload = op == RecPayload || op == RecRawPayload;
   assign in_engine = op == RecEngine || op == RecRawEngine;
-  assign wide = drover_ser_pkg::is_wide(op) || in_engine;
+  assign in_host = op == RecHost || op == RecRawHost;
+  assign wide = drover_ser_pkg::is_wide(op) || in_engine || in_host;
   assign need = 2'd1 + 2'(long_tag) + 2'(wide);
 
   logic [63:0] extra;  // value or address in a slot of its own
@@ -89,7 +94,7 @@ module drover_ser_records (
   assign too_many = op == RecElements && !drover_ser_pkg::is_wide(head[6:0]) && value[31:30] != 2'd0;
 
   logic is_known, bad_elements;
-  assign is_known = op <= RecTag || (op >= RecClose && op <= RecElements);
+  assign is_known = op <= RecTag || (op >= RecClose && op <= RecRawHost);
   assign bad_elements = op == RecElements && (head[15:7] != '0 || head[6:0] == RecEnd || head[6:0] > RecClosedEnum);
 
   // ---- the tag's bytes
@@ -112,14 +117,21 @@ module drover_ser_records (
   assign window = cur_valid_q && (4'(slot_q) + 4'(need) <= 4'd8 || nxt_valid_q || slots_q < 30'(need));
   assign element = half_q ? head[63:32] : head[31:0];
 
+  // Memory that this record would refer to.
+  logic [63:0] memory_base, memory_size;
+  assign memory_base = in_host ? host_base_i : engine_base_i;
+  assign memory_size = in_host ? host_size_i : engine_size_i;
+
   always_comb begin
     error = ErrNone;
     if (slots_q < 30'(need)) error = ErrTruncated;
     else if (!is_known || bad_elements) error = ErrBadRecord;
     else if (too_many || body_slots > slots_q - 30'(need)) error = ErrTruncated;
     else if (in_payload && value > payload_q) error = ErrOutOfBounds;
-    else if (in_engine && (extra > engine_size_i || {32'd0, value} > engine_size_i - extra)) error = ErrOutOfBounds;
-    if (bus_error_i) error = ErrBus;
+    else if ((in_engine || in_host) && (extra > memory_size || {32'd0, value} > memory_size - extra)) begin
+      error = ErrOutOfBounds;
+    end
+    if (cur_error_q || nxt_valid_q && nxt_error_q && 4'(slot_q) + 4'(need) > 4'd8) error = ErrBus;
   end
 
   always_comb begin
@@ -153,12 +165,12 @@ module drover_ser_records (
         if (op == RecClose || op == RecElements) uop_d.kind = UopClose;
         if (in_line) uop_d.body = BodyArena;
         if (in_payload) begin
-          uop_d.body = BodyHost;
+          uop_d.body = cmd_i.early_lines != '0 ? BodyEarly : BodyHost;
           uop_d.address = cmd_i.payload + {32'd0, payload_q - value};
         end
-        if (in_engine) begin
-          uop_d.body = BodyEngine;
-          uop_d.address = engine_base_i + extra;
+        if (in_engine || in_host) begin
+          uop_d.body = in_host ? BodyHost : BodyEngine;
+          uop_d.address = memory_base + extra;
         end
         if (uop_d.body != BodyNone) begin
           uop_d.form = has_tag ? FormVarint : FormNone;
@@ -195,7 +207,12 @@ module drover_ser_records (
           state_d = StDrain;
         end else if (cur_valid_q) begin
           issue = 1'b1;
-          if (advance) begin
+          if (cur_error_q) begin
+            uop_d = '0;
+            uop_d.kind = UopError;
+            uop_d.error = ErrBus;
+            if (advance) state_d = StDrain;
+          end else if (advance) begin
             consume = 4'((body_here + 7'd7) >> 3);
             if (left_q == 32'(body_here)) state_d = StHead;
           end
@@ -209,7 +226,12 @@ module drover_ser_records (
           state_d = StDrain;
         end else if (cur_valid_q) begin
           issue = 1'b1;
-          if (advance) begin
+          if (cur_error_q) begin
+            uop_d = '0;
+            uop_d.kind = UopError;
+            uop_d.error = ErrBus;
+            if (advance) state_d = StDrain;
+          end else if (advance) begin
             consume = (drover_ser_pkg::is_wide(element_q) || half_q || left_q == 32'd1) ? 4'd1 : 4'd0;
             if (left_q == 32'd1) state_d = StHead;
           end
@@ -272,9 +294,9 @@ module drover_ser_records (
       uop_o <= uop_d;
       uop_line_o <= cur_q;
     end
-    if (moves) cur_q <= nxt_q;
-    if (moves || !nxt_valid_q) nxt_q <= wait_valid_q ? wait_q : line_i;
-    if (!wait_valid_q) wait_q <= line_i;
+    if (moves) {cur_error_q, cur_q} <= {nxt_error_q, nxt_q};
+    if (moves || !nxt_valid_q) {nxt_error_q, nxt_q} <= wait_valid_q ? {wait_error_q, wait_q} : {line_error_i, line_i};
+    if (!wait_valid_q) {wait_error_q, wait_q} <= {line_error_i, line_i};
     slot_q <= slot_sum[2:0];
     slots_q <= slots_q - 30'(consume);
     if (head_done) begin
