@@ -31,7 +31,9 @@ class Command {
     app->add_option("system", names_, "one of --list, or a file that ends in .toml; several are put side by side")
         ->type_name("SYSTEM...");
     app->add_flag("--list", list_, "the systems that there are, and every key with its meaning and default");
-    app->add_option("--workload", workload_, "builtin (like0, 1, 3, 4), builtin-all (like2 and like5 too), or hyperprotobench:DIR (the published one)")
+    app->add_option(
+           "--workload", workload_,
+           "builtin (like0, 1, 3, 4), builtin-all (like2 and like5 too), or hyperprotobench:DIR (the published one)")
         ->type_name("NAME")
         ->capture_default_str();
     app->add_option("--messages", messages_,
@@ -174,6 +176,7 @@ class Command {
       all += (i == 0 ? "" : ",\n") + sim::json(systems[i], workload, results[i]);
     }
     if (json_ != "-") {
+      text += sim::group_table(labels, workload, results);
       std::printf("workload %s, %zu messages; CPU costs %s; mean and geometric mean of the messages' times\n\n%s",
                   workload.name.c_str(), workload.messages.size(), sim::cpu_costs_from(systems[0]).c_str(),
                   text.c_str());

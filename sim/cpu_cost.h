@@ -5,9 +5,9 @@
 //   measured   the least of some rounds of decode(), encode() with a copy of the pieces, preserialize(), caches warm
 //
 // Strings that pre-serialization refers to (serializer.reference_from) or that lie in engine memory (run.target) cost
-// `string` without their bytes. With the copy engine, payload strings from copy_from on cost copy_submit each instead of their bytes, and lie in the
-// stream once the engine, at copy_bandwidth, has copied them. These three are modelled with stated costs
-// only.
+// `string` without their bytes. With the copy engine, payload strings from copy_from on cost copy_submit each instead
+// of their bytes, and lie in the stream once the engine, at copy_bandwidth, has copied them. These three are modelled
+// with stated costs only.
 #pragma once
 
 #include <cstdint>

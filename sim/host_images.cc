@@ -38,15 +38,20 @@ class Room {
 class Preparer {
  public:
   Preparer(const System& system, const TargetFields& targets, PreparedHost* host)
-      : system_(system), targets_(targets), all_(host->memory->bytes()), room_(host->host(), kPage),
+      : system_(system),
+        targets_(targets),
+        all_(host->memory->bytes()),
+        room_(host->host(), kPage),
         engine_room_(host->engine(), 64) {}
 
   // Puts the object where the system's engine finds it. Its strings may be moved.
   std::string place(const schema::MessageType& type, Message* object, PreparedMessage* out) {
-    bool walk = system_.send == SendMode::kNicOnly;
+    bool walk = system_.send != SendMode::kMemoryAffinity;
     if (move_targets(type, object)) walk = false;  // the walker does not follow pointers into engine memory
-    if (moves_long_strings(walk)) move_long_strings(type, object, walk, out);
-    if (error_.empty()) walk ? place_object(type, *object, out) : place_stream(type, object, out);
+    if ((walk && system_.prefetch != 0) || system_.reference_from != 0) move_long_strings(type, object, out);
+    if (walk && error_.empty()) place_object(type, *object, out);
+    if (system_.send == SendMode::kEither && out->small.bytes > system_.walk_limit) walk = false;
+    if (!walk && error_.empty()) place_stream(type, object, out);
     return std::move(error_);
   }
 
@@ -68,10 +73,9 @@ class Preparer {
     });
     return any;
   }
-  bool moves_long_strings(bool walk) const { return walk ? system_.prefetch != 0 : system_.reference_from != 0; }
   // Long strings to a run of their own behind each other, as an arena would have placed them.
-  void move_long_strings(const schema::MessageType& type, Message* object, bool walk, PreparedMessage* out) {
-    uint64_t least = walk ? system_.payload_threshold : system_.reference_from, sum = 0;
+  void move_long_strings(const schema::MessageType& type, Message* object, PreparedMessage* out) {
+    uint64_t least = system_.reference_from != 0 ? system_.reference_from : system_.payload_threshold, sum = 0;
     auto each = [&](auto what) {
       for_each_string(type, object, [&](const schema::FieldEntry&, String& string) {
         if (string.size() >= least && !in_engine(string)) what(string);
@@ -112,6 +116,7 @@ class Preparer {
     if (at == nullptr) return fail("finds no room in host memory");
     std::memcpy(at, stream.buffer, stream.record_bytes);
     if (stream.payload_bytes != 0) std::memcpy(at + payload_at, stream.payload(), stream.payload_bytes);
+    out->command.walk = false;
     out->command.records = room_.offset(at);
     out->command.record_bytes = static_cast<uint32_t>(stream.record_bytes);
     out->command.payload = out->command.records + payload_at;

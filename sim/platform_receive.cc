@@ -7,10 +7,12 @@ void Platform::start_receive(Job* job) {
   const std::string& wire = workload_.messages[job->message].wire;
   if (system_.engine == EngineKind::kCores) return receive_on_cores(job);
   if (system_.engine == EngineKind::kNone) {
-    at(link_.write(time(), wire.size(), packet_buffer(wire.size())).arrived, [this, job] { receive_in_software(job, Outcome::kCpu); });
+    at(link_.write(time(), wire.size(), packet_buffer(wire.size())).arrived,
+       [this, job] { receive_in_software(job, Outcome::kCpu); });
   } else if (system_.nic) {
-    at(nic_link_.write(time(), wire.size(), packet_buffer(wire.size())).arrived,
-       [this, job, &wire] { at(link_.read(time(), wire.size(), packet_buffer(wire.size())).first, [this, job] { feed(job); }); });
+    at(nic_link_.write(time(), wire.size(), packet_buffer(wire.size())).arrived, [this, job, &wire] {
+      at(link_.read(time(), wire.size(), packet_buffer(wire.size())).first, [this, job] { feed(job); });
+    });
   } else {
     feed(job);
   }
@@ -35,7 +37,8 @@ void Platform::take_record(Job* job, const DeserializerRecord& record) {
   if (record.type == RecordType::kSoftware) {
     job->leg.reason = record.code;
     // The wire bytes follow, unless they came by way of host memory.
-    Time there = system_.nic ? time() : link_.write(time(), message.wire.size(), packet_buffer(message.wire.size())).arrived;
+    Time there =
+        system_.nic ? time() : link_.write(time(), message.wire.size(), packet_buffer(message.wire.size())).arrived;
     return at(there, [this, job] { receive_in_software(job, Outcome::kSoftware); });
   }
   deserializer_->deliver(time());

@@ -155,8 +155,15 @@ std::vector<Key> make_keys() {
            &System::one_shot, &keys);
   add_flag("deserializer.protoacc", "true: a descriptor is read for each field, and has-bits are before they change",
            &System::protoacc, &keys);
-  add_choice("serializer.mode", "memory-affinity (the host writes a stream) or nic-only (pointers are chased)",
-             &System::send, {{"memory-affinity", SendMode::kMemoryAffinity}, {"nic-only", SendMode::kNicOnly}}, &keys);
+  add_choice(
+      "serializer.mode",
+      "memory-affinity (the host writes a stream), nic-only (pointers are chased), either (by walk_limit)",
+      &System::send,
+      {{"memory-affinity", SendMode::kMemoryAffinity}, {"nic-only", SendMode::kNicOnly}, {"either", SendMode::kEither}},
+      &keys);
+  add_count("serializer.walk_limit",
+            "of mode either: objects are walked that take at most so many bytes, long strings apart",
+            &System::walk_limit, 0, 1 << 30, &keys);
   add_count("serializer.payload_threshold", "bytes from which on a string is not among the records",
             &System::payload_threshold, 1, 1 << 30, &keys);
   add_flag("serializer.memcpy_engine",
@@ -204,7 +211,8 @@ std::vector<Key> make_keys() {
       [](System& s) -> double& { return s.cores_scale; }, &keys);
   add_number(
       "cores.dma", "ns of a core to start one DMA transfer", [](System& s) -> double& { return s.cores_dma; }, &keys);
-  text("run.target", "fields whose payloads lie in engine memory: none, >=BYTES (on average), or full names with commas",
+  text("run.target",
+       "fields whose payloads lie in engine memory: none, >=BYTES (on average), or full names with commas",
        &System::target);
   add_count("run.in_flight", "messages that are under way at once; 1: each by itself", &System::in_flight, 1, 1024,
             &keys);

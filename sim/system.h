@@ -24,6 +24,7 @@ enum class EngineKind {
 enum class SendMode {
   kMemoryAffinity,  // the host writes a pre-serialized stream, the engine reads and encodes that
   kNicOnly,         // the engine walks the object in host memory
+  kEither,          // by the object: up to `walk_limit` bytes it is walked
 };
 enum class CpuModel {
   kStated,    // nanoseconds for each class of work, from the system file: deterministic
@@ -50,9 +51,10 @@ struct System {
   SendMode send = SendMode::kMemoryAffinity;
   uint64_t payload_threshold = 256;  // memory-affinity: strings from this size on are not among the records
   bool memcpy_engine = false;        // those of these that are long are copied by a copy engine, not by the CPU
-  uint64_t reference_from = 0;  // memory-affinity: strings from this size on are referred to, not copied; 0: none
-  uint64_t push_limit = 0;      // records or objects of at most so many bytes are pushed into the inbox; 0: none
-  uint64_t prefetch = 0;        // so many bytes of what a command refers to are read ahead into the inbox
+  uint64_t reference_from = 0;       // memory-affinity: strings from this size on are referred to, not copied; 0: none
+  uint64_t walk_limit = 0;  // kEither: bytes of objects, arrays and short strings up to which an object is walked
+  uint64_t push_limit = 0;  // records or objects of at most so many bytes are pushed into the inbox; 0: none
+  uint64_t prefetch = 0;    // so many bytes of what a command refers to are read ahead into the inbox
 
   LinkConfig link;   // between engine and host memory; with EngineKind::kNone between NIC and host memory
   bool nic = false;  // the engine does not stand in the NIC: wire bytes cross `nic_link` too, once each way
