@@ -50,27 +50,33 @@ MessageWork count_work(const workload::WorkloadMessage& message) {
   return work;
 }
 
+MessageWork untouched(MessageWork work, uint64_t strings, uint64_t bytes) {
+  work.strings -= strings;
+  work.string_bytes -= bytes;
+  work.untouched += strings;
+  return work;
+}
+
 Time stated_cost(const CodecCost& cost, const MessageWork& work) {
   return picoseconds(cost.message + cost.object * static_cast<double>(work.objects) +
                      cost.scalar * static_cast<double>(work.scalars) + cost.string * static_cast<double>(work.strings) +
-                     cost.byte * static_cast<double>(work.string_bytes));
+                     cost.byte * static_cast<double>(work.string_bytes) +
+                     cost.untouched * static_cast<double>(work.untouched));
 }
 
 MessageCost stated_costs(const System& system, const MessageWork& work) {
   auto scaled = [&](Time time) { return static_cast<Time>(static_cast<double>(time) * system.cpu_scale); };
   MessageCost cost;
-  cost.decode = scaled(stated_cost(system.decode, work));
-  cost.encode = scaled(stated_cost(system.encode, work));
-  MessageWork left = work;
+  cost.decode = scaled(stated_cost(codec_cost(system, Job::kDecode), work));
+  cost.encode = scaled(stated_cost(codec_cost(system, Job::kEncode), work));
   uint64_t copied = 0, copies = 0;
   for (uint64_t size : work.string_sizes) {
     if (!system.memcpy_engine || size < std::max(system.payload_threshold, system.copy_from)) continue;
     copied += size;
     ++copies;
   }
-  left.string_bytes -= copied;
-  cost.preserialize =
-      scaled(stated_cost(system.preserialize, left) + picoseconds(system.copy_submit * static_cast<double>(copies)));
+  cost.preserialize = scaled(stated_cost(codec_cost(system, Job::kPreserialize), untouched(work, copies, copied)) +
+                             picoseconds(system.copy_submit * static_cast<double>(copies)));
   cost.copies = picoseconds(static_cast<double>(copied) / system.copy_bandwidth * 1e9);
   return cost;
 }
@@ -112,6 +118,10 @@ CostsResult workload_costs(const System& system, const workload::Workload& workl
   CostsResult result;
   if (system.cpu_model == CpuModel::kMeasured && system.memcpy_engine) {
     result.error = "serializer.memcpy_engine is modelled with cpu.model = stated only";
+    return result;
+  }
+  if (system.cpu_model == CpuModel::kMeasured && (system.codec != Codec::kDrover || system.caches != Caches::kWarm)) {
+    result.error = "cpu.model = measured is of cpu.codec = drover and cpu.caches = warm only";
     return result;
   }
   for (const workload::WorkloadMessage& message : workload.messages) {

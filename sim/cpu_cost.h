@@ -1,11 +1,13 @@
 // What the software codec costs on the host's CPU for each message of a workload: by the system's stated costs, or
 // timed on the machine at hand. Every result says which (System::cpu_model).
 //
-//   stated     message + objects * object + scalars * scalar + strings * string + bytes * byte   [ns]
-//   measured   the least of some rounds of decode(), encode() with a copy of the pieces, preserialize(), caches warm
+//   stated     message + objects * object + scalars * scalar + strings * string + bytes * byte + untouched strings *
+//              untouched   [ns], by cpu.codec and cpu.caches (sim/stated_costs.h)
+//   measured   the least of some rounds of decode(), encode() with a copy of the pieces, preserialize(): Drover's
+//              codec, caches warm
 //
-// With the copy engine, payload strings from copy_from on cost copy_submit each instead of their bytes, and lie in the
-// stream once the engine, at copy_bandwidth, has copied them. That is modelled with stated costs only.
+// With the copy engine, payload strings from copy_from on are not touched by the CPU, and cost it copy_submit each; the
+// stream is whole once the engine, at copy_bandwidth, has copied them. That is modelled with stated costs only.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +24,11 @@ struct MessageWork {
   uint64_t wire_bytes = 0;
   uint64_t objects = 0, scalars = 0, strings = 0, string_bytes = 0;
   std::vector<uint64_t> string_sizes;
+  uint64_t untouched = 0;  // strings that are not among these: nobody reads them
 };
+// What is left of it when `bytes` in so many strings are not touched.
+MessageWork untouched(MessageWork work, uint64_t strings, uint64_t bytes);
+
 MessageWork count_work(const workload::WorkloadMessage& message);
 
 struct MessageCost {
