@@ -68,16 +68,22 @@ MessageCost stated_costs(const System& system, const MessageWork& work) {
   auto scaled = [&](Time time) { return static_cast<Time>(static_cast<double>(time) * system.cpu_scale); };
   MessageCost cost;
   cost.decode = scaled(stated_cost(codec_cost(system, Job::kDecode), work));
-  cost.encode = scaled(stated_cost(codec_cost(system, Job::kEncode), work));
   uint64_t copied = 0, copies = 0;
   for (uint64_t size : work.string_sizes) {
     if (!system.memcpy_engine || size < std::max(system.payload_threshold, system.copy_from)) continue;
     copied += size;
     ++copies;
   }
-  cost.preserialize = scaled(stated_cost(codec_cost(system, Job::kPreserialize), untouched(work, copies, copied)) +
-                             picoseconds(system.copy_submit * static_cast<double>(copies)));
+  CodecCost preserialize = codec_cost(system, Job::kPreserialize), encode = codec_cost(system, Job::kEncode);
+  Time submit = picoseconds(system.copy_submit * static_cast<double>(copies));
+  cost.preserialize = scaled(stated_cost(preserialize, untouched(work, copies, copied)) + submit);
   cost.copies = picoseconds(static_cast<double>(copied) / system.copy_bandwidth * 1e9);
+  cost.encode = scaled(stated_cost(encode, work));
+  if (system.engine == EngineKind::kNone && copies != 0) {
+    encode.untouched = preserialize.untouched;  // what it takes to come by such a string
+    cost.encode = scaled(stated_cost(encode, untouched(work, copies, copied)) + submit);
+    cost.encode_copies = cost.copies;
+  }
   return cost;
 }
 

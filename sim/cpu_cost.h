@@ -7,7 +7,9 @@
 //              codec, caches warm
 //
 // With the copy engine, payload strings from copy_from on are not touched by the CPU, and cost it copy_submit each; the
-// stream is whole once the engine, at copy_bandwidth, has copied them. That is modelled with stated costs only.
+// stream is whole once the engine, at copy_bandwidth, has copied them. Without an engine in the system (EngineKind::
+// kNone) they are the encoder's strings that are copied so: the paper's figure 6 has that, no codec does. All this is
+// modelled with stated costs only.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +35,8 @@ MessageWork count_work(const workload::WorkloadMessage& message);
 
 struct MessageCost {
   Time decode = 0, encode = 0, preserialize = 0;  // of the host's CPU
-  Time copies = 0;                                // of the copy engine, beside the CPU
+  Time copies = 0;                                // of the copy engine, beside the CPU that pre-serializes
+  Time encode_copies = 0;                         // and beside the CPU that encodes
 };
 Time stated_cost(const CodecCost& cost, const MessageWork& work);
 MessageCost stated_costs(const System& system, const MessageWork& work);

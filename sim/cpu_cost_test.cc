@@ -68,6 +68,15 @@ TEST(CpuCost, ACopyEngineTakesTheBytesOfLongStringsAndWantsToBeTold) {
   EXPECT_EQ(stated_costs(with({}), some_work()).copies, 0u);
 }
 
+TEST(CpuCost, WithoutAnEngineInTheSystemTheCopiesAreTheEncoders) {
+  System none = with({{"engine.kind", "none"}, {"cpu.codec", "protobuf"}});
+  System copied = with({{"engine.kind", "none"}, {"cpu.codec", "protobuf"}, {"serializer.memcpy_engine", "true"}});
+  EXPECT_LT(stated_costs(copied, some_work()).encode, stated_costs(none, some_work()).encode);
+  EXPECT_EQ(stated_costs(copied, some_work()).encode_copies, stated_costs(copied, some_work()).copies);
+  System rtl = with({{"serializer.memcpy_engine", "true"}});
+  EXPECT_EQ(stated_costs(rtl, some_work()).encode_copies, 0u);
+}
+
 TEST(CpuCost, OnlyWhatCanBeMeasuredIsMeasured) {
   workload::Workload none;
   EXPECT_EQ(workload_costs(with({{"cpu.model", "measured"}}), none).error, "");

@@ -288,7 +288,7 @@ class Platform final : public sc_core::sc_module {
   // The CPU encodes; the NIC is told, and reads the bytes.
   void send_in_software(Job* job, Outcome outcome) {
     job->leg.outcome = outcome;
-    on_cpu(job, costs_.costs[job->message].encode, 0, [this, job] {
+    on_cpu(job, costs_.costs[job->message].encode, costs_.costs[job->message].encode_copies, [this, job] {
       Link* nic = system_.nic ? &nic_link_ : &link_;
       at(time() + nic->config().one_way, [this, job, nic] {
         at(nic->read(time(), workload_.messages[job->message].wire.size()).done, [this, job] { finish(job); });
