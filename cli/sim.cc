@@ -177,11 +177,24 @@ class Command {
     }
     if (json_ != "-") {
       text += sim::group_table(labels, workload, results);
-      std::printf("workload %s, %zu messages; CPU costs %s; mean and geometric mean of the messages' times\n\n%s",
-                  workload.name.c_str(), workload.messages.size(), sim::cpu_costs_from(systems[0]).c_str(),
-                  text.c_str());
+      std::printf("workload %s, %zu messages; CPU costs: %s; mean and geometric mean of the messages' times\n\n%s",
+                  workload.name.c_str(), workload.messages.size(), costs_from(labels, systems).c_str(), text.c_str());
     }
     return json_.empty() ? kDone : write_json(all + "]\n");
+  }
+
+  // Whose they are, once where all have the same.
+  static std::string costs_from(const std::vector<std::string>& labels, const std::vector<System>& systems) {
+    std::string text, last;
+    for (size_t i = 0; i < systems.size(); ++i) {
+      std::string from = sim::cpu_costs_from(systems[i]);
+      text += from == last ? ", " : (text.empty() ? "" : "; ") + from + " for ";
+      text += labels[i];
+      last = from;
+    }
+    bool same = std::all_of(systems.begin(), systems.end(),
+                            [&](const System& system) { return sim::cpu_costs_from(system) == last; });
+    return same ? last : text;
   }
 
   // "link.latency=70ns..1250ns" or "link.latency=70ns,400ns".

@@ -45,6 +45,12 @@ std::vector<uint64_t> sizes_of(const TargetFields& targets, const workload::Work
   return sizes;
 }
 
+std::vector<uint64_t> host_string_sizes(const MessageWork& work) {
+  std::multiset<uint64_t> sizes(work.string_sizes.begin(), work.string_sizes.end());
+  for (uint64_t size : work.engine_string_sizes) sizes.erase(sizes.find(size));
+  return {sizes.begin(), sizes.end()};
+}
+
 size_t stream_room(const std::string& wire) { return (wire.size() * 9 + 4096 + 63) / 64 * 64; }
 
 }  // namespace
@@ -65,40 +71,48 @@ MessageWork count_work(const workload::WorkloadMessage& message) {
   return work;
 }
 
+MessageWork untouched(MessageWork work, uint64_t strings, uint64_t bytes) {
+  work.strings -= strings;
+  work.string_bytes -= bytes;
+  work.untouched += strings;
+  return work;
+}
+
 Time stated_cost(const CodecCost& cost, const MessageWork& work) {
   return picoseconds(cost.message + cost.object * static_cast<double>(work.objects) +
                      cost.scalar * static_cast<double>(work.scalars) + cost.string * static_cast<double>(work.strings) +
-                     cost.byte * static_cast<double>(work.string_bytes));
-}
-
-std::vector<uint64_t> host_string_sizes(const MessageWork& work) {
-  std::multiset<uint64_t> sizes(work.string_sizes.begin(), work.string_sizes.end());
-  for (uint64_t size : work.engine_string_sizes) sizes.erase(sizes.find(size));
-  return {sizes.begin(), sizes.end()};
+                     cost.byte * static_cast<double>(work.string_bytes) +
+                     cost.untouched * static_cast<double>(work.untouched));
 }
 
 MessageCost stated_costs(const System& system, const MessageWork& work) {
   auto scaled = [&](Time time) { return static_cast<Time>(static_cast<double>(time) * system.cpu_scale); };
   MessageCost cost;
-  cost.decode = scaled(stated_cost(system.decode, work));
-  cost.encode = scaled(stated_cost(system.encode, work));
-  // What the stream holds of strings: copied by the CPU, by the copy engine, or not at all.
-  MessageWork left = work;
-  uint64_t copied = 0, copies = 0;
-  for (uint64_t size : work.engine_string_sizes) left.string_bytes -= size;
-  std::vector<uint64_t> host_sizes = host_string_sizes(work);
-  for (uint64_t size : host_sizes) {
-    bool referred = system.reference_from != 0 && size >= system.reference_from;
-    bool by_engine = system.memcpy_engine && size >= std::max(system.payload_threshold, system.copy_from);
-    if (!referred && !by_engine) continue;
-    left.string_bytes -= size;
-    if (referred) continue;
-    copied += size;
-    ++copies;
+  cost.decode = scaled(stated_cost(codec_cost(system, Job::kDecode), work));
+  uint64_t copied = 0, copies = 0, skipped = 0, skips = 0;  // by the copy engine; by nobody
+  for (uint64_t size : work.engine_string_sizes) {
+    skipped += size;
+    ++skips;
   }
-  cost.preserialize =
-      scaled(stated_cost(system.preserialize, left) + picoseconds(system.copy_submit * static_cast<double>(copies)));
+  for (uint64_t size : host_string_sizes(work)) {
+    if (system.reference_from != 0 && size >= system.reference_from) {
+      skipped += size;
+      ++skips;
+    } else if (system.memcpy_engine && size >= std::max(system.payload_threshold, system.copy_from)) {
+      copied += size;
+      ++copies;
+    }
+  }
+  CodecCost preserialize = codec_cost(system, Job::kPreserialize), encode = codec_cost(system, Job::kEncode);
+  Time submit = picoseconds(system.copy_submit * static_cast<double>(copies));
+  cost.preserialize = scaled(stated_cost(preserialize, untouched(work, copies + skips, copied + skipped)) + submit);
   cost.copies = picoseconds(static_cast<double>(copied) / system.copy_bandwidth * 1e9);
+  cost.encode = scaled(stated_cost(encode, work));
+  if (system.engine == EngineKind::kNone && copies != 0) {
+    encode.untouched = preserialize.untouched;  // what it takes to come by such a string
+    cost.encode = scaled(stated_cost(encode, untouched(work, copies, copied)) + submit);
+    cost.encode_copies = cost.copies;
+  }
   return cost;
 }
 
@@ -140,6 +154,10 @@ CostsResult workload_costs(const System& system, const workload::Workload& workl
   if (system.cpu_model == CpuModel::kMeasured &&
       (system.memcpy_engine || system.reference_from != 0 || system.target != "none")) {
     result.error = "serializer.memcpy_engine, .reference_from and run.target are modelled with cpu.model = stated only";
+    return result;
+  }
+  if (system.cpu_model == CpuModel::kMeasured && (system.codec != Codec::kDrover || system.caches != Caches::kWarm)) {
+    result.error = "cpu.model = measured is of cpu.codec = drover and cpu.caches = warm only";
     return result;
   }
   TargetFieldsResult targets = target_fields(system.target, workload);

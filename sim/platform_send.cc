@@ -98,7 +98,8 @@ void Platform::sent(SerializerDone done) {
 
 void Platform::send_in_software(Job* job, Outcome outcome) {
   job->leg.outcome = outcome;
-  on_cpu(job, costs_.costs[job->message].encode + line_cost(), 0, [this, job] {
+  const MessageCost& cost = costs_.costs[job->message];
+  on_cpu(job, cost.encode + line_cost(), cost.encode_copies, [this, job] {
     Link* nic = system_.nic ? &nic_link_ : &link_;
     at(nic->push(time(), kLine).arrived, [this, job, nic] {
       uint64_t bytes = workload_.messages[job->message].wire.size();

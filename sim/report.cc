@@ -233,7 +233,8 @@ std::vector<GroupTotals> group_totals(const workload::Workload& workload, const 
 }
 
 std::string cpu_costs_from(const System& system) {
-  return system.cpu_model == CpuModel::kStated ? "stated (cpu.*)" : "measured on this machine";
+  std::string of = " (" + get_key(system, "cpu.codec") + ", caches " + get_key(system, "cpu.caches") + ")";
+  return (system.cpu_model == CpuModel::kStated ? "stated" : "measured on this machine") + of;
 }
 
 std::string table(const System& system, const workload::Workload& workload, const RunResult& result) {

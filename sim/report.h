@@ -33,7 +33,7 @@ struct GroupTotals {
 std::vector<GroupTotals> group_totals(const workload::Workload& workload, const RunResult& result);
 RunTotals total(const workload::Workload& workload, const RunResult& result);
 
-// "by the stated costs of cpu.*" or "measured on this machine".
+// "stated (protobuf, caches warm)" or "measured on this machine (drover, caches warm)".
 std::string cpu_costs_from(const System& system);
 
 std::string table(const System& system, const workload::Workload& workload, const RunResult& result);

@@ -119,7 +119,7 @@ TEST(Run, TargetFieldsCrossNoLinkAndCostNoCopy) {
             host.receive.link.written_bytes * 11 / 10);
   EXPECT_LT(card.send.link.read_bytes + card.send.card.read_bytes, host.send.link.read_bytes * 11 / 10);
   EXPECT_LT(card.send.cpu, host.send.cpu);
-  EXPECT_LT(card.send.mean_ns, host.send.mean_ns);
+  EXPECT_LE(card.send.mean_ns, host.send.mean_ns);
   EXPECT_LT(card.receive.mean_ns, host.receive.mean_ns);
 }
 

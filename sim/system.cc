@@ -1,5 +1,6 @@
 #include "sim/system.h"
 
+#include <cmath>
 #include <functional>
 
 namespace drover::sim {
@@ -124,17 +125,23 @@ void add_choice(const std::string& name, const std::string& meaning, Enum System
   };
   keys->push_back({name, meaning, set, get});
 }
-void add_cost(const std::string& prefix, const std::string& what, CodecCost System::* member, std::vector<Key>* keys) {
+CodecCost& own_cost(System& system, Job job) {
+  return job == Job::kDecode ? system.decode : job == Job::kEncode ? system.encode : system.preserialize;
+}
+void add_cost(const std::string& prefix, const std::string& what, Job job, std::vector<Key>* keys) {
   auto part = [&](const char* name, const char* meaning, double CodecCost::* at) {
-    add_number(
-        "cpu." + prefix + "_" + name, what + ", ns " + meaning,
-        [member, at](System& s) -> double& { return s.*member.*at; }, keys);
+    keys->push_back({"cpu." + prefix + "_" + name, what + ", ns " + meaning,
+                     [=](System* s, const std::string& text) { return parse_number(text, &(own_cost(*s, job).*at)); },
+                     [=](const System& s) { return plain(codec_cost(s, job).*at); }});
   };
   part("message", "a message", &CodecCost::message);
   part("object", "for each message in it, itself included", &CodecCost::object);
   part("scalar", "for each number, bool and enum value", &CodecCost::scalar);
   part("string", "for each string and bytes value", &CodecCost::string);
   part("byte", "for each byte of these", &CodecCost::byte);
+  if (job == Job::kPreserialize) {
+    part("untouched", "for each string that is not read: a copy engine's, or referred to", &CodecCost::untouched);
+  }
 }
 
 std::vector<Key> make_keys() {
@@ -194,9 +201,15 @@ std::vector<Key> make_keys() {
              &System::cpu_model, {{"stated", CpuModel::kStated}, {"measured", CpuModel::kMeasured}}, &keys);
   add_number(
       "cpu.scale", "all costs of the host's CPU, times this", [](System& s) -> double& { return s.cpu_scale; }, &keys);
-  add_cost("decode", "decoding", &System::decode, &keys);
-  add_cost("encode", "encoding", &System::encode, &keys);
-  add_cost("preserialize", "writing the pre-serialized stream", &System::preserialize, &keys);
+  add_choice("cpu.codec", "of the host's CPU and of the SmartNIC's cores: drover, protobuf (heap) or protobuf-arena",
+             &System::codec,
+             {{"drover", Codec::kDrover}, {"protobuf", Codec::kProtobuf}, {"protobuf-arena", Codec::kProtobufArena}},
+             &keys);
+  add_choice("cpu.caches", "warm, or cold: objects, wire bytes and output lie in DRAM", &System::caches,
+             {{"warm", Caches::kWarm}, {"cold", Caches::kCold}}, &keys);
+  add_cost("decode", "decoding", Job::kDecode, &keys);
+  add_cost("encode", "encoding", Job::kEncode, &keys);
+  add_cost("preserialize", "writing the pre-serialized stream", Job::kPreserialize, &keys);
   add_count("cpu.copy_from", "bytes from which on the copy engine copies a string", &System::copy_from, 1, 1 << 30,
             &keys);
   add_number(
@@ -226,6 +239,16 @@ const std::vector<Key>& keys() {
 }
 
 }  // namespace
+
+CodecCost codec_cost(const System& system, Job job) {
+  CodecCost cost = stated_codec_cost(system.codec, job, system.caches);
+  const CodecCost& own = own_cost(const_cast<System&>(system), job);
+  for (double CodecCost::* part : {&CodecCost::message, &CodecCost::object, &CodecCost::scalar, &CodecCost::string,
+                                   &CodecCost::byte, &CodecCost::untouched}) {
+    if (!std::isnan(own.*part)) cost.*part = own.*part;
+  }
+  return cost;
+}
 
 std::vector<SystemKey> system_keys() {
   std::vector<SystemKey> out;

@@ -7,11 +7,13 @@
 // there is.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sim/link.h"
+#include "sim/stated_costs.h"
 #include "sim/units.h"
 
 namespace drover::sim {
@@ -31,14 +33,9 @@ enum class CpuModel {
   kMeasured,  // the software codec is timed on the machine that runs the simulation
 };
 
-// What the software codec costs, in nanoseconds at scale 1, for each class of work.
-struct CodecCost {
-  double message = 0;  // once a message
-  double object = 0;   // each message in it, itself included
-  double scalar = 0;   // each number, bool and enum value
-  double string = 0;   // each string and bytes value
-  double byte = 0;     // each byte of these
-};
+// A cost that a system does not state itself: cpu.codec and cpu.caches say it.
+inline constexpr double kAsStated = std::numeric_limits<double>::quiet_NaN();
+inline constexpr CodecCost kAllAsStated = {kAsStated, kAsStated, kAsStated, kAsStated, kAsStated, kAsStated};
 
 struct System {
   std::string name, description;
@@ -66,12 +63,11 @@ struct System {
   uint64_t inbox_size = 64 << 10;
 
   CpuModel cpu_model = CpuModel::kStated;
-  double cpu_scale = 1;  // all costs of the host's CPU, times this
-  // Drover's own codec on a Sapphire Rapids at 2 GHz, caches warm: fitted to what cpu.model = measured gave for the
-  // built-in workload's 40 messages (docs/sim.md, with how far off the fit is).
-  CodecCost decode = {29, 4.9, 3.2, 6.4, 0.0196};
-  CodecCost encode = {0, 9.3, 1.5, 4.1, 0.0172};
-  CodecCost preserialize = {0, 6.4, 1.2, 2.9, 0.0169};
+  double cpu_scale = 1;           // all costs of the host's CPU, times this
+  Codec codec = Codec::kDrover;   // of the host's CPU where it decodes and encodes, and of the SmartNIC's cores
+  Caches caches = Caches::kWarm;  // what its costs are of
+  // Instead of what these two say (sim/stated_costs.h). Read them by codec_cost().
+  CodecCost decode = kAllAsStated, encode = kAllAsStated, preserialize = kAllAsStated;
   uint64_t copy_from = 4096;     // bytes from which on a copy engine, where there is one, copies a string
   double copy_submit = 60;       // ns of CPU to hand one copy to it
   double copy_bandwidth = 3e10;  // bytes/s of it
@@ -83,6 +79,9 @@ struct System {
   uint64_t in_flight = 1;       // messages that are under way at once
   uint64_t repeat = 1;          // rounds over the workload
 };
+
+// What a job costs in this system, at scale 1: what it states itself, and for the rest what codec and caches say.
+CodecCost codec_cost(const System& system, Job job);
 
 struct SystemKey {
   std::string name;     // "link.latency"
