@@ -111,6 +111,7 @@ module drover_ser_records (
   logic [6:0] body_here; // bytes of the body in the line
   drover_ser_pkg::uop_t uop_d;
   logic head_done;       // a head was taken, without error
+  logic leaves;          // what lines there are have nothing more to say
   logic [31:0] element;
 
   // A record that goes on behind the records' end waits for nothing.
@@ -152,6 +153,7 @@ module drover_ser_records (
     issue = 1'b0;
     consume = 4'd0;
     head_done = 1'b0;
+    leaves = state_q == StDrain;
     cmd_ready_o = 1'b0;
     unique case (state_q)
       StIdle: if (cmd_valid_i) state_d = StHead;
@@ -185,6 +187,15 @@ module drover_ser_records (
             uop_d.error = cmd_i.error != ErrNone ? cmd_i.error : slots_q == '0 ? ErrTruncated : error;
             issue = 1'b1;
             if (advance) state_d = StDrain;
+          end else if (op == RecEnd && lines_q == '0) begin
+            uop_d = '0;
+            uop_d.kind = UopEnd;
+            issue = 1'b1;
+            if (advance) begin
+              leaves = 1'b1;
+              state_d = StIdle;
+              cmd_ready_o = 1'b1;
+            end
           end else begin
             issue = op != RecEnd && op != RecElements;
             if (advance) begin
@@ -254,11 +265,9 @@ module drover_ser_records (
   logic [3:0] slot_sum;
   logic leave;  // cur is used up
   logic moves;  // nxt is the next cur
-  logic draining;
   assign slot_sum = 4'(slot_q) + consume;
   assign leave = slot_sum[3];
-  assign draining = state_q == StDrain;
-  assign line_ready_o = lines_q != '0 && state_q != StIdle && (draining || !wait_valid_q);
+  assign line_ready_o = lines_q != '0 && state_q != StIdle && (state_q == StDrain || !wait_valid_q);
   assign moves = leave || !cur_valid_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -280,7 +289,7 @@ module drover_ser_records (
         wait_valid_q <= 1'b1;
       end
       if (line_valid_i && line_ready_o) lines_q <= lines_q - 27'd1;
-      if (draining) begin
+      if (leaves) begin
         cur_valid_q <= 1'b0;
         nxt_valid_q <= 1'b0;
         wait_valid_q <= 1'b0;
