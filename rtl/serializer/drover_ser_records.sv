@@ -264,10 +264,16 @@ module drover_ser_records (
   // ---- lines
   logic [3:0] slot_sum;
   logic leave;  // cur is used up
-  logic moves;  // nxt is the next cur
+  logic moves;  // nxt, or the line that comes, is the next cur
+  logic taken;  // a line comes
+  logic [26:0] cmd_lines;
+  assign cmd_lines = cmd_valid_i ? 27'((33'(cmd_i.record_bytes) + 33'd63) >> 6) : '0;
   assign slot_sum = 4'(slot_q) + consume;
   assign leave = slot_sum[3];
-  assign line_ready_o = lines_q != '0 && state_q != StIdle && (state_q == StDrain || !wait_valid_q);
+  // The first line comes with the command.
+  assign line_ready_o = state_q == StIdle ? cmd_valid_i && cmd_i.record_bytes != '0
+                                          : lines_q != '0 && (state_q == StDrain || !wait_valid_q);
+  assign taken = line_valid_i && line_ready_o;
   assign moves = leave || !cur_valid_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -281,20 +287,19 @@ module drover_ser_records (
     end else begin
       state_q <= state_d;
       if (advance) uop_valid_o <= issue;
-      if (moves) cur_valid_q <= nxt_valid_q;
+      if (moves) cur_valid_q <= nxt_valid_q || taken;
       if (moves || !nxt_valid_q) begin
-        nxt_valid_q <= wait_valid_q || (line_valid_i && line_ready_o);
+        nxt_valid_q <= wait_valid_q || taken && !(moves && !nxt_valid_q);
         wait_valid_q <= 1'b0;
-      end else if (line_valid_i && line_ready_o) begin
+      end else if (taken) begin
         wait_valid_q <= 1'b1;
       end
-      if (line_valid_i && line_ready_o) lines_q <= lines_q - 27'd1;
+      lines_q <= (state_q == StIdle ? cmd_lines : lines_q) - 27'(taken);
       if (leaves) begin
         cur_valid_q <= 1'b0;
         nxt_valid_q <= 1'b0;
         wait_valid_q <= 1'b0;
       end
-      if (state_q == StIdle) lines_q <= cmd_valid_i ? 27'((33'(cmd_i.record_bytes) + 33'd63) >> 6) : '0;
     end
   end
 
@@ -303,7 +308,7 @@ module drover_ser_records (
       uop_o <= uop_d;
       uop_line_o <= cur_q;
     end
-    if (moves) {cur_error_q, cur_q} <= {nxt_error_q, nxt_q};
+    if (moves) {cur_error_q, cur_q} <= nxt_valid_q ? {nxt_error_q, nxt_q} : {line_error_i, line_i};
     if (moves || !nxt_valid_q) {nxt_error_q, nxt_q} <= wait_valid_q ? {wait_error_q, wait_q} : {line_error_i, line_i};
     if (!wait_valid_q) {wait_error_q, wait_q} <= {line_error_i, line_i};
     slot_q <= slot_sum[2:0];
