@@ -7,65 +7,23 @@
 
 namespace drover {
 
-#define DROVER_HANDLER(name)                                                                                \
-  DROVER_HANDLER_CALL char* name([[maybe_unused]] Encoder* e, char* p, [[maybe_unused]] const char* object, \
-                                 [[maybe_unused]] const FieldStep* step, [[maybe_unused]] uint64_t has,     \
-                                 [[maybe_unused]] const void* table)
-#if DROVER_MUSTTAIL
-#define DROVER_GO(handler) [[clang::musttail]] return handler(e, p, object, step, has, table)
-#define DROVER_NEXT() DROVER_GO(next)
-#else
-#define DROVER_GO(handler) return handler(e, p, object, step, has, table)
-#define DROVER_NEXT() return p
-#endif
+#define DROVER_HANDLER(name) DROVER_WALK_HANDLER(Encoder, name)
+#define DROVER_GO(handler) DROVER_WALK_GO(handler)
+#define DROVER_NEXT() DROVER_WALK_NEXT()
 
 template <typename Memory, typename Sink>
-struct Encoder<Memory, Sink>::Handlers {
-  // All fields of an object, which Memory has checked to lie where object_size bytes may be read.
-  static DROVER_INLINE char* whole(Encoder* e, char* p, const char* object, const MessageEntry& entry) {
-    if constexpr (!Memory::kTrusted) {
-      if (!e->may_go_on(p, entry)) return nullptr;
-    }
-    uint64_t has = presence::first_has_bits(e->memory_, object, entry);
-    bool unknown = e->memory_.template load<int64_t>(object + offsetof(MessageHeader, unknown)) != 0;
-    if (unknown || e->options_.check_required) [[unlikely]] {
-      p = e->begin_slow(p, object, entry, has);
-      if (p == nullptr) return nullptr;
-    }
-    e->entry_ = &entry;
-    return run(e, p, object, e->image_.steps(entry) + entry.field_count, has);
-  }
-
-  // The fields of the steps before `step`.
-  static DROVER_INLINE char* run(Encoder* e, char* p, const char* object, const FieldStep* step, uint64_t has) {
+struct Encoder<Memory, Sink>::Handlers : WalkHandlers<Encoder<Memory, Sink>, Memory> {
+  using Walk = WalkHandlers<Encoder, Memory>;
+  using Walk::by_value;
+  using Walk::end;
+  using Walk::generic;
+  using Walk::repeated;
+  using Walk::whole;
 #if DROVER_MUSTTAIL
-    return begin(e, p, object, step, has, e->handlers_);
-#else
-    for (;;) {
-      do {
-        --step;
-      } while ((has >> (step->has_bit & 63) & 1) == 0);
-      if (step->op == schema::kOpNone) return p;
-      p = e->handlers_[step->op](e, p, object, step, has, nullptr);
-      if (p == nullptr) return nullptr;
-    }
+  using Walk::next;
 #endif
-  }
-
-#if DROVER_MUSTTAIL
-  static DROVER_INLINE DROVER_HANDLER(next) {
-    do {
-      --step;
-    } while ((has >> (step->has_bit & 63) & 1) == 0);
-    Handler handler = static_cast<const Handler*>(table)[step->op];
-    DROVER_GO(handler);
-  }
-  static DROVER_HANDLER(begin) { DROVER_NEXT(); }
-#endif
-  static DROVER_HANDLER(end) { return p; }
 
   // ---- a step's parts
-  static DROVER_INLINE bool by_value(const FieldStep* step) { return step->has_bit == schema::kStepByValue; }
   // The tag as it stands in the step; one that takes more than two bytes is made from the entry.
   template <int kTagSize>
   static DROVER_INLINE char* put_tag(Encoder* e, char* p, const FieldStep* step) {
@@ -246,23 +204,6 @@ struct Encoder<Memory, Sink>::Handlers {
     p = e->room(p, Sink::kScalarRoom, *e->entry_, 0);
     if (p == nullptr) return nullptr;
     p = e->tag(put_varint<Sink>(p, 0), e->field_of(step));
-    DROVER_NEXT();
-  }
-
-  // ---- by the field's entry
-  static DROVER_HANDLER(generic) {
-    const MessageEntry* entry = e->entry_;
-    p = e->generic(p, object, *entry, e->field_of(step));
-    if (p == nullptr) return nullptr;
-    e->entry_ = entry;
-    DROVER_NEXT();
-  }
-  static DROVER_HANDLER(repeated) {
-    if (e->memory_.template load<uint32_t>(object + step->offset + 8) == 0) DROVER_NEXT();
-    const MessageEntry* entry = e->entry_;
-    p = e->repeated(p, object, *entry, e->field_of(step));
-    if (p == nullptr) return nullptr;
-    e->entry_ = entry;
     DROVER_NEXT();
   }
 

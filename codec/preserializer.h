@@ -1,42 +1,38 @@
-// Preserializer<Memory, Engine>: walks an object as the encoder does (codec/encoder.h), from the last step to the
-// first, and writes the pre-serialized stream (codec/preserialize_types.h). Memory says how the object is read
-// (codec/encode_memory.h), Engine who copies long strings (codec/memcpy_engine.h). Freestanding.
+// Preserializer<Memory, Engine>: walks an object as the encoder does (codec/object_walk.h), and writes the
+// pre-serialized stream (codec/preserialize_types.h). Memory says how the object is read (codec/encode_memory.h),
+// Engine who copies long strings (codec/memcpy_engine.h). Freestanding.
 //
 // Every writing function takes the position at which the next record goes, and returns the new one, or null after
 // fail(). What lies in front of limit_ has room for any record without a body.
 #pragma once
 
-#include "codec/compiler.h"
-#include "codec/encode_memory.h"
 #include "codec/encode_sink.h"
 #include "codec/memcpy_engine.h"
-#include "codec/presence.h"
+#include "codec/object_walk.h"
 #include "codec/preserialize_types.h"
 #include "codec/wire.h"
-#include "object/owner.h"
-#include "schema/image.h"
 
 namespace drover {
 
 template <typename Memory, MemcpyEngine Engine>
-class Preserializer {
+class Preserializer : public ObjectWalk<Preserializer<Memory, Engine>, Memory, PreserializeOptions> {
+  using Walk = ObjectWalk<Preserializer, Memory, PreserializeOptions>;
+
  public:
-  using FieldEntry = schema::FieldEntry;
-  using FieldStep = schema::FieldStep;
-  using MessageEntry = schema::MessageEntry;
+  using typename Walk::FieldEntry;
+  using typename Walk::FieldStep;
+  using typename Walk::Handler;
+  using typename Walk::MessageEntry;
 
   static_assert(Memory::kDirect);
 
   Preserializer(const schema::Image& image, Memory memory, Engine& engine, const PreserializeOptions& options,
                 PreserializedOutput* out)
-      : image_(image),
-        memory_(memory),
+      : Walk(image, memory, options),
         engine_(engine),
-        options_(options),
         out_(*out),
         payload_(out->buffer + out->buffer_size),
-        reference_from_(options.host.size == 0 ? SIZE_MAX : options.reference_from),
-        depth_(options.depth_limit) {
+        reference_from_(options.host.size == 0 ? SIZE_MAX : options.reference_from) {
     set_limit();
   }
 
@@ -52,22 +48,18 @@ class Preserializer {
     return true;
   }
 
-  EncodeError error() const { return error_; }
-  const MessageEntry& error_message() const { return *error_message_; }
-  uint32_t error_field() const { return error_field_; }
-
  private:
-  static constexpr uint64_t kWorkPerByte = 4;
+  friend Walk;
+  friend struct WalkHandlers<Preserializer, Memory>;
+  using Walk::depth_;
+  using Walk::entry_;
+  using Walk::fail;
+  using Walk::image_;
+  using Walk::memory_;
+  using Walk::options_;
+
   static constexpr size_t kRoom = 32;  // head, tag, value, and a slot to spare
 
-  char* fail(EncodeError error, const MessageEntry& entry, uint32_t field) {
-    if (error_ == EncodeError::ok) {
-      error_ = error;
-      error_message_ = &entry;
-      error_field_ = field;
-    }
-    return nullptr;
-  }
   // `payload_` has moved, or is to be checked for the first time.
   void set_limit() { limit_ = static_cast<size_t>(payload_ - out_.buffer) < kRoom ? nullptr : payload_ - kRoom; }
   bool has_room(const char* p, size_t n) const { return p <= limit_ && static_cast<size_t>(limit_ - p) >= n; }
@@ -143,102 +135,45 @@ class Preserializer {
     return put_word(put_tagged(p, number, wire::kLengthDelimited, kRecordEngine, static_cast<uint32_t>(size)), place);
   }
 
-  // ---- handlers, one for each op (preserialize_handlers.h)
-  using Handler = char*(DROVER_HANDLER_CALL*)(Preserializer*, char*, const char*, const FieldStep*, uint64_t,
-                                              const void*);
+  // ---- what the walk asks for (codec/object_walk.h; preserialize_handlers.h)
   struct Handlers;
+  static const Handler* handlers() { return Handlers::kTable.handler; }
+  uint64_t written(const char* p) const {
+    return static_cast<uint64_t>(p - out_.buffer) + static_cast<uint64_t>(out_.buffer + out_.buffer_size - payload_);
+  }
+  char* unknown_bytes(char* p, const char* data, size_t size, const MessageEntry& entry) {
+    return bytes(p, data, size, 0, true, entry);
+  }
+  char* empty_message(char* p, const MessageEntry& entry, const FieldEntry& field) {
+    return bytes(p, nullptr, 0, field.number, false, entry);
+  }
   char* message(char* p, const char* object, const MessageEntry& entry);
 
   // ---- by the field's entry
-  bool may_go_on(const char* p, const MessageEntry& entry);
-  char* begin_slow(char* p, const char* object, const MessageEntry& entry, uint64_t has);
-  char* unknown(char* p, const char* object, const MessageEntry& entry);
-  char* generic(char* p, const char* object, const MessageEntry& entry, const FieldEntry& field);
+  char* value(char* p, const char* at, const MessageEntry& entry, const FieldEntry& field);
   char* string(char* p, const char* at, const MessageEntry& entry, const FieldEntry& field);
   char* scalar(char* p, const char* at, const FieldEntry& field) const;
   char* sub_message(char* p, const char* object, const MessageEntry& sub, const MessageEntry& entry,
                     const FieldEntry& field);
   char* repeated(char* p, const char* object, const MessageEntry& entry, const FieldEntry& field);
-  char* repeated_messages(char* p, LoadedRange range, const MessageEntry& entry, const FieldEntry& field);
   char* packed(char* p, LoadedRange range, const MessageEntry& entry, const FieldEntry& field);
   char* packed_bools(char* p, LoadedRange range, const MessageEntry& entry, const FieldEntry& field);
   template <typename T>
   char* elements(char* p, LoadedRange range, uint32_t op, const MessageEntry& entry, const FieldEntry& field);
 
-  const FieldEntry& field_of(const FieldStep* step) const { return image_.fields(*entry_).first[step->position - 1]; }
-
-  const schema::Image image_;
-  Memory memory_;
   Engine& engine_;
-  const PreserializeOptions& options_;
   PreserializedOutput& out_;
   char* payload_;  // the payload's first byte so far
   char* limit_;    // up to here records have room; null: nowhere
   const size_t reference_from_;
-  const MessageEntry* entry_ = nullptr;  // the innermost message
-  int depth_;
-  EncodeError error_ = EncodeError::ok;
-  uint32_t error_field_ = 0;
-  const MessageEntry* error_message_ = nullptr;
-  uint64_t work_ = 0;
 };
 
 template <typename Memory, MemcpyEngine Engine>
-DROVER_INLINE bool Preserializer<Memory, Engine>::may_go_on(const char* p, const MessageEntry& entry) {
-  work_ += entry.field_count;
-  uint64_t written =
-      static_cast<uint64_t>(p - out_.buffer) + static_cast<uint64_t>(out_.buffer + out_.buffer_size - payload_);
-  if (work_ <= options_.work_allowance || work_ - options_.work_allowance <= kWorkPerByte * written) [[likely]]
-    return true;
-  return fail(EncodeError::too_much_work, entry, 0), false;
-}
-
-template <typename Memory, MemcpyEngine Engine>
-DROVER_NOINLINE char* Preserializer<Memory, Engine>::begin_slow(char* p, const char* object, const MessageEntry& entry,
-                                                                uint64_t has) {
-  if (options_.check_required && entry.required_count != 0) {
-    const FieldEntry* missing = presence::missing_required(image_, memory_, object, entry, has);
-    if (missing != nullptr) return fail(EncodeError::missing_required, entry, missing->number);
-  }
-  return unknown(p, object, entry);
-}
-
-template <typename Memory, MemcpyEngine Engine>
-char* Preserializer<Memory, Engine>::unknown(char* p, const char* object, const MessageEntry& entry) {
-  LoadedRange range;
-  EncodeError error = presence::load_unknown(memory_, object, &range);
-  if (error != EncodeError::ok) return fail(error, entry, 0);
-  return range.size == 0 ? p : bytes(p, range.data, range.size, 0, true, entry);
-}
-
-// A singular field whose presence its step cannot say, or a group.
-template <typename Memory, MemcpyEngine Engine>
-DROVER_NOINLINE char* Preserializer<Memory, Engine>::generic(char* p, const char* object, const MessageEntry& entry,
-                                                             const FieldEntry& field) {
-  const char* at = object + field.offset;
-  if (field.label != schema::kLabelSingular) {
-    return memory_.template load<uint32_t>(at + 8) == 0 ? p : repeated(p, object, entry, field);
-  }
-  bool by_pointer = schema::is_message_kind(field.kind);
-  bool map_entry = (entry.flags & schema::kMessageFlagMapEntry) != 0;
-  if (field.case_offset != 0) {
-    if (memory_.template load<uint32_t>(object + field.case_offset) != field.number) return p;
-  } else if (field.has_bit != schema::kNoHasBit) {
-    if (!presence::far_has_bit(memory_, object, field)) return p;
-  } else if (!by_pointer && !map_entry && presence::is_zero(memory_, at, field)) {
-    return p;
-  }
+char* Preserializer<Memory, Engine>::value(char* p, const char* at, const MessageEntry& entry,
+                                           const FieldEntry& field) {
   if (schema::is_string_kind(field.kind)) return string(p, at, entry, field);
-  if (!by_pointer) {
-    p = room(p, 0, entry, field.number);
-    return p == nullptr ? nullptr : scalar(p, at, field);
-  }
-  const MessageEntry& sub = image_.message(field.sub);
-  EncodeError error = EncodeError::ok;
-  const char* inner = memory_.load_pointer(at, sub.object_size, &error);
-  if (inner != nullptr) return sub_message(p, inner, sub, entry, field);
-  if (error != EncodeError::ok) return fail(error, entry, field.number);
-  return map_entry ? bytes(p, nullptr, 0, field.number, false, entry) : p;
+  p = room(p, 0, entry, field.number);
+  return p == nullptr ? nullptr : scalar(p, at, field);
 }
 
 template <typename Memory, MemcpyEngine Engine>
@@ -284,49 +219,17 @@ char* Preserializer<Memory, Engine>::sub_message(char* p, const char* object, co
   return put_tagged(p, field.number, field.wire_type, group ? kRecordTag : kRecordOpen, 0);
 }
 
+// As the walk has it, unless the elements lie in the engine's memory.
 template <typename Memory, MemcpyEngine Engine>
-DROVER_NOINLINE char* Preserializer<Memory, Engine>::repeated(char* p, const char* object, const MessageEntry& entry,
-                                                              const FieldEntry& field) {
+char* Preserializer<Memory, Engine>::repeated(char* p, const char* object, const MessageEntry& entry,
+                                              const FieldEntry& field) {
   const char* at = object + field.offset;
-  uint32_t element_size = schema::kStorageOfKind[field.kind];
-  bool packs = (field.flags & schema::kFieldFlagPacked) != 0;
   uint64_t place;
-  if (packs && field.wire_type != wire::kVarint && in_engine(at, &place)) {
-    return engine_bytes(p, place, uint64_t{memory_.template load<uint32_t>(at + 8)} * element_size, field.number,
-                        entry);
+  if ((field.flags & schema::kFieldFlagPacked) != 0 && field.wire_type != wire::kVarint && in_engine(at, &place)) {
+    uint64_t size = uint64_t{memory_.template load<uint32_t>(at + 8)} * schema::kStorageOfKind[field.kind];
+    return engine_bytes(p, place, size, field.number, entry);
   }
-  EncodeError error = EncodeError::ok;
-  LoadedRange range;
-  uint32_t alignment = element_size > 8 ? 8 : element_size;
-  if (!memory_.load_range(at, element_size, alignment, &range, &error)) return fail(error, entry, field.number);
-  if (range.size == 0) return p;
-  if (schema::is_message_kind(field.kind)) return repeated_messages(p, range, entry, field);
-  if (packs) return packed(p, range, entry, field);
-  for (uint32_t i = range.size; i-- > 0 && p != nullptr;) {
-    const char* element = range.data + size_t{i} * element_size;
-    if (schema::is_string_kind(field.kind)) {
-      p = string(p, element, entry, field);
-    } else {
-      p = room(p, 0, entry, field.number);
-      if (p != nullptr) p = scalar(p, element, field);
-    }
-  }
-  return p;
-}
-
-template <typename Memory, MemcpyEngine Engine>
-char* Preserializer<Memory, Engine>::repeated_messages(char* p, LoadedRange range, const MessageEntry& entry,
-                                                       const FieldEntry& field) {
-  const MessageEntry& sub = image_.message(field.sub);
-  EncodeError error = EncodeError::ok;
-  for (uint32_t i = range.size; i-- > 0 && p != nullptr;) {
-    const char* object = memory_.load_pointer(range.data + size_t{i} * 8, sub.object_size, &error);
-    if (object == nullptr) {
-      return fail(error == EncodeError::ok ? EncodeError::null_element : error, entry, field.number);
-    }
-    p = sub_message(p, object, sub, entry, field);
-  }
-  return p;
+  return Walk::repeated(p, object, entry, field);
 }
 
 template <typename Memory, MemcpyEngine Engine>

@@ -99,6 +99,10 @@ class DeserializerBench::Feed final : public Part {
       cmd_taken_ = true;
     }
     if (top_.chunk_valid_i && top_.chunk_ready_o) {
+      // Field by field, the hardware writes what there is into chunks that the host has cleared.
+      if (!bench_.options_.one_shot && !bench_.options_.bad_memory) {
+        std::memset(bench_.memory_.data() + size_t{chunks_.front()} * kChunk, 0, kChunk);
+      }
       chunks_.push_back(chunks_.front());  // by the time it comes round again its message has been compared
       chunks_.pop_front();
       chunk_held_ = false;
