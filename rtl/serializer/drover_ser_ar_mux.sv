@@ -1,5 +1,5 @@
-// Read requests of four readers to one AXI4 port, the lowest number first, in the same cycle. A request that the port
-// has not taken stays in front until it does.
+// Read requests of four readers to one AXI4 port, in the same cycle: those of the readers that others wait for first. A
+// request that the port has not taken stays in front until it does.
 module drover_ser_ar_mux #(
   localparam int unsigned Ports = 4,
   localparam int unsigned Iw = $clog2(Ports)
@@ -18,12 +18,15 @@ module drover_ser_ar_mux #(
   output logic [7:0]    ar_len_o,
   output logic [Iw-1:0] ar_id_o  // whose it is
 );
+  // Records, objects, what messages refer to, payload read ahead.
+  localparam logic [Ports-1:0][Iw-1:0] Order = {2'd3, 2'd1, 2'd2, 2'd0};
+
   logic held_q;
   logic [Iw-1:0] held_id_q, first, chosen;
   always_comb begin
     first = '0;
     for (int i = Ports - 1; i >= 0; i--) begin
-      if (valid_i[i]) first = Iw'(i);
+      if (valid_i[Order[i]]) first = Order[i];
     end
     chosen = held_q ? held_id_q : first;
     ar_addr_o = addr_i[0];

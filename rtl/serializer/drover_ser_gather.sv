@@ -93,11 +93,12 @@ module drover_ser_gather #(
   assign note_in.early_lines = msg_i.early_lines;
 
   // ---- the planner
-  typedef enum logic [2:0] {PlIdle, PlFetch, PlShort, PlLong, PlRest} plan_e;
+  typedef enum logic [1:0] {PlIdle, PlShort, PlLong, PlRest} plan_e;
   plan_e plan_q, plan_d;
   logic [Pw-1:0] pos_q;    // what the arena has from here on is not planned yet
   logic [15:0] pieces_q;   // still to come
-  logic [$clog2(Pieces)-1:0] piece_q;
+  logic [$clog2(Pieces)-1:0] piece_q;  // the next
+  logic asked_q;           // the lines of the piece at hand are asked for
   logic start;             // of a message
   drover_ser_pkg::msg_t msg_q;
 
@@ -113,43 +114,44 @@ module drover_ser_gather #(
   assign run_in.last = Lw'(Pw'(run_end - Pw'(1)) >> 6);
   assign start = plan_q == PlIdle && msg_valid_i && note_ready;
   assign msg_ready_o = plan_q == PlIdle && note_ready;
-  assign piece_at_o = piece_q;
-  assign piece_read_o = plan_q == PlFetch;
+  assign piece_at_o = start ? msg_i.piece[$clog2(Pieces)-1:0] : piece_q;
+  assign piece_read_o = start || long;
   assign req_address_o = piece_i.address;
   assign req_size_o = piece_i.size;
 
-  logic is_early;
+  logic is_early, asks, long;  // long: the piece's segment is queued
   assign is_early = piece_i.source == BodyEarly;
-  assign req_valid_o = plan_q == PlLong && seg_ready && !is_early;
+  assign asks = plan_q == PlShort || plan_q == PlLong;
+  assign req_valid_o = asks && !asked_q && !is_early;
   assign req_engine_o = piece_i.source == BodyEngine;
 
   always_comb begin
     plan_d = plan_q;
     seg_valid = 1'b0;
     run_valid = 1'b0;
+    long = 1'b0;
     seg_in.source = BodyArena;
     seg_in.from = pos_q[5:0];
     seg_in.size = 32'(run_size);
     seg_in.line = piece_i.address[16:6];
     unique case (plan_q)
-      PlIdle:  if (start && !msg_i.failed) plan_d = msg_i.pieces != '0 ? PlFetch : PlRest;
-      PlFetch: plan_d = PlShort;
-      PlShort: begin
-        if (run_size == '0) begin
-          plan_d = PlLong;
-        end else if (seg_ready && run_ready) begin
-          seg_valid = 1'b1;
-          run_valid = 1'b1;
-          plan_d = PlLong;
-        end
-      end
-      PlLong: begin
-        seg_in.source = piece_i.source;
-        seg_in.from = piece_i.address[5:0];
-        seg_in.size = piece_i.size;
-        if (seg_ready && (req_ready_i || is_early)) begin
-          seg_valid = 1'b1;
-          plan_d = pieces_q == 16'd1 ? PlRest : PlFetch;
+      PlIdle:  if (start && !msg_i.failed) plan_d = msg_i.pieces != '0 ? PlShort : PlRest;
+      PlShort, PlLong: begin
+        if (plan_q == PlShort && run_size != '0) begin
+          if (seg_ready && run_ready) begin
+            seg_valid = 1'b1;
+            run_valid = 1'b1;
+            plan_d = PlLong;
+          end
+        end else begin
+          seg_in.source = piece_i.source;
+          seg_in.from = piece_i.address[5:0];
+          seg_in.size = piece_i.size;
+          if (seg_ready && (req_ready_i || asked_q || is_early)) begin
+            seg_valid = 1'b1;
+            long = 1'b1;
+            plan_d = pieces_q == 16'd1 ? PlRest : PlShort;
+          end
         end
       end
       PlRest: begin
@@ -166,16 +168,21 @@ module drover_ser_gather #(
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) plan_q <= PlIdle;
-    else plan_q <= plan_d;
+    if (!rst_ni) begin
+      plan_q <= PlIdle;
+      asked_q <= 1'b0;
+    end else begin
+      plan_q <= plan_d;
+      asked_q <= !long && (asked_q || req_valid_o && req_ready_i);
+    end
   end
   always_ff @(posedge clk_i) begin
     if (start) begin
       msg_q <= msg_i;
       pos_q <= msg_i.start[Pw-1:0];
       pieces_q <= msg_i.pieces;
-      piece_q <= msg_i.piece[$clog2(Pieces)-1:0];
-    end else if (plan_q == PlLong && plan_d != PlLong) begin
+      piece_q <= msg_i.piece[$clog2(Pieces)-1:0] - $clog2(Pieces)'(1);
+    end else if (long) begin
       pos_q <= piece_i.behind[Pw-1:0];
       pieces_q <= pieces_q - 16'd1;
       piece_q <= piece_q - $clog2(Pieces)'(1);

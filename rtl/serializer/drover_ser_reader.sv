@@ -60,14 +60,15 @@ module drover_ser_reader #(
   logic [Cw-1:0] free_q;
   logic [32:0] span;
   logic [26:0] to_boundary, burst;
-  logic idle, plan, pop, order_ready;
+  logic idle, active, plan, pop, order_ready;
 
   assign span = 33'(req_address_i[5:0]) + 33'(req_size_i) + 33'd63;
   assign idle = lines_q == '0;
   assign req_ready_o = idle;
   assign at = idle ? req_address_i[63:6] : next_q;
   assign engine = idle ? req_engine_i : engine_q;
-  assign to_go = !idle ? lines_q : req_valid_i && req_size_i != '0 ? span[32:6] : '0;
+  assign to_go = idle ? span[32:6] : lines_q;
+  assign active = !idle || req_valid_i && req_size_i != '0;  // late: whether a command is sound takes long to say
   assign to_boundary = 27'd64 - 27'(at[5:0]);
   always_comb begin
     burst = to_go;
@@ -79,7 +80,7 @@ module drover_ser_reader #(
   logic [57:0]   ar_line_q;
   logic [6:0]    ar_count_q;
   assign ar_taken = ar_engine_q ? engine_ar_ready_i : host_ar_ready_i;
-  assign plan = to_go != '0 && (!ar_valid_q || ar_taken) && 27'(free_q) >= burst && order_ready;
+  assign plan = active && (!ar_valid_q || ar_taken) && 27'(free_q) >= burst && order_ready;
   assign host_ar_valid_o = ar_valid_q && !ar_engine_q;
   assign engine_ar_valid_o = ar_valid_q && ar_engine_q;
   assign ar_addr_o = {ar_line_q, 6'd0};
@@ -99,7 +100,7 @@ module drover_ser_reader #(
         ar_valid_q <= 1'b1;
         next_slot_q <= next_slot_q + Aw'(burst);
       end
-      lines_q <= plan ? to_go - burst : to_go;
+      lines_q <= !active ? '0 : plan ? to_go - burst : to_go;
       free_q <= free_q - (plan ? Cw'(burst) : '0) + Cw'(pop);
     end
   end

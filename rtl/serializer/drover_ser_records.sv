@@ -111,6 +111,7 @@ module drover_ser_records (
   logic [6:0] body_here; // bytes of the body in the line
   drover_ser_pkg::uop_t uop_d;
   logic head_done;       // a head was taken, without error
+  logic leaves;          // what lines there are have nothing more to say
   logic [31:0] element;
 
   // A record that goes on behind the records' end waits for nothing.
@@ -152,6 +153,7 @@ module drover_ser_records (
     issue = 1'b0;
     consume = 4'd0;
     head_done = 1'b0;
+    leaves = state_q == StDrain;
     cmd_ready_o = 1'b0;
     unique case (state_q)
       StIdle: if (cmd_valid_i) state_d = StHead;
@@ -185,6 +187,15 @@ module drover_ser_records (
             uop_d.error = cmd_i.error != ErrNone ? cmd_i.error : slots_q == '0 ? ErrTruncated : error;
             issue = 1'b1;
             if (advance) state_d = StDrain;
+          end else if (op == RecEnd && lines_q == '0) begin
+            uop_d = '0;
+            uop_d.kind = UopEnd;
+            issue = 1'b1;
+            if (advance) begin
+              leaves = 1'b1;
+              state_d = StIdle;
+              cmd_ready_o = 1'b1;
+            end
           end else begin
             issue = op != RecEnd && op != RecElements;
             if (advance) begin
@@ -253,12 +264,16 @@ module drover_ser_records (
   // ---- lines
   logic [3:0] slot_sum;
   logic leave;  // cur is used up
-  logic moves;  // nxt is the next cur
-  logic draining;
+  logic moves;  // nxt, or the line that comes, is the next cur
+  logic taken;  // a line comes
+  logic [26:0] cmd_lines;
+  assign cmd_lines = cmd_valid_i ? 27'((33'(cmd_i.record_bytes) + 33'd63) >> 6) : '0;
   assign slot_sum = 4'(slot_q) + consume;
   assign leave = slot_sum[3];
-  assign draining = state_q == StDrain;
-  assign line_ready_o = lines_q != '0 && state_q != StIdle && (draining || !wait_valid_q);
+  // The first line comes with the command.
+  assign line_ready_o = state_q == StIdle ? cmd_valid_i && cmd_i.record_bytes != '0
+                                          : lines_q != '0 && (state_q == StDrain || !wait_valid_q);
+  assign taken = line_valid_i && line_ready_o;
   assign moves = leave || !cur_valid_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -272,20 +287,19 @@ module drover_ser_records (
     end else begin
       state_q <= state_d;
       if (advance) uop_valid_o <= issue;
-      if (moves) cur_valid_q <= nxt_valid_q;
+      if (moves) cur_valid_q <= nxt_valid_q || taken;
       if (moves || !nxt_valid_q) begin
-        nxt_valid_q <= wait_valid_q || (line_valid_i && line_ready_o);
+        nxt_valid_q <= wait_valid_q || taken && !(moves && !nxt_valid_q);
         wait_valid_q <= 1'b0;
-      end else if (line_valid_i && line_ready_o) begin
+      end else if (taken) begin
         wait_valid_q <= 1'b1;
       end
-      if (line_valid_i && line_ready_o) lines_q <= lines_q - 27'd1;
-      if (draining) begin
+      lines_q <= (state_q == StIdle ? cmd_lines : lines_q) - 27'(taken);
+      if (leaves) begin
         cur_valid_q <= 1'b0;
         nxt_valid_q <= 1'b0;
         wait_valid_q <= 1'b0;
       end
-      if (state_q == StIdle) lines_q <= cmd_valid_i ? 27'((33'(cmd_i.record_bytes) + 33'd63) >> 6) : '0;
     end
   end
 
@@ -294,7 +308,7 @@ module drover_ser_records (
       uop_o <= uop_d;
       uop_line_o <= cur_q;
     end
-    if (moves) {cur_error_q, cur_q} <= {nxt_error_q, nxt_q};
+    if (moves) {cur_error_q, cur_q} <= nxt_valid_q ? {nxt_error_q, nxt_q} : {line_error_i, line_i};
     if (moves || !nxt_valid_q) {nxt_error_q, nxt_q} <= wait_valid_q ? {wait_error_q, wait_q} : {line_error_i, line_i};
     if (!wait_valid_q) {wait_error_q, wait_q} <= {line_error_i, line_i};
     slot_q <= slot_sum[2:0];
