@@ -2,10 +2,11 @@
 // tells the encoder; the serializer without a host half, as ProtoACC behind PCIe. A message's steps are followed from
 // the last to the first: those whose has-bit is not set are passed over 64 at a time, by presence lines that the driver
 // has put behind the image (rtl/serializer/serializer_table.h), or without those eight at a time. Objects, and the arrays
-// of repeated fields in chunks, are fetched into the object memory; each pointer costs a round trip.
+// of repeated fields in chunks, are fetched into the object memory; each pointer costs a round trip, but what lies in the
+// run of bytes that the command names (from the object on, in one piece with it) is fetched at once, before all else.
 //
-//   object memory:  [ object | array chunk | object | ... ]      one frame of the stack for each object
-//                                            ^ top_q
+//   object memory:  [ the command's run | object | array chunk | object | ... ]    one frame of the stack for each object
+//                                                                ^ top
 //
 // The object is hostile: each address is checked against the region before it is read, and depth and size are bounded
 // by the memories. What does not fit is left to software.
@@ -51,6 +52,7 @@ module drover_ser_walker #(
   localparam int unsigned Mw = Ow + 6;  // a byte's place in the object memory
   localparam int unsigned Dw = $clog2(Depth) + 1;
   localparam logic [29:0] ChunkBytes = 30'd512;
+  localparam int unsigned RunBytes = ObjectLines * 32;  // at most: half of the object memory
 
   typedef enum logic [4:0] {
     StIdle, StMessage, StObject, StFetch, StHeader, StUnknown, StRaw, StHas, StSkip, StScan, StField, StPresence, StThere,
@@ -117,7 +119,12 @@ module drover_ser_walker #(
     .re_i(read), .raddr_i(read_at[Mw-1:6]), .rdata_o(object_line)
   );
   logic [63:0] slot, value;  // the aligned word; what begins at the place
+  logic [61:0] has_word;     // StHas: that word; StHeader: the one behind it
+  logic [2:0] has_slot;
+  logic enter;
   assign slot = object_line[64*read_low_q[5:3]+:64];
+  assign has_slot = read_low_q[5:3] + (state_q == StHeader ? 3'd1 : 3'd0);
+  assign has_word = object_line[64*has_slot+:62];
   always_comb begin
     value = slot;
     if (op_q == RecBool) value = {56'd0, slot[8*read_low_q[2:0]+:8]};
@@ -143,6 +150,17 @@ module drover_ser_walker #(
   assign ar_valid_o = ask_q != '0;
   assign ar_addr_o = {ar_next_q, 6'd0};
   assign ar_len_o = 8'(burst) - 8'd1;
+
+  // ---- the command's run: what of it is here already
+  logic [63:0] run_q, run_d, into_run;
+  logic [Mw-1:0] run_bytes_q, run_bytes_d;
+  logic [35:0] here_bytes;
+  logic here;
+  assign into_run = fetch_address - run_q;
+  assign here = into_run < 64'(run_bytes_q) && here_bytes <= 36'(run_bytes_q) - into_run[35:0];
+  function automatic logic [Mw-1:0] place_of(logic [63:0] address, logic [57:0] run_line);
+    place_of = {Ow'(address[63:6] - run_line), address[5:0]};
+  endfunction
 
   logic out_of_bounds, misaligned;
   logic [63:0] check_address;
@@ -248,7 +266,7 @@ module drover_ser_walker #(
   logic issue;
   drover_ser_pkg::uop_t uop_d;
   assign advance = !uop_valid_o || uop_ready_i;
-  assign push = state_q == StCall && state_d == StMessage;
+  assign push = state_q == StCall && state_d == StObject;
 
   logic [63:0] message_line;
   assign message_line = table_data_i[63:0];  // object_size, has_words, oneof_count
@@ -263,6 +281,10 @@ module drover_ser_walker #(
     check_bytes = {4'd0, slot[31:0]};
     check_mask = 3'd0;
     unique case (state_q)
+      StIdle: begin
+        fetch_address = cmd_i.records;
+        fetch_bytes = cmd_i.record_bytes < 32'(RunBytes) ? cmd_i.record_bytes : 32'(RunBytes);
+      end
       StObject: begin
         check_bytes = {4'd0, message_line[31:0]};
         check_mask = 3'd7;
@@ -285,6 +307,7 @@ module drover_ser_walker #(
       end
       default: ;
     endcase
+    here_bytes = {4'd0, fetch_bytes};
   end
 
   always_comb begin
@@ -308,6 +331,9 @@ module drover_ser_walker #(
     entry_steps_d = entry_steps_q;
     entry_has_d = entry_has_q;
     entry_any_d = entry_any_q;
+    run_d = run_q;
+    run_bytes_d = run_bytes_q;
+    enter = 1'b0;
     read = 1'b0;
     read_at = f_q.place;
     table_read_o = 1'b0;
@@ -329,7 +355,16 @@ module drover_ser_walker #(
         state_d = StMessage;
         error_d = cmd_i.error;
         if (cmd_i.error == ErrNone && {16'd0, cmd_i.message} >= message_count_i) error_d = ErrBadRecord;
-        if (error_d != ErrNone) state_d = StFail;
+        run_d = cmd_i.records;
+        run_bytes_d = Mw'(fetch_bytes);
+        if (error_d != ErrNone) begin
+          state_d = StFail;
+        end else if (cmd_i.record_bytes != '0) begin
+          fetch = 1'b1;
+          f_d.top = fetch_lines;
+          after_d = StMessage;
+          state_d = StFetch;
+        end
       end
 
       // ---- an object is entered: its type, its bytes, what stands in front of its fields
@@ -355,6 +390,11 @@ module drover_ser_walker #(
         end else if (misaligned) begin
           error_d = ErrMisaligned;
           state_d = StFail;
+        end else if (here) begin
+          f_d.place = place_of(target_q, run_q[63:6]);
+          read = 1'b1;
+          read_at = f_d.place + Mw'(8);
+          state_d = StHeader;
         end else if (message_line[31:0] > 32'(ObjectLines * 64 - 64) ||
                      (Ow + 2)'(f_q.top) + (Ow + 2)'(fetch_lines) > (Ow + 2)'(ObjectLines)) begin
           error_d = ErrLeftObject;
@@ -390,6 +430,8 @@ module drover_ser_walker #(
             state_d = StFail;
             error_d = out_of_bounds ? ErrOutOfBounds : misaligned ? ErrMisaligned : ErrLeftObject;
           end
+        end else if (read_low_q[5:3] != 3'd7) begin  // and the has-bits, in the same line
+          enter = 1'b1;
         end
       end
       StRaw: begin  // the String's first word is here
@@ -415,17 +457,7 @@ module drover_ser_walker #(
           end
         end
       end
-      StHas: begin
-        f_d.has = {2'b11, entry_has_q > 16'd1 ? slot[61:32] : 30'd0, entry_has_q != '0 ? slot[31:0] : 32'd0};
-        f_d.step = entry_steps_q[TableWidth+5:3];
-        table_read_o = 1'b1;
-        table_line_o = entry_steps_q[TableWidth+5:6];
-        state_d = StScan;
-        if (f_q.presence != '0 && entry_any_q) begin
-          table_line_o = f_q.presence + TableWidth'((entry_steps_q[TableWidth+5:3] - f_q.steps) >> 6);
-          state_d = StSkip;
-        end
-      end
+      StHas: enter = 1'b1;
       StSkip: begin  // a presence line is here
         table_read_o = 1'b1;
         if (there_any) begin
@@ -568,7 +600,8 @@ module drover_ser_walker #(
           state_d = StFail;
         end else if (!f_q.repeated || (packed_q && (op_q == RecFixed32 || op_q == RecFixed64))) begin
           issue = 1'b1;
-          if (advance) state_d = StResume;
+          table_read_o = 1'b1;
+          if (advance) state_d = abort_i ? StDrain : StScan;
         end else begin
           issue = packed_q;
           uop_d = '0;
@@ -585,6 +618,9 @@ module drover_ser_walker #(
         if ((Ow + 2)'(f_q.top) + (Ow + 2)'(9) > (Ow + 2)'(ObjectLines)) begin
           error_d = ErrLeftObject;
           state_d = StFail;
+        end else if (here) begin
+          f_d.chunk_place = place_of(fetch_address, run_q[63:6]);
+          state_d = StElement;
         end else begin
           fetch = 1'b1;
           state_d = StFetch;
@@ -666,7 +702,9 @@ module drover_ser_walker #(
             depth_d = depth_q + Dw'(1);
             // An array's chunk stays below the element.
             if (f_q.repeated) f_d.top = f_q.top + (Ow + 1)'(9);
-            state_d = StMessage;
+            table_read_o = 1'b1;
+            table_line_o = TableWidth'(f_q.sub) + TableWidth'(1);
+            state_d = StObject;
           end
         end
         if (abort_i) state_d = StDrain;
@@ -687,7 +725,9 @@ module drover_ser_walker #(
           issue = 1'b1;
           if (advance) begin
             depth_d = depth_q - Dw'(1);
-            state_d = top_frame.repeated ? StElement : StResume;
+            table_read_o = 1'b1;
+            table_line_o = top_frame.step[TableWidth+2:3];
+            state_d = top_frame.repeated ? StElement : StScan;
             f_d.elements = top_frame.elements - 32'd1;
             op_d = RecOpen;
             packed_d = 1'b0;
@@ -721,6 +761,19 @@ module drover_ser_walker #(
       StEnd:   state_d = StIdle;
       default: state_d = StIdle;
     endcase
+
+    // The has-bits are here: the fields begin.
+    if (enter) begin
+      f_d.has = {2'b11, entry_has_q > 16'd1 ? has_word[61:32] : 30'd0, entry_has_q != '0 ? has_word[31:0] : 32'd0};
+      f_d.step = entry_steps_q[TableWidth+5:3];
+      table_read_o = 1'b1;
+      table_line_o = entry_steps_q[TableWidth+5:6];
+      state_d = StScan;
+      if (f_q.presence != '0 && entry_any_q) begin
+        table_line_o = f_q.presence + TableWidth'((entry_steps_q[TableWidth+5:3] - f_q.steps) >> 6);
+        state_d = StSkip;
+      end
+    end
   end
 
   logic unused;
@@ -767,6 +820,8 @@ module drover_ser_walker #(
     entry_steps_q <= entry_steps_d;
     entry_has_q <= entry_has_d;
     entry_any_q <= entry_any_d;
+    run_q <= run_d;
+    run_bytes_q <= run_bytes_d;
     if (read) read_low_q <= read_at[5:0];
     if (push) stack[$clog2(Depth)'(depth_q)] <= f_q;
     if (fetch) broken_q <= 1'b0;

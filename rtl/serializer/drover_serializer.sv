@@ -122,6 +122,10 @@ module drover_serializer #(
     cmd.walk = cmd_walk_i;
     cmd.pushed = cmd_pushed_i && !cmd_walk_i;
     cmd.message = cmd_message_i;
+    // A walk's run is a hint: one that leaves the region is none.
+    if (cmd_walk_i && contains(cmd_records_i, cmd_record_bytes_i, host_base_i, host_limit_i)) begin
+      cmd.record_bytes = cmd_record_bytes_i;
+    end
     if (!cmd_walk_i) begin
       if (cmd_records_i[5:0] != '0) cmd.error = ErrMisaligned;
       if (!contains(cmd_records_i, cmd_record_bytes_i, cmd_pushed_i ? engine_base_i : host_base_i,
