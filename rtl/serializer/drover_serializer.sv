@@ -17,9 +17,7 @@ module drover_serializer #(
   parameter int unsigned RecordLines = 512,    // lines of records in flight or waiting
   parameter int unsigned EarlyLines  = 512,    // lines of payload that is read ahead
   parameter int unsigned EarlyBytes  = 65536,  // a message's payload is, if it has at most so many
-  parameter int unsigned FarLines    = 512,    // lines of long parts, from the host's and the engine's memory
-  parameter int unsigned ObjectLines = 512,    // NIC-only: objects at hand
-  parameter int unsigned TableWidth  = 16      // bits of a line's number in the schema table
+  parameter int unsigned FarLines    = 512     // lines of long parts, from the host's and the engine's memory
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -33,7 +31,7 @@ module drover_serializer #(
   // The schema image, as a memory of lines (the deserializer's too): a line in the next cycle, which stays. Its
   // MessageEntry[] begins in line 1.
   output logic                  table_read_o,
-  output logic [TableWidth-1:0] table_line_o,
+  output logic [drover_ser_walk_pkg::TableWidth-1:0] table_line_o,
   input  logic [511:0]          table_data_i,
   input  logic [31:0]           image_fields_i,         // ImageHeader.fields
   input  logic [31:0]           image_message_count_i,  // ImageHeader.message_count
@@ -254,7 +252,7 @@ module drover_serializer #(
     .uop_valid_o(records_uop_valid), .uop_o(records_uop), .uop_line_o(uop_line), .uop_ready_i(uop_ready && !walks),
     .abort_i(abort && !walks)
   );
-  drover_ser_walker #(.ObjectLines(ObjectLines), .Depth(Depth), .TableWidth(TableWidth)) u_walker (
+  drover_ser_walker #(.Depth(Depth)) u_walker (
     .clk_i, .rst_ni,
     .cmd_valid_i(decode_valid && decode_cmd.walk), .cmd_ready_o(walker_done), .cmd_i(decode_cmd),
     .base_i(host_base_i), .limit_i(host_limit_i),
