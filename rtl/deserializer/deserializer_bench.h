@@ -106,6 +106,7 @@ class DeserializerBench {
   std::unique_ptr<AxiStreamSource> rx_;
   std::unique_ptr<Feed> feed_;
   std::vector<Sent> sent_;
+  std::map<uint32_t, std::vector<uint32_t>> chunks_of_;  // by cookie, of messages under way
   std::vector<Outcome> outcomes_;
   size_t finished_ = 0;
   uint64_t run_cycles_ = 0;
