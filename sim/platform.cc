@@ -88,8 +88,8 @@ class Platform final : public sc_core::sc_module {
     region_ = std::make_unique<AlignedBytes>(kHostRegion + kEngineRegion);
     engine_memory_ = std::make_unique<AlignedBytes>(kEngineMemory);
     deserializer_ = std::make_unique<DeserializerEngine>(
-        DeserializerSetup{system_.one_shot, system_.protoacc, static_cast<unsigned>(system_.lanes), region_->bytes(),
-                          kHostRegion, &link_, &engine_link_, &descriptor_link_, &now_});
+        DeserializerSetup{system_.one_shot, system_.eager, system_.protoacc, static_cast<unsigned>(system_.lanes),
+                          region_->bytes(), kHostRegion, &link_, &engine_link_, &descriptor_link_, &now_});
     serializer_ = std::make_unique<SerializerEngine>(
         SerializerSetup{host_.memory->bytes(), engine_memory_->bytes(), &link_, &engine_link_, &now_});
     deserializer_->on_record([this](const DeserializerRecord& record) { received(record); });

@@ -138,6 +138,7 @@ DeserializerBench::DeserializerBench(const BenchOptions& options)
   memory_ = std::span<char>(memory_store_).subspan((64 - at % 64) % 64, options.host_bytes + options.engine_bytes);
   auto host_chunks = static_cast<uint32_t>(options.host_bytes / kChunk);
   top_->cfg_one_shot_i = options.one_shot;
+  top_->cfg_eager_i = options.eager;
   top_->cfg_lanes_i = options.lanes;
   top_->cfg_depth_limit_i = static_cast<uint8_t>(options.depth_limit);
   top_->cfg_host_base_i = 1;

@@ -43,6 +43,7 @@ struct Record {
 
 struct BenchOptions {
   bool one_shot = true;
+  bool eager = false;     // what is final goes out while the link would idle
   bool protoacc = false;  // with a read for each descriptor and has-bit update
   uint8_t lanes = 0xf;    // which get messages, of four
   int depth_limit = 100;
