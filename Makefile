@@ -14,9 +14,11 @@ HPB_CMAKE := $(if $(filter release,$(PRESET)),-DHYPERPROTOBENCH=$(if $(HYPERPROT
 # A protobuf source tree; the codec benchmark then compares with its upb (docs/benchmarks.md).
 UPB_SRC ?=
 UPB_CMAKE := $(if $(filter release,$(PRESET)),-DUPB_SRC=$(if $(UPB_SRC),$(abspath $(UPB_SRC))))
+# Rounds of fit-cpu-costs over the workload.
+ROUNDS ?= 400
 HPB_ARGS := $(if $(HYPERPROTOBENCH),--hyperprotobench $(abspath $(HYPERPROTOBENCH)))
 
-.PHONY: help setup configure build demo test bench bench-codec bench-echo bench-rtl reproduce-rpcnic synth format check-format tidy clean
+.PHONY: help setup configure build demo test bench bench-codec bench-echo bench-rtl reproduce-rpcnic fit-cpu-costs synth format check-format tidy clean
 
 help: ## say what there is
 	@echo 'usage: make TARGET [PRESET=release|gcc|debug|asan|tsan] [JOBS=N] [HYPERPROTOBENCH=DIR] [UPB_SRC=DIR]'
@@ -54,6 +56,11 @@ bench-rtl: configure ## cycles and area of the RTL engines beside the goals, int
 reproduce-rpcnic: configure ## RpcNIC's figures on the simulated systems, beside what the paper says
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target drover
 	@.venv/bin/python bench/reproduce_rpcnic.py --drover $(BUILD)/cli/drover --jobs $(JOBS) $(HPB_ARGS)
+
+fit-cpu-costs: configure ## what the codecs cost this machine's CPU, warm and cold: the stated costs of drover sim
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target cpu_costs
+	@.venv/bin/python bench/sim/fit_cpu_costs.py --program $(BUILD)/bench/sim/cpu_costs --rounds $(ROUNDS) \
+	  --out build/bench/cpu_costs.json $(HPB_ARGS)
 
 synth: configure ## LUT, FF, BRAM and the longest logic path of the RTL, by yosys
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target drover_image_pkg

@@ -37,7 +37,7 @@ CoresWork cores_work_of(const System& system, const MessageWork& work, const Pre
   CoresWork result;
   // Decoding goes on beside the writes, which are spread over it.
   result.receive = writes(system, work, message);
-  Time decode = on_cores(system.decode);
+  Time decode = on_cores(codec_cost(system, Job::kDecode));
   for (CoresStep& step : result.receive) step.compute = decode / result.receive.size() + dma;
   CoresStep record;
   record.compute = result.receive.empty() ? decode + dma : dma;
@@ -69,7 +69,7 @@ CoresWork cores_work_of(const System& system, const MessageWork& work, const Pre
       }
     }
   }
-  last.compute = on_cores(system.encode);
+  last.compute = on_cores(codec_cost(system, Job::kEncode));
   last.waits = true;
   result.send.back().waits = true;
   result.send.push_back(last);

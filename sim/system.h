@@ -7,11 +7,13 @@
 // there is.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sim/link.h"
+#include "sim/stated_costs.h"
 #include "sim/units.h"
 
 namespace drover::sim {
@@ -24,20 +26,16 @@ enum class EngineKind {
 enum class SendMode {
   kMemoryAffinity,  // the host writes a pre-serialized stream, the engine reads and encodes that
   kNicOnly,         // the engine walks the object in host memory
+  kEither,          // by the object: up to `walk_limit` bytes it is walked
 };
 enum class CpuModel {
   kStated,    // nanoseconds for each class of work, from the system file: deterministic
   kMeasured,  // the software codec is timed on the machine that runs the simulation
 };
 
-// What the software codec costs, in nanoseconds at scale 1, for each class of work.
-struct CodecCost {
-  double message = 0;  // once a message
-  double object = 0;   // each message in it, itself included
-  double scalar = 0;   // each number, bool and enum value
-  double string = 0;   // each string and bytes value
-  double byte = 0;     // each byte of these
-};
+// A cost that a system does not state itself: cpu.codec and cpu.caches say it.
+inline constexpr double kAsStated = std::numeric_limits<double>::quiet_NaN();
+inline constexpr CodecCost kAllAsStated = {kAsStated, kAsStated, kAsStated, kAsStated, kAsStated, kAsStated};
 
 struct System {
   std::string name, description;
@@ -50,29 +48,41 @@ struct System {
   SendMode send = SendMode::kMemoryAffinity;
   uint64_t payload_threshold = 256;  // memory-affinity: strings from this size on are not among the records
   bool memcpy_engine = false;        // those of these that are long are copied by a copy engine, not by the CPU
+  uint64_t reference_from = 0;       // memory-affinity: strings from this size on are referred to, not copied; 0: none
+  uint64_t walk_limit = 0;  // kEither: bytes of objects, arrays and short strings up to which an object is walked
+  uint64_t push_limit = 0;  // records or objects of at most so many bytes are pushed into the inbox; 0: none
+  bool one_piece = false;   // objects that are walked lie in one piece, which the engine reads at once
+  uint64_t prefetch = 0;    // so many bytes of what a command refers to are read ahead into the inbox
 
   LinkConfig link;   // between engine and host memory; with EngineKind::kNone between NIC and host memory
   bool nic = false;  // the engine does not stand in the NIC: wire bytes cross `nic_link` too, once each way
   LinkConfig nic_link;
   LinkConfig engine_memory;  // the engine's own, for fields with the target bit
   LinkConfig descriptors;    // where `protoacc` reads
+  // The card's inbox (sim/inbox.h): SRAM at a port of the engine's, one line a cycle at 250 MHz.
+  LinkConfig inbox = {.one_way = 4 * kNanosecond, .bandwidth = 16e9};
+  uint64_t inbox_size = 64 << 10;
 
   CpuModel cpu_model = CpuModel::kStated;
-  double cpu_scale = 1;  // all costs of the host's CPU, times this
-  // Drover's own codec on a Sapphire Rapids at 2 GHz, caches warm: fitted to what cpu.model = measured gave for the
-  // built-in workload's 40 messages (docs/sim.md, with how far off the fit is).
-  CodecCost decode = {29, 4.9, 3.2, 6.4, 0.0196};
-  CodecCost encode = {0, 9.3, 1.5, 4.1, 0.0172};
-  CodecCost preserialize = {0, 6.4, 1.2, 2.9, 0.0169};
+  double cpu_scale = 1;           // all costs of the host's CPU, times this
+  Codec codec = Codec::kDrover;   // of the host's CPU where it decodes and encodes, and of the SmartNIC's cores
+  Caches caches = Caches::kWarm;  // what its costs are of
+  // Instead of what these two say (sim/stated_costs.h). Read them by codec_cost().
+  CodecCost decode = kAllAsStated, encode = kAllAsStated, preserialize = kAllAsStated;
   uint64_t copy_from = 4096;     // bytes from which on a copy engine, where there is one, copies a string
   double copy_submit = 60;       // ns of CPU to hand one copy to it
   double copy_bandwidth = 3e10;  // bytes/s of it
+  double push_line = 8;          // ns of CPU for each 64-byte line that it stores into the card, a doorbell among them
   double cores_scale = 2;        // EngineKind::kCores: the codec's costs there, times this
   double cores_dma = 100;        // ns of a core to start one DMA transfer
 
-  uint64_t in_flight = 1;  // messages that are under way at once
-  uint64_t repeat = 1;     // rounds over the workload
+  std::string target = "none";  // fields whose payloads lie in engine memory: sim/target_fields.h
+  uint64_t in_flight = 1;       // messages that are under way at once
+  uint64_t repeat = 1;          // rounds over the workload
 };
+
+// What a job costs in this system, at scale 1: what it states itself, and for the rest what codec and caches say.
+CodecCost codec_cost(const System& system, Job job);
 
 struct SystemKey {
   std::string name;     // "link.latency"

@@ -1,0 +1,46 @@
+// The ways in which the CPU's work on a message is done, as cpu_costs times them: one message, one codec, one job.
+//
+//   codec            decode                            encode                 preserialize
+//   drover           arena reset, object, decode()     encode_to_array()      into one buffer; the same with what is
+//                                                                             payload not copied, and referred to
+//   protobuf         new, ParseFromArray, delete       SerializeToArray()     -
+//   protobuf-arena   arena reset, New, ParseFromArray  SerializeToArray()     -
+//
+// An object to encode is what a decode left, in memory of its own. Output goes where the last output went.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/sim/touched_memory.h"
+#include "workload/workload.h"
+
+namespace drover::bench {
+
+struct CostWay {
+  std::string codec, job;     // "protobuf", "decode"
+  std::function<bool()> run;  // once; false: it failed
+  // Adds what the next run() will touch, given that run() was called just before.
+  std::function<void(TouchedMemory*)> touches;
+};
+
+// The ways of one message, and what they need: all of it lives as long as this.
+class CostWays {
+ public:
+  virtual ~CostWays() = default;
+  virtual std::vector<CostWay> ways() = 0;
+  // Encoded by each of its encoders, to be compared; an empty string: it failed.
+  virtual std::vector<std::string> encoded() = 0;
+};
+// Where encoders write, all of them; and the size of the arenas' first blocks.
+inline constexpr size_t kWorkspace = 16 << 20;
+char* encode_workspace();
+
+std::unique_ptr<CostWays> drover_ways(const workload::WorkloadMessage& message);
+// Null if this program has no class of that name.
+std::unique_ptr<CostWays> protobuf_ways(const std::string& type_name, const std::string& wire);
+
+}  // namespace drover::bench

@@ -1,0 +1,31 @@
+// The memory that a piece of work reads and writes, to have it in DRAM when the work begins: every cache line of it is
+// flushed. What is not named stays where it is: code, schema tables, stack, translations.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace drover::bench {
+
+class TouchedMemory {
+ public:
+  // Keeps what room it has, so that noting memory does not change the heap that is being watched.
+  void clear() { pieces_.clear(); }
+  void reserve(size_t pieces) { pieces_.reserve(pieces); }
+  void add(const TouchedMemory& other) { pieces_.insert(pieces_.end(), other.pieces_.begin(), other.pieces_.end()); }
+  void add(const void* at, size_t size) {
+    if (size != 0) pieces_.push_back({reinterpret_cast<uintptr_t>(at), size});
+  }
+  // Out of all caches, when this returns.
+  void flush() const;
+
+ private:
+  struct Piece {
+    uintptr_t at;
+    size_t size;
+  };
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace drover::bench
