@@ -160,6 +160,8 @@ std::vector<Key> make_keys() {
   add_count("deserializer.lanes", "that get messages, 1 to 4", &System::lanes, 1, 4, &keys);
   add_flag("deserializer.one_shot", "true: chunks by one DMA write each; false: a DMA write for each field",
            &System::one_shot, &keys);
+  add_flag("deserializer.eager", "with one_shot: what is final is written while the link would idle", &System::eager,
+           &keys);
   add_flag("deserializer.protoacc", "true: a descriptor is read for each field, and has-bits are before they change",
            &System::protoacc, &keys);
   add_choice(

@@ -44,6 +44,7 @@ struct System {
   uint64_t clock = 250'000'000;  // of the RTL, in Hz
   uint64_t lanes = 4;            // of the deserializer, 1 to 4
   bool one_shot = true;          // deserializer: whole chunks by one DMA write; else a write for each field
+  bool eager = false;            // deserializer, with one_shot: what is final is written while the link would idle
   bool protoacc = false;         // deserializer: reads a descriptor for each field, and has-bits before it changes them
   SendMode send = SendMode::kMemoryAffinity;
   uint64_t payload_threshold = 256;  // memory-affinity: strings from this size on are not among the records
