@@ -1,5 +1,5 @@
-// The encoder: what a front end tells it (uop_t) it writes into the TX arena, from its end downwards and round, one uop a
-// cycle; long bytes that lie elsewhere become pieces. A sub-message's length is the number of bytes since its close.
+// The encoder: what a front end tells it (uop_t) it writes into the TX arena, from its end downwards and round, one uop
+// a cycle; long bytes that lie elsewhere become pieces. A sub-message's length is the number of bytes since its close.
 //
 //   arena:   [ room   header | message | message before it ... ]      pieces:  { source, address, size, behind }
 //                     start ->          stop                           a long part goes in front of position `behind`

@@ -1,5 +1,5 @@
-// Which fields of an object are there, last first: of the up to eight steps in a line of the schema table, and of the 64
-// that a presence line speaks of (rtl/serializer/serializer_table.h).
+// Which fields of an object are there, last first: of the up to eight steps in a line of the schema table, and of the
+// 64 that a presence line speaks of (rtl/serializer/serializer_table.h).
 /* verilator lint_off IMPORTSTAR */
 import drover_ser_walk_pkg::*;  // here, and types by their full names: yosys reads it so
 /* verilator lint_on IMPORTSTAR */

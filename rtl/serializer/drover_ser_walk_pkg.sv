@@ -1,4 +1,4 @@
-// What the parts of the walker (drover_ser_walker) share: its states, and what it knows of the object and field at hand.
+// What the parts of the walker (drover_ser_walker) share: its states, and what it knows of object and field at hand.
 package drover_ser_walk_pkg;
 
   localparam int unsigned ObjectLines = 512;  // of the object memory

@@ -1,5 +1,5 @@
-// What a state of the walker would read of host memory, whether it may, and whether it is here already, in the command's
-// run: addresses and sizes come from the object, and the object is hostile.
+// What a state of the walker would read of host memory, whether it may, and whether it is here already, in the
+// command's run: addresses and sizes come from the object, and the object is hostile.
 /* verilator lint_off IMPORTSTAR */
 import drover_ser_walk_pkg::*;  // here, and types by their full names: yosys reads it so
 /* verilator lint_on IMPORTSTAR */

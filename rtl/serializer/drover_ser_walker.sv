@@ -1,11 +1,11 @@
 // The NIC-only front end: walks a Drover object in host memory (docs/formats.md, section 2) by the schema image, and
 // tells the encoder; the serializer without a host half, as ProtoACC behind PCIe. A message's steps are followed from
 // the last to the first: those whose has-bit is not set are passed over 64 at a time, by presence lines that the driver
-// has put behind the image (rtl/serializer/serializer_table.h), or without those eight at a time. Objects, and arrays in
-// chunks, are fetched into the object memory; each pointer costs a round trip, but what lies in the run of bytes that
+// has put behind the image (rtl/serializer/serializer_table.h), or without those eight at a time. Objects, and arrays
+// in chunks, are fetched into the object memory; each pointer costs a round trip, but what lies in the run of bytes that
 // the command names (from the object on, in one piece with it) is fetched at once, before all else.
 //
-//   object memory:  [ the command's run | object | array chunk | object | ... ]   one frame of the stack for each object
+//   object memory:  [ the command's run | object | array chunk | object | ... ]   one frame of the stack for each
 //                                                                ^ top
 //
 // The object is hostile: each address is checked against the region before it is read, and depth and size are bounded
@@ -121,8 +121,8 @@ module drover_ser_walker #(
   logic advance, issue;
   assign advance = !uop_valid_o || uop_ready_i;
   drover_ser_walk_uop u_uop (
-    .state_i(state_q), .frame_i(f_q), .outer_i(top_frame), .field_i(w_q.field), .error_i(error_q), .target_i(w_q.target),
-    .word_i(w_q.word), .slot_i(slot), .value_i(value), .bytes_i(checked_bytes[31:0]), .in_bulk_i(in_bulk), .uop_o(uop)
+    .state_i(state_q), .frame_i(f_q), .outer_i(top_frame), .field_i(w_q.field), .error_i(error_q),
+    .target_i(w_q.target), .word_i(w_q.word), .slot_i(slot), .value_i(value), .bytes_i(checked_bytes[31:0]), .in_bulk_i(in_bulk), .uop_o(uop)
   );
 
   drover_ser_pkg::error_e failure;  // of this state
