@@ -36,8 +36,8 @@ class IdxdQueue {
   using Submit = bool (*)(void* portal, const dsa_hw_desc& descriptor);
 
   // `limit`: descriptors that may be under way at once; 0: the portal says by itself when there are too many.
-  IdxdQueue(std::string name, void* portal, Submit submit, uint64_t max_transfer, uint32_t limit)
-      : name_(std::move(name)), portal_(portal), submit_(submit), max_transfer_(max_transfer), limit_(limit) {}
+  IdxdQueue(std::string name, void* portal, Submit by, uint64_t max_transfer, uint32_t limit)
+      : name_(std::move(name)), portal_(portal), submit_(by), max_transfer_(max_transfer), limit_(limit) {}
   IdxdQueue(const IdxdQueue&) = delete;
   IdxdQueue& operator=(const IdxdQueue&) = delete;
   ~IdxdQueue();
