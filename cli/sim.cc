@@ -31,7 +31,9 @@ class Command {
     app->add_option("system", names_, "one of --list, or a file that ends in .toml; several are put side by side")
         ->type_name("SYSTEM...");
     app->add_flag("--list", list_, "the systems that there are, and every key with its meaning and default");
-    app->add_option("--workload", workload_, "builtin, or hyperprotobench:DIR (the published one)")
+    app->add_option(
+           "--workload", workload_,
+           "builtin (like0, 1, 3, 4), builtin-all (like2 and like5 too), or hyperprotobench:DIR (the published one)")
         ->type_name("NAME")
         ->capture_default_str();
     app->add_option("--messages", messages_,
@@ -101,10 +103,12 @@ class Command {
     workload::WorkloadResult loaded;
     if (workload_ == "builtin") {
       loaded = workload::hyperproto_like(seed_, workload::WorkloadPart::kPublished);
+    } else if (workload_ == "builtin-all") {
+      loaded = workload::hyperproto_like(seed_, workload::WorkloadPart::kAll);
     } else if (workload_.starts_with(kPublished)) {
       loaded = workload::load_hyperprotobench(workload_.substr(kPublished.size()));
     } else {
-      return "there is no workload " + workload_ + "; there are builtin and hyperprotobench:DIR";
+      return "there is no workload " + workload_ + "; there are builtin, builtin-all and hyperprotobench:DIR";
     }
     if (!loaded.ok()) return loaded.error;
     auto& all = loaded.workload.messages;
@@ -172,6 +176,7 @@ class Command {
       all += (i == 0 ? "" : ",\n") + sim::json(systems[i], workload, results[i]);
     }
     if (json_ != "-") {
+      text += sim::group_table(labels, workload, results);
       std::printf("workload %s, %zu messages; CPU costs: %s; mean and geometric mean of the messages' times\n\n%s",
                   workload.name.c_str(), workload.messages.size(), costs_from(labels, systems).c_str(), text.c_str());
     }

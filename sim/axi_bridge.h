@@ -3,7 +3,8 @@
 //   write   AW, W beats -> one transaction of the bytes from the burst's first strobed to its last -> Link::write
 //           B when the transaction has left (posted: the link keeps order) or, of the engine's own memory, has arrived;
 //           the bytes are in the memory once it has arrived
-//   read    AR -> Link::read -> R beats as they come down the link; what the memory holds when the first one starts
+//   read    AR -> Link::read, or what a ReadPath makes of it -> R beats as they come; what the memory holds then.
+//           Bursts of one id are answered in order; others may go first, burst by burst
 //
 // At most kBurstsWaiting bursts wait for the link: then the port is not ready. A burst that leaves the memory, or
 // breaks the protocol, is counted, writes nothing and reads 0xee. `now` is the platform's time and moves by itself.
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -103,7 +105,7 @@ class AxiWriteBridge final : public rtl::Part {
     bool last = --burst.beats_left == 0;
     if (last != (*port_.wlast != 0)) ++violations_;
     if (!last) return;
-    Link::Write write = link_.write(now_, extent(burst.strobes));
+    Link::Write write = link_.write(now_, extent(burst.strobes), base_ + burst.offset);
     responses_.push_back({write.left, ordering_ == Ordering::kPosted ? write.left : write.arrived, burst.id, burst.ok});
     if (burst.ok) arrivals_.push_back({write.arrived, burst.offset, std::move(burst.bytes), std::move(burst.strobes)});
     bursts_.pop_front();
@@ -132,18 +134,26 @@ class AxiWriteBridge final : public rtl::Part {
   uint64_t violations_ = 0;
 };
 
+// When the bytes of a read come: of `bytes` from the memory's offset `at` on.
+using ReadPath = std::function<Link::Read(Time now, uint64_t at, uint64_t bytes)>;
+
 class AxiReadBridge final : public rtl::Part {
  public:
+  AxiReadBridge(rtl::AxiReadPort port, ReadPath path, std::span<const char> memory, uint64_t base, const Time* now)
+      : port_(port), path_(std::move(path)), memory_(memory), base_(base), now_(*now) {}
   AxiReadBridge(rtl::AxiReadPort port, Link* link, std::span<const char> memory, uint64_t base, const Time* now)
-      : port_(port), link_(*link), memory_(memory), base_(base), now_(*now) {}
+      : AxiReadBridge(
+            port, [link, base](Time time, uint64_t at, uint64_t bytes) { return link->read(time, bytes, base + at); },
+            memory, base, now) {}
 
   void drive() override {
     size_t waiting = 0;
     for (const Burst& burst : bursts_) waiting += burst.read.begins > now_ ? 1 : 0;
     *port_.arready = waiting < kBurstsWaiting;
-    *port_.rvalid = !bursts_.empty() && beat_at(bursts_.front()) <= now_;
+    if (!answering_) answering_ = choose();
+    const Burst& burst = answering_ ? bursts_[chosen_] : kNone;
+    *port_.rvalid = answering_ && beat_at(burst) <= now_;
     if (!*port_.rvalid) return;
-    const Burst& burst = bursts_.front();
     if (burst.ok) {
       std::memcpy(port_.rdata, memory_.data() + burst.offset + size_t{burst.beat} * kBeat, kBeat);
     } else {
@@ -156,12 +166,16 @@ class AxiReadBridge final : public rtl::Part {
   void sample() override {
     if (*port_.arvalid && !*port_.arready) ++stalls_.cycles;
     if (!bursts_.empty() && !*port_.rvalid) ++waiting_cycles_;
-    if (*port_.rvalid && *port_.rready && ++bursts_.front().beat == bursts_.front().beats) bursts_.pop_front();
+    if (*port_.rvalid && *port_.rready && ++bursts_[chosen_].beat == bursts_[chosen_].beats) {
+      bursts_.erase(bursts_.begin() + static_cast<std::ptrdiff_t>(chosen_));
+      answering_ = false;
+    }
     if (*port_.arvalid && *port_.arready) {
       uint32_t beats = *port_.arlen + 1u;
       bool ok = rtl::axi_burst_ok(*port_.araddr, beats, base_, memory_.size());
       violations_ += ok ? 0 : 1;
-      bursts_.push_back({*port_.araddr - base_, beats, 0, *port_.arid, ok, link_.read(now_, beats * kBeat)});
+      uint64_t at = *port_.araddr - base_;
+      bursts_.push_back({at, beats, 0, *port_.arid, ok, path_(now_, at, beats * kBeat)});
     }
   }
   const PortStalls& stalls() const { return stalls_; }
@@ -182,12 +196,28 @@ class AxiReadBridge final : public rtl::Part {
     return burst.read.first + (burst.read.done - burst.read.first) * (burst.beat + 1) / burst.beats;
   }
 
+  // The oldest burst of any id whose first beat is there.
+  bool choose() {
+    uint64_t ids = 0;  // that an older burst has
+    for (size_t i = 0; i < bursts_.size(); ++i) {
+      bool older = (ids >> bursts_[i].id & 1) != 0;
+      ids |= uint64_t{1} << bursts_[i].id;
+      if (older || beat_at(bursts_[i]) > now_) continue;
+      chosen_ = i;
+      return true;
+    }
+    return false;
+  }
+  static constexpr Burst kNone = {};
+
   rtl::AxiReadPort port_;
-  Link& link_;
+  ReadPath path_;
   std::span<const char> memory_;
   uint64_t base_;
   const Time& now_;
   std::deque<Burst> bursts_;
+  size_t chosen_ = 0;  // while `answering_`: the burst whose beats come
+  bool answering_ = false;
   PortStalls stalls_;
   uint64_t waiting_cycles_ = 0, violations_ = 0;
 };

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <set>
 
 #include "codec/decode.h"
 #include "codec/encode.h"
 #include "codec/preserialize.h"
+#include "sim/target_fields.h"
 #include "workload/statistics.h"
 
 namespace drover::sim {
@@ -28,6 +30,25 @@ double nanoseconds(Work work) {
   double best = 1e18;
   for (int round = 0; round < 15; ++round) best = std::min(best, timed(calls) / calls);
   return best;
+}
+
+// Of the message's strings in target fields. The message decodes, or has been told of.
+std::vector<uint64_t> sizes_of(const TargetFields& targets, const workload::WorkloadMessage& message) {
+  std::vector<uint64_t> sizes;
+  if (targets.empty()) return sizes;
+  Arena arena;
+  reflection::Object object = reflection::create(message.type, &arena);
+  if (!decode(message.type, object.message(), message.wire, arena).ok()) return sizes;
+  for_each_string(message.type, object.message(), [&](const schema::FieldEntry& field, const String& value) {
+    if (targets.hold(field)) sizes.push_back(value.size());
+  });
+  return sizes;
+}
+
+std::vector<uint64_t> host_string_sizes(const MessageWork& work) {
+  std::multiset<uint64_t> sizes(work.string_sizes.begin(), work.string_sizes.end());
+  for (uint64_t size : work.engine_string_sizes) sizes.erase(sizes.find(size));
+  return {sizes.begin(), sizes.end()};
 }
 
 size_t stream_room(const std::string& wire) { return (wire.size() * 9 + 4096 + 63) / 64 * 64; }
@@ -68,15 +89,23 @@ MessageCost stated_costs(const System& system, const MessageWork& work) {
   auto scaled = [&](Time time) { return static_cast<Time>(static_cast<double>(time) * system.cpu_scale); };
   MessageCost cost;
   cost.decode = scaled(stated_cost(codec_cost(system, Job::kDecode), work));
-  uint64_t copied = 0, copies = 0;
-  for (uint64_t size : work.string_sizes) {
-    if (!system.memcpy_engine || size < std::max(system.payload_threshold, system.copy_from)) continue;
-    copied += size;
-    ++copies;
+  uint64_t copied = 0, copies = 0, skipped = 0, skips = 0;  // by the copy engine; by nobody
+  for (uint64_t size : work.engine_string_sizes) {
+    skipped += size;
+    ++skips;
+  }
+  for (uint64_t size : host_string_sizes(work)) {
+    if (system.reference_from != 0 && size >= system.reference_from) {
+      skipped += size;
+      ++skips;
+    } else if (system.memcpy_engine && size >= std::max(system.payload_threshold, system.copy_from)) {
+      copied += size;
+      ++copies;
+    }
   }
   CodecCost preserialize = codec_cost(system, Job::kPreserialize), encode = codec_cost(system, Job::kEncode);
   Time submit = picoseconds(system.copy_submit * static_cast<double>(copies));
-  cost.preserialize = scaled(stated_cost(preserialize, untouched(work, copies, copied)) + submit);
+  cost.preserialize = scaled(stated_cost(preserialize, untouched(work, copies + skips, copied + skipped)) + submit);
   cost.copies = picoseconds(static_cast<double>(copied) / system.copy_bandwidth * 1e9);
   cost.encode = scaled(stated_cost(encode, work));
   if (system.engine == EngineKind::kNone && copies != 0) {
@@ -122,16 +151,21 @@ std::string measure_costs(const System& system, const workload::WorkloadMessage&
 
 CostsResult workload_costs(const System& system, const workload::Workload& workload) {
   CostsResult result;
-  if (system.cpu_model == CpuModel::kMeasured && system.memcpy_engine) {
-    result.error = "serializer.memcpy_engine is modelled with cpu.model = stated only";
+  if (system.cpu_model == CpuModel::kMeasured &&
+      (system.memcpy_engine || system.reference_from != 0 || system.target != "none")) {
+    result.error = "serializer.memcpy_engine, .reference_from and run.target are modelled with cpu.model = stated only";
     return result;
   }
   if (system.cpu_model == CpuModel::kMeasured && (system.codec != Codec::kDrover || system.caches != Caches::kWarm)) {
     result.error = "cpu.model = measured is of cpu.codec = drover and cpu.caches = warm only";
     return result;
   }
+  TargetFieldsResult targets = target_fields(system.target, workload);
+  result.error = targets.error;
+  if (!result.error.empty()) return result;
   for (const workload::WorkloadMessage& message : workload.messages) {
     result.work.push_back(count_work(message));
+    result.work.back().engine_string_sizes = sizes_of(targets.fields, message);
     MessageCost cost = stated_costs(system, result.work.back());
     if (system.cpu_model == CpuModel::kMeasured) {
       result.error = measure_costs(system, message, &cost);

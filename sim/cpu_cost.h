@@ -6,10 +6,11 @@
 //   measured   the least of some rounds of decode(), encode() with a copy of the pieces, preserialize(): Drover's
 //              codec, caches warm
 //
-// With the copy engine, payload strings from copy_from on are not touched by the CPU, and cost it copy_submit each; the
-// stream is whole once the engine, at copy_bandwidth, has copied them. Without an engine in the system (EngineKind::
-// kNone) they are the encoder's strings that are copied so: the paper's figure 6 has that, no codec does. All this is
-// modelled with stated costs only.
+// Strings that pre-serialization refers to (serializer.reference_from), or that lie in engine memory (run.target), are
+// not touched. With the copy engine, payload strings from copy_from on are not touched by the CPU, and cost it
+// copy_submit each; the stream is whole once the engine, at copy_bandwidth, has copied them. Without an engine in the
+// system (EngineKind:: kNone) they are the encoder's strings that are copied so: the paper's figure 6 has that, no
+// codec does. All this is modelled with stated costs only.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ struct MessageWork {
   uint64_t wire_bytes = 0;
   uint64_t objects = 0, scalars = 0, strings = 0, string_bytes = 0;
   std::vector<uint64_t> string_sizes;
-  uint64_t untouched = 0;  // strings that are not among these: nobody reads them
+  std::vector<uint64_t> engine_string_sizes;  // of those that lie in engine memory
+  uint64_t untouched = 0;                     // strings that are not among these: nobody reads them
 };
 // What is left of it when `bytes` in so many strings are not touched.
 MessageWork untouched(MessageWork work, uint64_t strings, uint64_t bytes);

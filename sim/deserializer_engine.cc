@@ -22,6 +22,7 @@ constexpr uint64_t kDescriptors = uint64_t{7} << 32;  // on their bus
 constexpr size_t kDescriptorBytes = size_t{4} << 20;  // what they hold does not matter: the schema table says it all
 constexpr uint64_t kTlbPage = 2 << 20;
 constexpr uint64_t kRecordBytes = 32;
+constexpr uint64_t kRecordRing = uint64_t{5} << 36, kRecordRingBytes = 4096;  // where the host looks for them
 
 // deser_pkg.sv has the record's layout.
 uint64_t bits(const VlWide<8>& words, unsigned at, unsigned width) {
@@ -202,7 +203,8 @@ class DeserializerEngine::Parts {
     record.code = static_cast<uint8_t>(bits(words, 8, 8));
     record.cookie = static_cast<uint32_t>(bits(words, 32, 32));
     record.root = bits(words, 64, 40);
-    record.arrived = setup_.link->write(*setup_.now, kRecordBytes).arrived;
+    record.arrived = setup_.link->write(*setup_.now, kRecordBytes, record_at_).arrived;
+    record_at_ = kRecordRing + (record_at_ + kRecordBytes) % kRecordRingBytes;
     if (record.type != RecordType::kChunk && callback_) callback_(record);
   }
 
@@ -216,6 +218,7 @@ class DeserializerEngine::Parts {
   AxiReadBridge descriptors_;
   Watch watch_{this};
   DeserializerPorts ports_;
+  uint64_t record_at_ = kRecordRing;
   std::function<void(const DeserializerRecord&)> callback_;
 };
 

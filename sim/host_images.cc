@@ -10,63 +10,147 @@
 namespace drover::sim {
 namespace {
 
-constexpr size_t kHostMemory = size_t{1} << 30;  // only what is used is ever there
+constexpr size_t kHostMemory = size_t{1} << 30, kEngineMemory = size_t{1} << 28;  // only what is used is ever there
 constexpr size_t kPage = 4096;
 
 size_t aligned(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 
-// Each stream or object begins on a page, as a driver's buffers do.
-class HostRoom {
+// Memory that is given out from its front.
+class Room {
  public:
-  explicit HostRoom(std::span<char> memory) : memory_(memory) {}
+  Room(std::span<char> memory, size_t alignment) : memory_(memory), alignment_(alignment) {}
   // Null: no room.
   char* take(size_t bytes) {
-    size_t size = aligned(bytes, kPage);
+    size_t size = aligned(bytes, alignment_);
     if (size > memory_.size() - used_) return nullptr;
     char* at = memory_.data() + used_;
     used_ += size;
     return at;
   }
   uint64_t offset(const char* at) const { return static_cast<uint64_t>(at - memory_.data()); }
+  std::span<char> memory() const { return memory_; }
 
  private:
   std::span<char> memory_;
-  size_t used_ = 0;
+  size_t alignment_, used_ = 0;
 };
 
-std::string place_stream(const System& system, const schema::MessageType& type, const Message* object, HostRoom* room,
-                         PreparedMessage* out) {
-  std::vector<uint64_t> scratch((out->encoded.size() * 9 + 4096) / 8);
-  PreserializeOptions options;
-  options.payload_threshold = system.payload_threshold;
-  PreserializedOutput stream;
-  stream.buffer = reinterpret_cast<char*>(scratch.data());
-  stream.buffer_size = scratch.size() * 8;
-  EncodeResult result = preserialize(type, object, options, &stream);
-  if (!result.ok()) return "does not pre-serialize: " + to_string(result);
-  size_t payload_at = aligned(stream.record_bytes, 64);
-  char* at = room->take(payload_at + stream.payload_bytes);
-  if (at == nullptr) return "finds no room in host memory";
-  std::memcpy(at, stream.buffer, stream.record_bytes);
-  if (stream.payload_bytes != 0) std::memcpy(at + payload_at, stream.payload(), stream.payload_bytes);
-  out->command.records = room->offset(at);
-  out->command.record_bytes = static_cast<uint32_t>(stream.record_bytes);
-  out->command.payload = out->command.records + payload_at;
-  out->command.payload_bytes = static_cast<uint32_t>(stream.payload_bytes);
-  return "";
-}
+class Preparer {
+ public:
+  Preparer(const System& system, const TargetFields& targets, PreparedHost* host)
+      : system_(system),
+        targets_(targets),
+        all_(host->memory->bytes()),
+        room_(host->host(), kPage),
+        engine_room_(host->engine(), 64) {}
 
-std::string place_object(const schema::MessageType& type, const Message& object, HostRoom* room, PreparedMessage* out) {
-  char* at = room->take(out->object_bytes);
-  if (at == nullptr) return "finds no room in host memory";
-  Arena arena(heap_block_source(), at, out->object_bytes);
-  Message* copy = message::deep_copy_into(type, object, &arena);
-  if (copy == nullptr || !arena.only_initial_block()) return "does not go into one piece";
-  out->command.walk = true;
-  out->command.message_index = type.index;
-  out->command.records = room->offset(copy->drover_bytes());
-  return "";
-}
+  // Puts the object where the system's engine finds it. Its strings may be moved.
+  std::string place(const schema::MessageType& type, Message* object, PreparedMessage* out) {
+    bool walk = system_.send != SendMode::kMemoryAffinity;
+    if (move_targets(type, object)) walk = false;  // the walker does not follow pointers into engine memory
+    if ((walk && system_.prefetch != 0) || system_.reference_from != 0) move_long_strings(type, object, out);
+    if (walk && error_.empty()) place_object(type, *object, out);
+    if (system_.send == SendMode::kEither && out->small.bytes > system_.walk_limit) walk = false;
+    if (!walk && error_.empty()) place_stream(type, object, out);
+    return std::move(error_);
+  }
+
+ private:
+  void move(String* string, char* to) {
+    std::memcpy(to, string->view().data(), string->size());
+    string->borrow(to, string->size(), false);
+  }
+  // Payloads of target fields to engine memory; true if there are any.
+  bool move_targets(const schema::MessageType& type, Message* object) {
+    bool any = false;
+    if (targets_.empty()) return any;
+    for_each_string(type, object, [&](const schema::FieldEntry& field, String& string) {
+      if (!targets_.hold(field) || string.empty()) return;
+      char* at = engine_room_.take(string.size());
+      if (at == nullptr) return fail("finds no room in engine memory");
+      move(&string, at);
+      any = true;
+    });
+    return any;
+  }
+  // Long strings to a run of their own behind each other, as an arena would have placed them.
+  void move_long_strings(const schema::MessageType& type, Message* object, PreparedMessage* out) {
+    uint64_t least = system_.reference_from != 0 ? system_.reference_from : system_.payload_threshold, sum = 0;
+    auto each = [&](auto what) {
+      for_each_string(type, object, [&](const schema::FieldEntry&, String& string) {
+        if (string.size() >= least && !in_engine(string)) what(string);
+      });
+    };
+    each([&](const String& string) { sum += aligned(string.size() + 1, 64); });
+    if (sum == 0) return;
+    char* at = room_.take(sum);
+    if (at == nullptr) return fail("finds no room in host memory");
+    out->large = {room_.offset(at), sum};
+    each([&](String& string) {
+      move(&string, at);
+      at += aligned(string.size() + 1, 64);
+    });
+  }
+  bool in_engine(const String& string) const {
+    const char* at = string.view().data();
+    std::span<char> engine = engine_room_.memory();
+    return at >= engine.data() && at < engine.data() + engine.size();
+  }
+
+  void place_stream(const schema::MessageType& type, const Message* object, PreparedMessage* out) {
+    std::vector<uint64_t> scratch((out->encoded.size() * 9 + 4096) / 8);
+    PreserializeOptions options;
+    options.payload_threshold = system_.payload_threshold;
+    options.engine = window(engine_room_);
+    if (system_.reference_from != 0) {
+      options.host = window(room_);
+      options.reference_from = system_.reference_from;
+    }
+    PreserializedOutput stream;
+    stream.buffer = reinterpret_cast<char*>(scratch.data());
+    stream.buffer_size = scratch.size() * 8;
+    EncodeResult result = preserialize(type, object, options, &stream);
+    if (!result.ok()) return fail("does not pre-serialize: " + to_string(result));
+    size_t payload_at = aligned(stream.record_bytes, 64);
+    char* at = room_.take(payload_at + stream.payload_bytes);
+    if (at == nullptr) return fail("finds no room in host memory");
+    std::memcpy(at, stream.buffer, stream.record_bytes);
+    if (stream.payload_bytes != 0) std::memcpy(at + payload_at, stream.payload(), stream.payload_bytes);
+    out->command.walk = false;
+    out->command.records = room_.offset(at);
+    out->command.record_bytes = static_cast<uint32_t>(stream.record_bytes);
+    out->command.payload = out->command.records + payload_at;
+    out->command.payload_bytes = static_cast<uint32_t>(stream.payload_bytes);
+    out->small = {out->command.records, stream.record_bytes};
+    if (out->large.bytes == 0) out->large = {out->command.payload, stream.payload_bytes};
+  }
+  static MemoryWindow window(const Room& room) {
+    return {reinterpret_cast<uintptr_t>(room.memory().data()), room.memory().size()};
+  }
+
+  void place_object(const schema::MessageType& type, const Message& object, PreparedMessage* out) {
+    char* at = room_.take(out->object_bytes);
+    if (at == nullptr) return fail("finds no room in host memory");
+    Arena arena(heap_block_source(), at, out->object_bytes);
+    if (out->large.bytes != 0) arena.set_borrowable(all_.data(), all_.size());
+    Message* copy = message::deep_copy_into(type, object, &arena);
+    if (copy == nullptr || !arena.only_initial_block()) return fail("does not go into one piece");
+    out->command.walk = true;
+    out->command.message_index = type.index;
+    out->command.records = room_.offset(copy->drover_bytes());
+    out->small = {room_.offset(at), arena.initial_used()};
+  }
+
+  void fail(const std::string& what) {
+    if (error_.empty()) error_ = what;
+  }
+
+  const System& system_;
+  const TargetFields& targets_;
+  std::span<char> all_;
+  Room room_, engine_room_;
+  std::string error_;
+};
 
 }  // namespace
 
@@ -95,10 +179,11 @@ std::string compare_object(const schema::MessageType& type, const std::string& e
          std::to_string(expected.size()) + " bytes, the first difference at " + std::to_string(at);
 }
 
-PreparedHost prepare_host(const System& system, const workload::Workload& workload) {
+PreparedHost prepare_host(const System& system, const workload::Workload& workload, const TargetFields& targets) {
   PreparedHost host;
-  host.memory = std::make_unique<AlignedBytes>(kHostMemory);
-  HostRoom room(host.memory->bytes());
+  host.memory = std::make_unique<AlignedBytes>(kHostMemory + kEngineMemory);
+  host.host_bytes = kHostMemory;
+  Preparer preparer(system, targets, &host);
   for (const workload::WorkloadMessage& message : workload.messages) {
     Arena arena;
     auto* object = static_cast<Message*>(arena.allocate_zeroed(message.type.entry().object_size));
@@ -111,9 +196,7 @@ PreparedHost prepare_host(const System& system, const workload::Workload& worklo
     }
     prepared.encoded = encoded_bytes(message.type, object);
     prepared.object_bytes = message::linearized_size(message.type, *object);
-    std::string error = system.send == SendMode::kNicOnly
-                            ? place_object(message.type, *object, &room, &prepared)
-                            : place_stream(system, message.type, object, &room, &prepared);
+    std::string error = preparer.place(message.type, object, &prepared);
     if (!error.empty()) {
       host.error = message.name + " " + error;
       return host;

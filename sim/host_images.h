@@ -1,5 +1,11 @@
-// What a run needs of each message before time begins: the object, what the software encoder makes of it, and its place
-// in the host's memory as a pre-serialized stream or as one contiguous object.
+// What a run needs of each message before time begins: the object, what the software encoder makes of it, and where it
+// lies as the engine is to find it.
+//
+//   host memory    a stream of records and payload, or the object itself in one piece ("records", "small");
+//                  where long strings are not copied into the stream, or are read ahead: these, in a run of their own
+//   engine memory  the payloads of target fields (run.target)
+//
+// Both are one range of addresses, so that an object's pointers reach either.
 #pragma once
 
 #include <memory>
@@ -10,6 +16,7 @@
 #include "message/message.h"
 #include "sim/serializer_engine.h"
 #include "sim/system.h"
+#include "sim/target_fields.h"
 #include "workload/workload.h"
 
 namespace drover::sim {
@@ -28,18 +35,28 @@ class AlignedBytes {
   size_t size_;
 };
 
+// Of host memory.
+struct Extent {
+  uint64_t at = 0, bytes = 0;
+};
+
 struct PreparedMessage {
   std::string encoded;        // by the software encoder
   uint64_t object_bytes = 0;  // of the object and all below it, in one piece
   SerializerSend command;     // its place in host memory; the host fills in time and cookie
+  Extent small, large;        // records, or objects with their short strings; payload, or the object's long strings
 };
 
 struct PreparedHost {
   std::unique_ptr<AlignedBytes> memory;
+  size_t host_bytes = 0;  // of it, from the beginning; then engine memory
   std::vector<PreparedMessage> messages;
   std::string error;
+
+  std::span<char> host() const { return memory->bytes().first(host_bytes); }
+  std::span<char> engine() const { return memory->bytes().subspan(host_bytes); }
 };
-PreparedHost prepare_host(const System& system, const workload::Workload& workload);
+PreparedHost prepare_host(const System& system, const workload::Workload& workload, const TargetFields& targets);
 
 // The software encoder's bytes of the object; "error: ..." if it does not take it.
 std::string encoded_bytes(const schema::MessageType& type, const Message* object);

@@ -7,7 +7,14 @@ namespace drover::sim {
 
 Link::Link(const LinkConfig& config)
     : config_(config),
-      picoseconds_a_byte_(1e12 / config.bandwidth * config.payload_limit / (config.payload_limit + config.header)) {}
+      picoseconds_a_byte_(1e12 / config.bandwidth * config.payload_limit / (config.payload_limit + config.header)),
+      tlb_(config.tlb) {}
+
+LinkCounters Link::counters() const {
+  LinkCounters counters = counters_;
+  counters.tlb_misses = tlb_.misses();
+  return counters;
+}
 
 Time Link::wire_time(uint64_t bytes) const {
   uint64_t packets = bytes == 0 ? 1 : (bytes + config_.payload_limit - 1) / config_.payload_limit;
@@ -32,11 +39,13 @@ Time Link::pass(Gate& gate, Time now, Time free, uint32_t in_flight, LinkWaits* 
   return at;
 }
 
-Link::Write Link::write(Time now, uint64_t bytes) {
+Link::Write Link::write(Time now, uint64_t bytes, uint64_t address) {
   Write write{};
   write.begins = pass(write_gate_, now, up_free_, config_.writes_in_flight, &counters_.write_waits);
   write.left = write.begins + wire_time(bytes);
-  write.arrived = write.left + config_.one_way;
+  Time there = write.left + config_.one_way;
+  write.arrived = written_ = std::max(tlb_.translate(there, address, bytes), written_);
+  counters_.write_waits.tlb += write.arrived - there;
   up_free_ = write.left;
   write_gate_.ends.push_back(write.arrived);
   ++counters_.writes;
@@ -44,11 +53,14 @@ Link::Write Link::write(Time now, uint64_t bytes) {
   return write;
 }
 
-Link::Read Link::read(Time now, uint64_t bytes) {
+Link::Read Link::read(Time now, uint64_t bytes, uint64_t address) {
   Read read{};
   read.begins = pass(read_gate_, now, up_free_, config_.reads_in_flight, &counters_.read_waits);
   up_free_ = read.begins + header_time();
-  Time at_memory = up_free_ + config_.one_way + config_.access;
+  Time there = up_free_ + config_.one_way;
+  Time translated = tlb_.translate(there, address, bytes);
+  counters_.read_waits.tlb += translated - there;
+  Time at_memory = translated + config_.access;
   Time starts = std::max(at_memory, down_free_);
   counters_.read_waits.bandwidth += starts - at_memory;
   down_free_ = starts + wire_time(bytes);
@@ -59,6 +71,18 @@ Link::Read Link::read(Time now, uint64_t bytes) {
   ++counters_.reads;
   counters_.read_bytes += bytes;
   return read;
+}
+
+Link::Write Link::push(Time now, uint64_t bytes) {
+  Write push{};
+  push.begins = std::max(now, push_free_);
+  push.left = push_free_ = push.begins + wire_time(bytes);
+  // Bytes that are read from now on come behind these; those whose requests are under way already do not wait.
+  down_free_ = std::max(down_free_, push.begins) + wire_time(bytes);
+  push.arrived = push.left + config_.one_way;
+  ++counters_.pushes;
+  counters_.pushed_bytes += bytes;
+  return push;
 }
 
 }  // namespace drover::sim

@@ -28,12 +28,16 @@ void add(const LinkWaits& from, LinkWaits* to) {
   to->bandwidth += from.bandwidth;
   to->interval += from.interval;
   to->in_flight += from.in_flight;
+  to->tlb += from.tlb;
 }
 void add(const LinkCounters& from, LinkCounters* to) {
   to->writes += from.writes;
   to->written_bytes += from.written_bytes;
   to->reads += from.reads;
   to->read_bytes += from.read_bytes;
+  to->pushes += from.pushes;
+  to->pushed_bytes += from.pushed_bytes;
+  to->tlb_misses += from.tlb_misses;
   add(from.write_waits, &to->write_waits);
   add(from.read_waits, &to->read_waits);
 }
@@ -56,6 +60,7 @@ LegTotals total_leg(const workload::Workload& workload, const RunResult& result,
     totals.cpu += leg.cpu;
     totals.copies += leg.copies;
     add(leg.link, &totals.link);
+    add(leg.card, &totals.card);
     totals.input_stalls += leg.input_stalls;
     totals.port_stalls += leg.port_stalls;
     totals.read_waits += leg.read_waits;
@@ -105,14 +110,26 @@ std::string total_lines(const char* name, const LegTotals& t) {
       ns(t.time) / 1e3, t.bytes_per_second() / 1e9,
       t.time == 0 ? 0 : static_cast<double>(t.messages) * 1e12 / static_cast<double>(t.time), t.mean_ns, t.geomean_ns,
       t.mean_cycles);
-  text += print("    DMA: %llu writes of %llu bytes, %llu reads of %llu bytes; host CPU %.3f us, copy engine %.3f us\n",
-                static_cast<unsigned long long>(t.link.writes), static_cast<unsigned long long>(t.link.written_bytes),
-                static_cast<unsigned long long>(t.link.reads), static_cast<unsigned long long>(t.link.read_bytes),
-                ns(t.cpu) / 1e3, ns(t.copies) / 1e3);
-  auto waits = [](const char* what, const LinkWaits& w) {
-    return print("    %s waited: bandwidth %.3f us, transaction rate %.3f us, in flight %.3f us\n", what,
-                 ns(w.bandwidth) / 1e3, ns(w.interval) / 1e3, ns(w.in_flight) / 1e3);
+  auto transfers = [](const LinkCounters& c) {
+    return print("%llu writes of %llu bytes, %llu reads of %llu bytes", static_cast<unsigned long long>(c.writes),
+                 static_cast<unsigned long long>(c.written_bytes), static_cast<unsigned long long>(c.reads),
+                 static_cast<unsigned long long>(c.read_bytes));
   };
+  text += "    DMA: " + transfers(t.link);
+  if (t.link.pushes != 0) {
+    text += print(", pushed by the CPU %llu bytes", static_cast<unsigned long long>(t.link.pushed_bytes));
+  }
+  if (t.card.writes + t.card.reads != 0) text += "; engine memory: " + transfers(t.card);
+  text += print("; host CPU %.3f us, copy engine %.3f us\n", ns(t.cpu) / 1e3, ns(t.copies) / 1e3);
+  auto waits = [&t](const char* what, const LinkWaits& w) {
+    std::string line = print("    %s waited: bandwidth %.3f us, transaction rate %.3f us, in flight %.3f us", what,
+                             ns(w.bandwidth) / 1e3, ns(w.interval) / 1e3, ns(w.in_flight) / 1e3);
+    if (t.link.tlb_misses != 0) line += print(", TLB misses %.3f us", ns(w.tlb) / 1e3);
+    return line + "\n";
+  };
+  if (t.link.tlb_misses != 0) {
+    text += print("    TLB misses: %llu\n", static_cast<unsigned long long>(t.link.tlb_misses));
+  }
   if (t.link.writes != 0) text += waits("writes", t.link.write_waits);
   if (t.link.reads != 0) text += waits("reads", t.link.read_waits);
   text += print(
@@ -124,18 +141,17 @@ std::string total_lines(const char* name, const LegTotals& t) {
   return text;
 }
 
-// The geometric means of each group's messages.
+double cpu_mean(const LegTotals& t) { return ns(t.cpu) / static_cast<double>(std::max<uint64_t>(t.messages, 1)); }
+
+// The means of each group's messages.
 std::string group_lines(const workload::Workload& workload, const RunResult& result) {
-  std::string text =
-      print("\n%-12s | %10s %10s %10s | %10s %10s %10s   (geometric means of ns; mean cycles and CPU ns)\n", "group",
-            "receive", "cycles", "cpu", "send", "cycles", "cpu");
-  for (uint32_t group = 0; group < workload.groups.size(); ++group) {
-    LegTotals receive = total_leg(workload, result, &MessageResult::receive, 0, group);
-    LegTotals send = total_leg(workload, result, &MessageResult::send, 0, group);
-    if (receive.messages == 0) continue;
-    auto cpu = [](const LegTotals& t) { return ns(t.cpu) / static_cast<double>(t.messages); };
-    text += print("%-12s | %10.1f %10.1f %10.1f | %10.1f %10.1f %10.1f\n", workload.groups[group].name.c_str(),
-                  receive.geomean_ns, receive.mean_cycles, cpu(receive), send.geomean_ns, send.mean_cycles, cpu(send));
+  std::string text = print("\n%-12s | %10s %10s %10s %10s | %10s %10s %10s %10s\n", "group", "receive ns", "geometric",
+                           "cycles", "cpu ns", "send ns", "geometric", "cycles", "cpu ns");
+  for (const GroupTotals& group : group_totals(workload, result)) {
+    auto leg = [](const LegTotals& t) {
+      return print(" | %10.1f %10.1f %10.1f %10.1f", t.mean_ns, t.geomean_ns, t.mean_cycles, cpu_mean(t));
+    };
+    text += print("%-12s", group.name.c_str()) + leg(group.totals.receive) + leg(group.totals.send) + "\n";
   }
   return text;
 }
@@ -155,18 +171,27 @@ std::string quoted(const std::string& text) {
 }
 std::string link_json(const LinkCounters& c) {
   auto waits = [](const LinkWaits& w) {
-    return print("{\"bandwidth_ns\": %.3f, \"transaction_rate_ns\": %.3f, \"in_flight_ns\": %.3f}", ns(w.bandwidth),
-                 ns(w.interval), ns(w.in_flight));
+    return print("{\"bandwidth_ns\": %.3f, \"transaction_rate_ns\": %.3f, \"in_flight_ns\": %.3f, \"tlb_ns\": %.3f}",
+                 ns(w.bandwidth), ns(w.interval), ns(w.in_flight), ns(w.tlb));
   };
   return print("\"dma_writes\": %llu, \"dma_written_bytes\": %llu, \"dma_reads\": %llu, \"dma_read_bytes\": %llu, ",
                static_cast<unsigned long long>(c.writes), static_cast<unsigned long long>(c.written_bytes),
                static_cast<unsigned long long>(c.reads), static_cast<unsigned long long>(c.read_bytes)) +
+         print("\"pushes\": %llu, \"pushed_bytes\": %llu, \"tlb_misses\": %llu, ",
+               static_cast<unsigned long long>(c.pushes), static_cast<unsigned long long>(c.pushed_bytes),
+               static_cast<unsigned long long>(c.tlb_misses)) +
          "\"write_waits\": " + waits(c.write_waits) + ", \"read_waits\": " + waits(c.read_waits);
+}
+std::string card_json(const LinkCounters& c) {
+  return print(
+      ", \"engine_memory\": {\"writes\": %llu, \"written_bytes\": %llu, \"reads\": %llu, \"read_bytes\": %llu}",
+      static_cast<unsigned long long>(c.writes), static_cast<unsigned long long>(c.written_bytes),
+      static_cast<unsigned long long>(c.reads), static_cast<unsigned long long>(c.read_bytes));
 }
 std::string leg_json(const Leg& leg, bool receive) {
   return print("{\"time_ns\": %.3f, \"cycles\": %llu, \"host_cpu_ns\": %.3f, \"copy_engine_ns\": %.3f, ", ns(leg.time),
                static_cast<unsigned long long>(leg.cycles), ns(leg.cpu), ns(leg.copies)) +
-         link_json(leg.link) +
+         link_json(leg.link) + card_json(leg.card) +
          print(", \"stalls\": {\"input\": %llu, \"dma_port\": %llu, \"read_data\": %llu}, \"by\": ",
                static_cast<unsigned long long>(leg.input_stalls), static_cast<unsigned long long>(leg.port_stalls),
                static_cast<unsigned long long>(leg.read_waits)) +
@@ -178,15 +203,16 @@ std::string work_json(const MessageWork& work) {
                static_cast<unsigned long long>(work.strings), static_cast<unsigned long long>(work.string_bytes));
 }
 std::string totals_json(const LegTotals& t) {
-  return print(
-             "{\"messages\": %llu, \"wire_bytes\": %llu, \"time_ns\": %.3f, \"bytes_per_second\": %.0f, \"mean_ns\": "
-             "%.3f, "
-             "\"geomean_ns\": %.3f, \"mean_cycles\": %.3f, \"host_cpu_ns\": %.3f, \"copy_engine_ns\": %.3f, "
-             "\"left_to_software\": %llu, ",
-             static_cast<unsigned long long>(t.messages), static_cast<unsigned long long>(t.wire_bytes), ns(t.time),
-             t.bytes_per_second(), t.mean_ns, t.geomean_ns, t.mean_cycles, ns(t.cpu), ns(t.copies),
+  std::string text = print("{\"messages\": %llu, \"wire_bytes\": %llu, ", static_cast<unsigned long long>(t.messages),
+                           static_cast<unsigned long long>(t.wire_bytes));
+  if (t.time != 0) text += print("\"time_ns\": %.3f, \"bytes_per_second\": %.0f, ", ns(t.time), t.bytes_per_second());
+  return text +
+         print(
+             "\"mean_ns\": %.3f, \"geomean_ns\": %.3f, \"mean_cycles\": %.3f, \"host_cpu_ns\": %.3f, "
+             "\"copy_engine_ns\": %.3f, \"left_to_software\": %llu, ",
+             t.mean_ns, t.geomean_ns, t.mean_cycles, ns(t.cpu), ns(t.copies),
              static_cast<unsigned long long>(t.by_software)) +
-         link_json(t.link) + "}";
+         link_json(t.link) + card_json(t.card) + "}";
 }
 
 }  // namespace
@@ -194,6 +220,16 @@ std::string totals_json(const LegTotals& t) {
 RunTotals total(const workload::Workload& workload, const RunResult& result) {
   return {total_leg(workload, result, &MessageResult::receive, result.receive_time),
           total_leg(workload, result, &MessageResult::send, result.send_time)};
+}
+
+std::vector<GroupTotals> group_totals(const workload::Workload& workload, const RunResult& result) {
+  std::vector<GroupTotals> groups;
+  for (uint32_t group = 0; group < workload.groups.size(); ++group) {
+    RunTotals totals{total_leg(workload, result, &MessageResult::receive, 0, group),
+                     total_leg(workload, result, &MessageResult::send, 0, group)};
+    if (totals.receive.messages != 0) groups.push_back({workload.groups[group].name, totals});
+  }
+  return groups;
 }
 
 std::string cpu_costs_from(const System& system) {
@@ -229,7 +265,13 @@ std::string json(const System& system, const workload::Workload& workload, const
   }
   RunTotals totals = total(workload, result);
   text += "},\n \"receive\": " + totals_json(totals.receive) + ",\n \"send\": " + totals_json(totals.send) +
-          ",\n \"messages\": [";
+          ",\n \"groups\": [";
+  for (const GroupTotals& group : group_totals(workload, result)) {
+    text += std::string(text.ends_with('[') ? "" : ",") + "\n  {\"name\": " + quoted(group.name) +
+            ", \"receive\": " + totals_json(group.totals.receive) + ", \"send\": " + totals_json(group.totals.send) +
+            "}";
+  }
+  text += "\n ],\n \"messages\": [";
   for (const MessageResult& m : result.messages) {
     const workload::WorkloadMessage& message = workload.messages[m.message];
     text += std::string(text.ends_with('[') ? "" : ",") + "\n  {\"name\": " + quoted(message.name) +
@@ -250,6 +292,23 @@ std::string sweep_line(const std::string& value, const RunTotals& t) {
                  static_cast<double>(transactions) / count, ns(l.cpu) / count);
   };
   return print("%-21s", value.c_str()) + leg(t.receive, t.receive.link.writes) + leg(t.send, t.send.link.reads) + "\n";
+}
+
+std::string group_table(const std::vector<std::string>& labels, const workload::Workload& workload,
+                        const std::vector<RunResult>& results) {
+  std::string text = print("\n%-12s %-21s | %11s %11s | %11s %11s %9s\n", "group", "", "receive ns", "geometric",
+                           "send ns", "geometric", "CPU ns");
+  std::vector<std::vector<GroupTotals>> totals;
+  for (const RunResult& result : results) totals.push_back(group_totals(workload, result));
+  for (size_t group = 0; !totals.empty() && group < totals[0].size(); ++group) {
+    for (size_t i = 0; i < totals.size(); ++i) {
+      const RunTotals& t = totals[i][group].totals;
+      text += print("%-12s %-21s | %11.1f %11.1f | %11.1f %11.1f %9.1f\n", i == 0 ? totals[0][group].name.c_str() : "",
+                    labels[i].c_str(), t.receive.mean_ns, t.receive.geomean_ns, t.send.mean_ns, t.send.geomean_ns,
+                    cpu_mean(t.receive) + cpu_mean(t.send));
+    }
+  }
+  return text;
 }
 
 }  // namespace drover::sim

@@ -14,7 +14,7 @@ struct LegTotals {
   double mean_ns = 0, geomean_ns = 0;  // of the messages' own times
   double mean_cycles = 0;
   Time cpu = 0, copies = 0;
-  LinkCounters link;
+  LinkCounters link, card;
   uint64_t input_stalls = 0, port_stalls = 0, read_waits = 0;
   uint64_t by_engine = 0, by_software = 0;  // by_software: what the engine left to it
 
@@ -25,6 +25,12 @@ struct LegTotals {
 struct RunTotals {
   LegTotals receive, send;
 };
+// Times of the whole are zero: groups follow each other.
+struct GroupTotals {
+  std::string name;
+  RunTotals totals;
+};
+std::vector<GroupTotals> group_totals(const workload::Workload& workload, const RunResult& result);
 RunTotals total(const workload::Workload& workload, const RunResult& result);
 
 // "stated (protobuf, caches warm)" or "measured on this machine (drover, caches warm)".
@@ -37,5 +43,8 @@ std::string json(const System& system, const workload::Workload& workload, const
 // message.
 std::string sweep_heading(const std::string& key);
 std::string sweep_line(const std::string& value, const RunTotals& totals);
+// And group by group (bench by bench), a line of each.
+std::string group_table(const std::vector<std::string>& labels, const workload::Workload& workload,
+                        const std::vector<RunResult>& results);
 
 }  // namespace drover::sim

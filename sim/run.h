@@ -33,7 +33,8 @@ struct Leg {
   uint64_t cycles = 0;        // of the engine's clock, from its first byte or command to its record or last byte
   Time cpu = 0;               // of the host's CPU
   Time copies = 0;            // of the copy engine
-  LinkCounters link;          // DMA transactions, bytes and what they waited for
+  LinkCounters link;          // to host memory: DMA transactions, bytes and what they waited for
+  LinkCounters card;          // to engine memory
   uint64_t input_stalls = 0;  // receive: cycles in which wire bytes waited for the engine
   uint64_t port_stalls = 0;   // cycles in which a DMA request or write waited at the engine's port
   uint64_t read_waits = 0;    // cycles in which reads were under way and nothing came (receive: of descriptors)

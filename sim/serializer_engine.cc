@@ -9,7 +9,17 @@
 namespace drover::sim {
 namespace {
 constexpr uint64_t kHostBase = rtl::SerializerBench::kHostBase, kEngineBase = rtl::SerializerBench::kEngineBase;
+// From the inbox what is there, the rest over the link.
+ReadPath by_inbox(const SerializerSetup& setup) {
+  return [inbox = setup.inbox, link = setup.link](Time now, uint64_t at, uint64_t bytes) {
+    Link::Read read{};
+    return inbox->read(now, at, bytes, &read) ? read : link->read(now, bytes, kHostBase + at);
+  };
+}
+
 }  // namespace
+
+const uint64_t SerializerEngine::kHostBus = kHostBase;
 
 const char* serializer_error_name(uint8_t error) {
   static const char* const kNames[] = {"none",       "bad_record",   "truncated",  "bad_nesting", "out_of_bounds",
@@ -28,7 +38,7 @@ class SerializerEngine::Parts {
         commands_(top_, rtl::Stalls()),
         completions_(top_, rtl::Stalls()),
         sink_(DROVER_AXI_STREAM_OUTPUT(top_, tx)),
-        host_(DROVER_AXI_READ_PORT(top_, host), setup.link, setup.host, kHostBase, setup.now),
+        host_(DROVER_AXI_READ_PORT(top_, host), by_inbox(setup), setup.host, kHostBase, setup.now),
         engine_(DROVER_AXI_READ_PORT(top_, engine), setup.engine_link, setup.engine, kEngineBase, setup.now) {
     top_.host_base_i = kHostBase;
     top_.host_limit_i = kHostBase + setup.host.size();

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "schema/image.h"
+#include "sim/inbox.h"
 #include "sim/link.h"
 
 namespace drover::sim {
@@ -18,6 +19,7 @@ namespace drover::sim {
 struct SerializerSetup {
   std::span<char> host, engine;  // memories, 64-byte aligned, multiples of 64 bytes
   Link* link = nullptr;
+  Inbox* inbox = nullptr;  // in front of the link
   Link* engine_link = nullptr;
   const Time* now = nullptr;
 };
@@ -50,6 +52,9 @@ struct SerializerPorts {
 
 class SerializerEngine {
  public:
+  // Where offset 0 of host memory lies on the bus.
+  static const uint64_t kHostBus;
+
   explicit SerializerEngine(const SerializerSetup& setup);
   ~SerializerEngine();
 

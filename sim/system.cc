@@ -63,6 +63,22 @@ void add_link(const std::string& prefix, const std::string& what, Get link, std:
   keys->push_back({prefix + ".access", "the memory's own latency behind the link, of a read",
                    [link](System* s, const std::string& text) { return parse_time(text, &link(*s).access); },
                    [link](const System& s) { return format_time(read(link, s).access); }});
+  auto tlb = [link](uint32_t TlbConfig::* member, uint32_t least) {
+    return [link, member, least](System* s, const std::string& text) {
+      uint64_t value = 0;
+      if (!parse_size(text, &value) || value < least || value > UINT32_MAX) return false;
+      link(*s).tlb.*member = static_cast<uint32_t>(value);
+      return true;
+    };
+  };
+  keys->push_back({prefix + ".tlb_entries", "pages whose translation the memory's side holds; 0: nothing is translated",
+                   tlb(&TlbConfig::entries, 0),
+                   [link](const System& s) { return std::to_string(read(link, s).tlb.entries); }});
+  keys->push_back({prefix + ".tlb_page", "bytes of a page (\"4KiB\", \"2MiB\")", tlb(&TlbConfig::page, 64),
+                   [link](const System& s) { return std::to_string(read(link, s).tlb.page); }});
+  keys->push_back({prefix + ".tlb_miss", "what finding a page's translation takes",
+                   [link](System* s, const std::string& text) { return parse_time(text, &link(*s).tlb.miss); },
+                   [link](const System& s) { return format_time(read(link, s).tlb.miss); }});
 }
 
 void add_number(const std::string& name, const std::string& meaning, std::function<double&(System&)> at,
@@ -146,13 +162,29 @@ std::vector<Key> make_keys() {
            &System::one_shot, &keys);
   add_flag("deserializer.protoacc", "true: a descriptor is read for each field, and has-bits are before they change",
            &System::protoacc, &keys);
-  add_choice("serializer.mode", "memory-affinity (the host writes a stream) or nic-only (pointers are chased)",
-             &System::send, {{"memory-affinity", SendMode::kMemoryAffinity}, {"nic-only", SendMode::kNicOnly}}, &keys);
+  add_choice(
+      "serializer.mode",
+      "memory-affinity (the host writes a stream), nic-only (pointers are chased), either (by walk_limit)",
+      &System::send,
+      {{"memory-affinity", SendMode::kMemoryAffinity}, {"nic-only", SendMode::kNicOnly}, {"either", SendMode::kEither}},
+      &keys);
+  add_count("serializer.walk_limit",
+            "of mode either: objects are walked that take at most so many bytes, long strings apart",
+            &System::walk_limit, 0, 1 << 30, &keys);
   add_count("serializer.payload_threshold", "bytes from which on a string is not among the records",
             &System::payload_threshold, 1, 1 << 30, &keys);
   add_flag("serializer.memcpy_engine",
            "strings that are payload, from cpu.copy_from on, are copied by a copy engine, not by the CPU",
            &System::memcpy_engine, &keys);
+  add_count("serializer.reference_from",
+            "bytes from which on a stream refers to a string in host memory instead of holding it; 0: never",
+            &System::reference_from, 0, 1 << 30, &keys);
+  add_count("serializer.push_limit",
+            "records, or objects, of at most so many bytes are stored into the card's inbox by the CPU; 0: never",
+            &System::push_limit, 0, 1 << 20, &keys);
+  add_count("serializer.prefetch",
+            "so many bytes of what a send command refers to are read into the inbox as it comes; 0: none",
+            &System::prefetch, 0, 1 << 30, &keys);
   add_link(
       "link", "engine to host memory (engine.kind none: NIC to host memory)",
       [](System& s) -> LinkConfig& { return s.link; }, &keys);
@@ -163,6 +195,8 @@ std::vector<Key> make_keys() {
   add_link(
       "descriptors", "the memory that deserializer.protoacc reads",
       [](System& s) -> LinkConfig& { return s.descriptors; }, &keys);
+  add_link("inbox", "the card's inbox", [](System& s) -> LinkConfig& { return s.inbox; }, &keys);
+  add_count("inbox.size", "bytes that the inbox holds", &System::inbox_size, 0, 1 << 30, &keys);
   add_choice("cpu.model", "stated (the costs below) or measured (the codec is timed on this machine)",
              &System::cpu_model, {{"stated", CpuModel::kStated}, {"measured", CpuModel::kMeasured}}, &keys);
   add_number(
@@ -183,10 +217,16 @@ std::vector<Key> make_keys() {
       [](System& s) -> double& { return s.copy_submit; }, &keys);
   add_bandwidth("cpu.copy_bandwidth", "of the copy engine", &System::copy_bandwidth, &keys);
   add_number(
+      "cpu.push_line", "ns of CPU for each 64-byte line that it stores into the card; a doorbell is one",
+      [](System& s) -> double& { return s.push_line; }, &keys);
+  add_number(
       "cores.scale", "the codec's costs on the SmartNIC's cores, times this",
       [](System& s) -> double& { return s.cores_scale; }, &keys);
   add_number(
       "cores.dma", "ns of a core to start one DMA transfer", [](System& s) -> double& { return s.cores_dma; }, &keys);
+  text("run.target",
+       "fields whose payloads lie in engine memory: none, >=BYTES (on average), or full names with commas",
+       &System::target);
   add_count("run.in_flight", "messages that are under way at once; 1: each by itself", &System::in_flight, 1, 1024,
             &keys);
   add_count("run.repeat", "rounds over the workload", &System::repeat, 1, 1000, &keys);

@@ -26,6 +26,7 @@ enum class EngineKind {
 enum class SendMode {
   kMemoryAffinity,  // the host writes a pre-serialized stream, the engine reads and encodes that
   kNicOnly,         // the engine walks the object in host memory
+  kEither,          // by the object: up to `walk_limit` bytes it is walked
 };
 enum class CpuModel {
   kStated,    // nanoseconds for each class of work, from the system file: deterministic
@@ -47,12 +48,19 @@ struct System {
   SendMode send = SendMode::kMemoryAffinity;
   uint64_t payload_threshold = 256;  // memory-affinity: strings from this size on are not among the records
   bool memcpy_engine = false;        // those of these that are long are copied by a copy engine, not by the CPU
+  uint64_t reference_from = 0;       // memory-affinity: strings from this size on are referred to, not copied; 0: none
+  uint64_t walk_limit = 0;  // kEither: bytes of objects, arrays and short strings up to which an object is walked
+  uint64_t push_limit = 0;  // records or objects of at most so many bytes are pushed into the inbox; 0: none
+  uint64_t prefetch = 0;    // so many bytes of what a command refers to are read ahead into the inbox
 
   LinkConfig link;   // between engine and host memory; with EngineKind::kNone between NIC and host memory
   bool nic = false;  // the engine does not stand in the NIC: wire bytes cross `nic_link` too, once each way
   LinkConfig nic_link;
   LinkConfig engine_memory;  // the engine's own, for fields with the target bit
   LinkConfig descriptors;    // where `protoacc` reads
+  // The card's inbox (sim/inbox.h): SRAM at a port of the engine's, one line a cycle at 250 MHz.
+  LinkConfig inbox = {.one_way = 4 * kNanosecond, .bandwidth = 16e9};
+  uint64_t inbox_size = 64 << 10;
 
   CpuModel cpu_model = CpuModel::kStated;
   double cpu_scale = 1;           // all costs of the host's CPU, times this
@@ -63,11 +71,13 @@ struct System {
   uint64_t copy_from = 4096;     // bytes from which on a copy engine, where there is one, copies a string
   double copy_submit = 60;       // ns of CPU to hand one copy to it
   double copy_bandwidth = 3e10;  // bytes/s of it
+  double push_line = 8;          // ns of CPU for each 64-byte line that it stores into the card, a doorbell among them
   double cores_scale = 2;        // EngineKind::kCores: the codec's costs there, times this
   double cores_dma = 100;        // ns of a core to start one DMA transfer
 
-  uint64_t in_flight = 1;  // messages that are under way at once
-  uint64_t repeat = 1;     // rounds over the workload
+  std::string target = "none";  // fields whose payloads lie in engine memory: sim/target_fields.h
+  uint64_t in_flight = 1;       // messages that are under way at once
+  uint64_t repeat = 1;          // rounds over the workload
 };
 
 // What a job costs in this system, at scale 1: what it states itself, and for the rest what codec and caches say.

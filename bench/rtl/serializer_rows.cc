@@ -23,7 +23,9 @@ using workload::testing::Object;
 using workload::testing::parse_proto;
 using workload::testing::PeerSchema;
 
-enum class Way { kStream, kWalk };
+// kPushed: the records lie in the engine's memory. kReference: so, and strings from 256 bytes on are not copied.
+enum class Way { kStream, kWalk, kPushed, kReference };
+constexpr uint32_t kPushedLatency = 20;  // of the engine's memory, where records are pushed into it
 
 [[noreturn]] void fail(const std::string& what) {
   std::fprintf(stderr, "serializer_rows: %s\n", what.c_str());
@@ -50,7 +52,8 @@ const PeerSchema& schema() {
 
 struct Run {
   double cycles;  // a message, between last bytes
-  double first;   // from the first command to its last byte
+  double answer;  // from the first command to its first beat
+  double first;   // to its last byte
   size_t messages, software;
 };
 
@@ -63,6 +66,8 @@ Run run(const std::vector<Sent>& messages, Way way, uint32_t latency, size_t rou
   SerializerBench::Options options;
   options.host = {.latency = latency, .in_flight = 1024};
   options.engine = options.host;
+  if (way == Way::kPushed || way == Way::kReference) options.engine.latency = kPushedLatency;
+  options.engine_bytes = size_t{4} << 20;
   options.host_bytes = size_t{160} << 20;
   SerializerBench bench(options);
   bench.load(*messages[0].type.image);
@@ -71,17 +76,24 @@ Run run(const std::vector<Sent>& messages, Way way, uint32_t latency, size_t rou
     Object object(message.type);
     if (!object.decode(message.wire).ok()) fail("a message does not decode");
     SerializerCommand command;
-    if (way == Way::kStream) {
-      PreserializedOutput stream = bench.room(message.wire.size() * 4 + 4096);
-      if (stream.buffer == nullptr || !preserialize(object.type(), object.get(), {}, &stream).ok()) fail("no room");
-      // Behind each other, as in a ring of a driver's.
-      command = bench.command(stream, 0);
-    } else {
+    const Message* source = object.get();
+    Message* copy = nullptr;
+    if (way == Way::kWalk || way == Way::kReference) {
       size_t size = message::linearized_size(object.type(), *object.get());
       PreserializedOutput room = bench.room(size);
       if (room.buffer == nullptr) fail("no room");
       Arena arena(heap_block_source(), room.buffer, size);
-      Message* copy = message::deep_copy_into(object.type(), *object.get(), &arena);
+      source = copy = message::deep_copy_into(object.type(), *object.get(), &arena);
+    }
+    if (way != Way::kWalk) {
+      PreserializeOptions how;
+      if (way == Way::kReference) how.host = {reinterpret_cast<uintptr_t>(bench.host().data()), bench.host().size()};
+      PreserializedOutput stream = bench.room(message.wire.size() * 4 + 4096);
+      if (stream.buffer == nullptr || !preserialize(object.type(), source, how, &stream).ok()) fail("no room");
+      // Behind each other, as in a ring of a driver's.
+      command = bench.command(stream, 0);
+      if (way != Way::kStream && !bench.push(&command)) fail("no room");
+    } else {
       command.walk = true;
       command.message = static_cast<uint16_t>(object.type().index);
       command.records = SerializerBench::kHostBase + static_cast<uint64_t>(copy->drover_bytes() - bench.host().data());
@@ -97,7 +109,7 @@ Run run(const std::vector<Sent>& messages, Way way, uint32_t latency, size_t rou
     }
   }
   if (!bench.run(50'000'000)) fail("hangs");
-  Run result{0, 0, order.size(), 0};
+  Run result{0, 0, 0, order.size(), 0};
   std::vector<bool> is_software(order.size());
   for (const SerializerCompletion& c : bench.completions()) {
     if (left_to_software(c.error)) {
@@ -112,6 +124,7 @@ Run run(const std::vector<Sent>& messages, Way way, uint32_t latency, size_t rou
     if (bench.packets().take() != order[i]->wire) fail("bytes differ from the software encoder's");
   }
   const std::vector<uint64_t>& last = bench.last_beats();
+  result.answer = static_cast<double>(bench.first_beats().front() - bench.first_command());
   result.first = static_cast<double>(last.front() - bench.first_command());
   size_t skip = messages.size() - 1;
   if (last.size() > skip + 1) {
@@ -184,6 +197,10 @@ void field_rows() {
   }
   row("ser-4KB-sustained", "bytes_per_cycle",
       static_cast<double>(eight.size()) / cycles("Text", eight, Way::kStream, 20), 30, 55);
+  row("ser-4KB-reference-latency-300", "bytes_per_cycle",
+      static_cast<double>(eight.size()) / run({{schema().type("Text"), eight}}, Way::kReference, 300, 1).first, 0, 0);
+  row("ser-4KB-reference-sustained", "bytes_per_cycle",
+      static_cast<double>(eight.size()) / cycles("Text", eight, Way::kReference, 20), 0, 0);
   for (size_t length : {16u, 64u, 255u, 256u, 1024u}) {
     std::string text = field(1, std::string(length, 'x'));
     row("ser-string-" + std::to_string(length), "cycles", price("Text", text, Way::kStream, 10, 50), 0, 0);
@@ -191,6 +208,14 @@ void field_rows() {
   std::string sixteen;
   for (int i = 0; i < 16; ++i) sixteen += varint(1 << 3) + varint(5);
   row("ser-msg-16-varints", "cycles", cycles("Flat", sixteen, Way::kStream, 100), 0, 0);
+  // From a command to its first beat, beyond what the memories take.
+  row("ser-answer-16-varints", "cycles", run({{schema().type("Flat"), sixteen}}, Way::kStream, 300, 1).answer - 300, 0,
+      0);
+  row("ser-answer-pushed", "cycles",
+      run({{schema().type("Flat"), sixteen}}, Way::kPushed, 300, 1).answer - kPushedLatency, 0, 0);
+  std::string text = field(1, std::string(256, 'x'));
+  row("ser-answer-pushed-reference", "cycles",
+      run({{schema().type("Text"), text}}, Way::kReference, 300, 1).answer - kPushedLatency - 300, 0, 0);
 }
 
 void walker_rows() {

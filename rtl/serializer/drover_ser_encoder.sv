@@ -56,7 +56,7 @@ module drover_ser_encoder #(
   localparam int unsigned Nw = $clog2(Pieces);
   localparam int unsigned Dw = $clog2(Depth) + 1;
 
-  typedef enum logic [1:0] {StRun, StLength, StHand} state_e;
+  typedef enum logic {StRun, StLength} state_e;
 
   // ---- one uop may wait, so that no front end hears in the same cycle what the encoder does
   logic wait_valid_q;
@@ -141,7 +141,7 @@ module drover_ser_encoder #(
   assign closes = s_q.kind == UopClose;
   assign ends = s_q.kind == UopEnd;
   assign emits = s_q.kind == UopEmit || opens;
-  assign elsewhere = emits && (s_q.body == BodyHost || s_q.body == BodyEngine);
+  assign elsewhere = emits && s_q.body != BodyNone && s_q.body != BodyArena;
 
   logic [3:0] length_size, size;
   logic [16:0] arena_need;
@@ -187,6 +187,8 @@ module drover_ser_encoder #(
   assign abort_o = error_q != ErrNone && !(uop_valid_i && uop_i.kind == UopEnd) &&
                    !(wait_valid_q && wait_q.kind == UopEnd) && !(s_valid_q && ends);
 
+  logic hand;              // the message is whole
+  logic [Pw-1:0] start;    // and begins here
   logic write_d, whole_line_d;
   logic [Pw-1:0] at_d;
   logic [6:0] size_d;
@@ -204,8 +206,10 @@ module drover_ser_encoder #(
     whole_line_d = 1'b0;
     take = 1'b0;
     state_d = state_q;
+    hand = 1'b0;
+    start = pos_q;
     unique case (state_q)
-      StRun: if (s_valid_q && !msg_valid_o && !done_valid_o && !wait_for_room) begin
+      StRun: if (s_valid_q && !(ends && (msg_valid_o || done_valid_o)) && !wait_for_room) begin
         take = 1'b1;
         if (ends && error == ErrNone) begin
           line_d = header_i;
@@ -213,7 +217,9 @@ module drover_ser_encoder #(
           size_d = cmd_i.header_size;
           at_d = pos_q - Pw'(cmd_i.header_size);
           write_d = cmd_i.header_size != '0;
-          state_d = cmd_i.length_format != 2'd0 ? StLength : StHand;
+          start = at_d;
+          hand = cmd_i.length_format == 2'd0;
+          if (!hand) state_d = StLength;
         end else if (s_q.kind == UopBody) begin
           whole_line_d = 1'b1;
           size_d = s_q.size[6:0];
@@ -230,9 +236,9 @@ module drover_ser_encoder #(
         size_d = 7'd4;
         at_d = pos_q + Pw'(cmd_i.length_at);
         write_d = 1'b1;
-        state_d = StHand;
+        hand = 1'b1;
+        state_d = StRun;
       end
-      StHand: state_d = StRun;
       default: state_d = StRun;
     endcase
   end
@@ -279,7 +285,7 @@ module drover_ser_encoder #(
     arena_data_o <= c_whole_line_q ? c_line_q : {392'd0, c_bytes};
   end
 
-  assign cmd_done_o = take && ends && error != ErrNone || state_q == StHand;
+  assign cmd_done_o = take && ends && error != ErrNone || hand;
   assign piece_write_o = take && elsewhere && error == ErrNone;
   assign piece_at_o = piece_q;
   always_comb begin
@@ -338,6 +344,7 @@ module drover_ser_encoder #(
         end
         if (ends && error != ErrNone) begin
           done_valid_o <= 1'b1;
+          msg_valid_o <= cmd_i.early_lines != '0;
           error_q <= ErrNone;
           pos_q <= stop_q;
           own_q <= '0;
@@ -348,16 +355,16 @@ module drover_ser_encoder #(
           depth_q <= '0;
         end
       end
-      if (state_q == StHand) begin
+      if (hand) begin
         msg_valid_o <= 1'b1;
-        stop_q <= pos_q;
+        stop_q <= start;
         own_q <= '0;
         wire_q <= '0;
         length_q <= '0;
         pieces_q <= '0;
       end
-      used_q <= used_q + (state_q == StHand ? (Pw + 1)'(own_q) : '0) - (freed_i ? (Pw + 1)'(freed_bytes_i) : '0);
-      used_pieces_q <= used_pieces_q + (state_q == StHand ? pieces_q : '0) -
+      used_q <= used_q + (hand ? (Pw + 1)'(own_q) + (take ? (Pw + 1)'(cmd_i.header_size) : '0) : '0) - (freed_i ? (Pw + 1)'(freed_bytes_i) : '0);
+      used_pieces_q <= used_pieces_q + (hand ? pieces_q : '0) -
                        (freed_i ? (Nw + 1)'(freed_pieces_i) : '0);
     end
   end
@@ -376,9 +383,12 @@ module drover_ser_encoder #(
       done_o.error <= error;
       done_o.size <= '0;
     end
-    if (state_q == StHand) begin
+    if (cmd_done_o) begin
+      msg_o.failed <= !hand;
+      msg_o.early_first <= cmd_i.payload[16:6];
+      msg_o.early_lines <= cmd_i.early_lines;
       msg_o.cookie <= cmd_i.cookie;
-      msg_o.start <= 16'(pos_q);
+      msg_o.start <= 16'(start);
       msg_o.stop <= 16'(stop_q);
       msg_o.piece <= 16'(last_piece);
       msg_o.pieces <= 16'(pieces_q);

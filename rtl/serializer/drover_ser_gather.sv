@@ -3,8 +3,8 @@
 // readers for lines ahead of their use, and queues segments, messages ahead of the packer; the packer takes a line a
 // cycle, turns it to where it belongs, and gives out 64 bytes whenever there are that many.
 //
-//   pieces -> planner -+-> segments ----------------> packer -> tx
-//                      +-> readers: arena, host, engine -^  lines
+//   pieces -> planner -+-> segments --------------------------------> packer -> tx
+//                      +-> readers: arena; host and engine memory --^  lines
 /* verilator lint_off IMPORTSTAR */
 import drover_ser_pkg::*;  // here, and types by their full names: yosys reads it so
 /* verilator lint_on IMPORTSTAR */
@@ -31,20 +31,21 @@ module drover_ser_gather #(
   output logic [$clog2(ArenaBytes)-7:0] arena_line_o,
   input  logic [drover_ser_pkg::LineBits-1:0]            arena_data_i,  // in the next cycle
 
-  output logic        host_req_valid_o,
-  input  logic        host_req_ready_i,
-  output logic        engine_req_valid_o,
-  input  logic        engine_req_ready_i,
+  output logic        req_valid_o,
+  input  logic        req_ready_i,
+  output logic        req_engine_o,
   output logic [63:0] req_address_o,
   output logic [31:0] req_size_o,
 
-  input  logic                host_valid_i,
-  input  logic [drover_ser_pkg::LineBits-1:0] host_line_i,
-  output logic                host_ready_o,
-  input  logic                engine_valid_i,
-  input  logic [drover_ser_pkg::LineBits-1:0] engine_line_i,
-  output logic                engine_ready_o,
-  input  logic                bus_error_i,
+  input  logic                far_valid_i,  // lines of what was asked for, in that order
+  input  logic                far_error_i,  // the read failed
+  input  logic [drover_ser_pkg::LineBits-1:0] far_line_i,
+  output logic                far_ready_o,
+
+  input  logic                early_valid_i,  // lines of payload that was asked for with the commands, in their order
+  input  logic                early_error_i,
+  input  logic [drover_ser_pkg::LineBits-1:0] early_line_i,
+  output logic                early_ready_o,
 
   output logic [drover_ser_pkg::LineBits-1:0]  tx_tdata_o,
   output logic [drover_ser_pkg::LineBytes-1:0] tx_tkeep_o,
@@ -64,6 +65,7 @@ module drover_ser_gather #(
     drover_ser_pkg::body_e       source;
     logic [5:0]  from;
     logic [31:0] size;
+    logic [10:0] line;  // of early payload: the first's number (its low bits)
   } segment_t;
   typedef struct packed {
     logic [Lw-1:0] line;
@@ -75,6 +77,9 @@ module drover_ser_gather #(
     logic [31:0] size;
     logic [15:0] bytes;   // of the arena
     logic [15:0] pieces;
+    logic        failed;
+    logic [10:0] early_first;
+    logic [10:0] early_lines;
   } note_t;
   note_t note_in, note;
   logic note_ready, note_valid, note_taken;
@@ -83,13 +88,17 @@ module drover_ser_gather #(
   assign note_in.size = msg_i.size;
   assign note_in.bytes = 16'(Pw'(msg_i.stop - msg_i.start));
   assign note_in.pieces = msg_i.pieces;
+  assign note_in.failed = msg_i.failed;
+  assign note_in.early_first = msg_i.early_first;
+  assign note_in.early_lines = msg_i.early_lines;
 
   // ---- the planner
-  typedef enum logic [2:0] {PlIdle, PlFetch, PlShort, PlLong, PlRest} plan_e;
+  typedef enum logic [1:0] {PlIdle, PlShort, PlLong, PlRest} plan_e;
   plan_e plan_q, plan_d;
   logic [Pw-1:0] pos_q;    // what the arena has from here on is not planned yet
   logic [15:0] pieces_q;   // still to come
-  logic [$clog2(Pieces)-1:0] piece_q;
+  logic [$clog2(Pieces)-1:0] piece_q;  // the next
+  logic asked_q;           // the lines of the piece at hand are asked for
   logic start;             // of a message
   drover_ser_pkg::msg_t msg_q;
 
@@ -105,42 +114,44 @@ module drover_ser_gather #(
   assign run_in.last = Lw'(Pw'(run_end - Pw'(1)) >> 6);
   assign start = plan_q == PlIdle && msg_valid_i && note_ready;
   assign msg_ready_o = plan_q == PlIdle && note_ready;
-  assign piece_at_o = piece_q;
-  assign piece_read_o = plan_q == PlFetch;
+  assign piece_at_o = start ? msg_i.piece[$clog2(Pieces)-1:0] : piece_q;
+  assign piece_read_o = start || long;
   assign req_address_o = piece_i.address;
   assign req_size_o = piece_i.size;
 
-  logic reader_ready;
-  assign reader_ready = piece_i.source == BodyEngine ? engine_req_ready_i : host_req_ready_i;
-  assign host_req_valid_o = plan_q == PlLong && seg_ready && piece_i.source == BodyHost;
-  assign engine_req_valid_o = plan_q == PlLong && seg_ready && piece_i.source == BodyEngine;
+  logic is_early, asks, long;  // long: the piece's segment is queued
+  assign is_early = piece_i.source == BodyEarly;
+  assign asks = plan_q == PlShort || plan_q == PlLong;
+  assign req_valid_o = asks && !asked_q && !is_early;
+  assign req_engine_o = piece_i.source == BodyEngine;
 
   always_comb begin
     plan_d = plan_q;
     seg_valid = 1'b0;
     run_valid = 1'b0;
+    long = 1'b0;
     seg_in.source = BodyArena;
     seg_in.from = pos_q[5:0];
     seg_in.size = 32'(run_size);
+    seg_in.line = piece_i.address[16:6];
     unique case (plan_q)
-      PlIdle:  if (start) plan_d = msg_i.pieces != '0 ? PlFetch : PlRest;
-      PlFetch: plan_d = PlShort;
-      PlShort: begin
-        if (run_size == '0) begin
-          plan_d = PlLong;
-        end else if (seg_ready && run_ready) begin
-          seg_valid = 1'b1;
-          run_valid = 1'b1;
-          plan_d = PlLong;
-        end
-      end
-      PlLong: begin
-        seg_in.source = piece_i.source;
-        seg_in.from = piece_i.address[5:0];
-        seg_in.size = piece_i.size;
-        if (seg_ready && reader_ready) begin
-          seg_valid = 1'b1;
-          plan_d = pieces_q == 16'd1 ? PlRest : PlFetch;
+      PlIdle:  if (start && !msg_i.failed) plan_d = msg_i.pieces != '0 ? PlShort : PlRest;
+      PlShort, PlLong: begin
+        if (plan_q == PlShort && run_size != '0) begin
+          if (seg_ready && run_ready) begin
+            seg_valid = 1'b1;
+            run_valid = 1'b1;
+            plan_d = PlLong;
+          end
+        end else begin
+          seg_in.source = piece_i.source;
+          seg_in.from = piece_i.address[5:0];
+          seg_in.size = piece_i.size;
+          if (seg_ready && (req_ready_i || asked_q || is_early)) begin
+            seg_valid = 1'b1;
+            long = 1'b1;
+            plan_d = pieces_q == 16'd1 ? PlRest : PlShort;
+          end
         end
       end
       PlRest: begin
@@ -157,16 +168,21 @@ module drover_ser_gather #(
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) plan_q <= PlIdle;
-    else plan_q <= plan_d;
+    if (!rst_ni) begin
+      plan_q <= PlIdle;
+      asked_q <= 1'b0;
+    end else begin
+      plan_q <= plan_d;
+      asked_q <= !long && (asked_q || req_valid_o && req_ready_i);
+    end
   end
   always_ff @(posedge clk_i) begin
     if (start) begin
       msg_q <= msg_i;
       pos_q <= msg_i.start[Pw-1:0];
       pieces_q <= msg_i.pieces;
-      piece_q <= msg_i.piece[$clog2(Pieces)-1:0];
-    end else if (plan_q == PlLong && plan_d != PlLong) begin
+      piece_q <= msg_i.piece[$clog2(Pieces)-1:0] - $clog2(Pieces)'(1);
+    end else if (long) begin
       pos_q <= piece_i.behind[Pw-1:0];
       pieces_q <= pieces_q - 16'd1;
       piece_q <= piece_q - $clog2(Pieces)'(1);
@@ -240,6 +256,11 @@ module drover_ser_gather #(
   logic [6:0] count, sum;
   logic segment_end, message_end;
 
+  // Early payload: lines that no part of the message uses are thrown away, one that two parts share is kept between them.
+  logic [10:0] early_at_q;    // the next line's number
+  logic [10:0] early_left_q;  // lines of this message that are still to come
+  logic early_here, early_pop;
+
   assign free = !tx_tvalid_o || tx_tready_i;
   assign from = first_q ? seg.from : 6'd0;
   assign left = first_q ? seg.size : left_q;
@@ -249,13 +270,13 @@ module drover_ser_gather #(
         line = arena_line;
         line_valid = arena_valid;
       end
-      BodyEngine: begin
-        line = engine_line_i;
-        line_valid = engine_valid_i;
+      BodyEarly: begin
+        line = early_line_i;
+        line_valid = early_valid_i && early_here;
       end
       default: begin
-        line = host_line_i;
-        line_valid = host_valid_i;
+        line = far_line_i;
+        line_valid = far_valid_i;
       end
     endcase
   end
@@ -276,8 +297,13 @@ module drover_ser_gather #(
   assign work = sending_q && !flush_q && !empty && seg_out_valid && line_valid && free;
   assign seg_out_ready = work && segment_end;
   assign arena_ready = work && seg.source == BodyArena;
-  assign host_ready_o = work && seg.source == BodyHost;
-  assign engine_ready_o = work && seg.source == BodyEngine;
+  assign far_ready_o = work && seg.source != BodyArena && seg.source != BodyEarly;
+  assign early_here = !first_q || seg.line == early_at_q;
+  assign early_pop = sending_q && seg_out_valid && seg.source == BodyEarly
+                       ? (work ? 7'(from) + count == 7'd64 : !early_here) : !sending_q;
+  assign early_ready_o = early_pop && early_left_q != '0;
+  logic broken, broken_q;  // a line of this message could not be read
+  assign broken = broken_q || far_ready_o && far_error_i || work && seg.source == BodyEarly && early_error_i;
 
   logic beat, last;  // goes out
   logic [6:0] keep;
@@ -285,8 +311,9 @@ module drover_ser_gather #(
   assign last = flush_q || empty || message_end && sum <= 7'd64;
   assign keep = flush_q ? {1'b0, fill_q} : empty ? 7'd0 : sum[6] ? 7'd64 : sum;
 
-  // A message's completion follows its last beat, and the next message its completion.
-  assign note_taken = note_valid && !sending_q && (!done_valid_o || done_ready_i);
+  // A message's completion follows its last beat, and the next message its completion; what it left of its payload goes.
+  assign note_taken = note_valid && !sending_q && (!done_valid_o || done_ready_i) &&
+                      (early_left_q == '0 || early_left_q == 11'd1 && early_valid_i);
   assign freed_o = beat && last;
   assign freed_bytes_o = note_q.bytes;
   assign freed_pieces_o = note_q.pieces;
@@ -299,9 +326,12 @@ module drover_ser_gather #(
       flush_q <= 1'b0;
       tx_tvalid_o <= 1'b0;
       done_valid_o <= 1'b0;
+      early_left_q <= '0;
     end else begin
       if (free) tx_tvalid_o <= beat;
-      if (note_taken) sending_q <= 1'b1;
+      if (note_taken) sending_q <= !note.failed;
+      if (early_ready_o && early_valid_i) early_left_q <= early_left_q - 11'd1;
+      if (note_taken) early_left_q <= note.early_lines;
       if (work) begin
         first_q <= segment_end;
         fill_q <= message_end && !(sum > 7'd64) ? '0 : sum[5:0];
@@ -321,9 +351,13 @@ module drover_ser_gather #(
   always_ff @(posedge clk_i) begin
     if (note_taken) begin
       note_q <= note;
+      broken_q <= 1'b0;
       total_q <= note.size;
     end
+    if (early_ready_o && early_valid_i) early_at_q <= early_at_q + 11'd1;
+    if (note_taken) early_at_q <= note.early_first;
     if (work) begin
+      broken_q <= broken;
       left_q <= left - 32'(count);
       total_q <= total_q - 32'(count);
       rest_q <= sum[6] ? turned : merged;
@@ -332,11 +366,11 @@ module drover_ser_gather #(
       tx_tdata_o <= flush_q ? rest_q : merged;
       tx_tkeep_o <= ~({64{1'b1}} << keep);
       tx_tlast_o <= last;
-      tx_tuser_o <= last && bus_error_i;
+      tx_tuser_o <= last && broken;
     end
     if (beat && last) begin
       done_o.cookie <= note_q.cookie;
-      done_o.error <= bus_error_i ? ErrBus : ErrNone;
+      done_o.error <= broken ? ErrBus : ErrNone;
       done_o.size <= note_q.size;
     end
   end
@@ -348,8 +382,10 @@ module drover_ser_gather #(
     else $error("a beat inside a packet is not full");
   assert property (@(posedge clk_i) work |-> {1'b0, left} <= {1'b0, total_q})
     else $error("segments are longer than the message");
+  assert property (@(posedge clk_i) work && seg.source == BodyEarly |-> early_left_q != '0)
+    else $error("payload of another message");
   assert property (@(posedge clk_i) read_q |-> arena_wready) else $error("arena lines overflow");
 `endif
   logic unused;
-  assign unused = ^{arena_wready, seg_level, run_level, note_level, msg_q};
+  assign unused = ^{arena_wready, seg_level, run_level, note_level, msg_q, note_q};
 endmodule

@@ -27,7 +27,9 @@ package drover_ser_pkg;
     RecRawInline  = 7'd35,
     RecRawPayload = 7'd36,
     RecRawEngine  = 7'd37,
-    RecElements   = 7'd38
+    RecElements   = 7'd38,
+    RecHost       = 7'd39,
+    RecRawHost    = 7'd40
   } record_op_e;
 
   // ---- how a message ends. Up to 7: StreamError and EncodeError of the software; from 8 on: left to software.
@@ -66,11 +68,12 @@ package drover_ser_pkg;
     FormFixed64 = 2'd3
   } form_e;
 
-  typedef enum logic [1:0] {
-    BodyNone   = 2'd0,
-    BodyArena  = 2'd1,  // UopBody follow
-    BodyHost   = 2'd2,  // lies at `address` of host memory
-    BodyEngine = 2'd3   // lies at `address` of engine memory
+  typedef enum logic [2:0] {
+    BodyNone   = 3'd0,
+    BodyArena  = 3'd1,  // UopBody follow
+    BodyHost   = 3'd2,  // lies at `address` of host memory
+    BodyEngine = 3'd3,  // lies at `address` of engine memory
+    BodyEarly  = 3'd4   // lies at `address` of the payload that was asked for with the command
   } body_e;
 
   typedef struct packed {
@@ -89,12 +92,14 @@ package drover_ser_pkg;
   typedef struct packed {
     error_e       error;          // found before anything was read
     logic         walk;           // NIC-only: `records` is a Drover object's address, `message` its type
+    logic         pushed;         // `records` lie in engine memory
     logic [15:0]  cookie;
     logic [15:0]  message;
-    logic [63:0]  records;        // host address, 64-byte aligned (an object: 8-byte aligned)
+    logic [63:0]  records;        // bus address, 64-byte aligned (an object: 8-byte aligned)
     logic [31:0]  record_bytes;
     logic [63:0]  payload;        // host address of its first byte
     logic [31:0]  payload_bytes;
+    logic [10:0]  early_lines;    // of the payload, if it was asked for with the command
     logic [6:0]   header_size;    // bytes in front of the message, 0 to 64
     logic [1:0]   length_format;  // of the message's length in the header: 0 not there, 1 big-endian u32, 2 little-endian
     logic [5:0]   length_at;      // where
@@ -108,8 +113,12 @@ package drover_ser_pkg;
     logic [15:0] piece;   // the last piece's number
     logic [15:0] pieces;
     logic [31:0] size;    // bytes with the header
+    logic        failed;  // came to nothing, is here for its payload's sake
+    logic [10:0] early_first;  // number of the first line of payload that was asked for with the command (its low bits)
+    logic [10:0] early_lines;  // how many
   } msg_t;
 
+  // A long part of a message.
   typedef struct packed {
     body_e       source;
     logic [63:0] address;

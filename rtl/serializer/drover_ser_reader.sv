@@ -1,107 +1,224 @@
-// Reads runs of bytes over AXI4, as whole lines, in bursts that stay within 4 KB, several outstanding. A burst is asked
-// for only when the FIFO has room for all of it, so that answers are always taken. Whoever asks has checked the range;
-// it is asserted here.
+// Reads runs of bytes over AXI4, from host or engine memory, and gives whole lines in the order in which the runs were
+// asked for, whichever memory answers first. Bursts stay within 4 KB, several are outstanding.
+//
+//   lines:  [ free | waiting for the taker | arrived or on their way, in the order of the bursts | free ]
+//                  ^ rptr_q                ^ ready_q                                           ^ next_slot_q
+//
+// A burst gets its lines' places when it is asked for, and is asked for only when there are so many, so that answers are
+// always taken; engine memory waits a cycle where both answer at once. Whoever asks has checked the range; it is
+// asserted here. A line that was answered with an error says so.
 /* verilator lint_off IMPORTSTAR */
 import drover_ser_pkg::*;  // here, and types by their full names: yosys reads it so
 /* verilator lint_on IMPORTSTAR */
 module drover_ser_reader #(
   parameter int unsigned Depth    = 512,  // lines in flight and waiting
-  parameter int unsigned MaxBurst = 64    // at most Depth and 64
+  parameter int unsigned MaxBurst = 64,   // at most Depth and 64
+  parameter int unsigned Bursts   = 128   // in flight
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
 
   input  logic        req_valid_i,
   output logic        req_ready_o,
+  input  logic        req_engine_i,   // engine memory
   input  logic [63:0] req_address_i,
-  input  logic [31:0] req_size_i,  // bytes
+  input  logic [31:0] req_size_i,     // bytes; 0: nothing is read
 
-  output logic        ar_valid_o,
-  input  logic        ar_ready_i,
+  output logic        host_ar_valid_o,
+  input  logic        host_ar_ready_i,
+  output logic        engine_ar_valid_o,
+  input  logic        engine_ar_ready_i,
   output logic [63:0] ar_addr_o,
   output logic [7:0]  ar_len_o,
 
-  input  logic                r_valid_i,
-  input  logic [drover_ser_pkg::LineBits-1:0] r_data_i,
+  input  logic                                host_r_valid_i,
+  input  logic                                host_r_error_i,
+  input  logic [drover_ser_pkg::LineBits-1:0] host_r_data_i,
+  input  logic                                engine_r_valid_i,
+  output logic                                engine_r_ready_o,
+  input  logic                                engine_r_error_i,
+  input  logic [drover_ser_pkg::LineBits-1:0] engine_r_data_i,
 
-  output logic                line_valid_o,
+  output logic                                line_valid_o,
+  output logic                                line_error_o,
   output logic [drover_ser_pkg::LineBits-1:0] line_o,
-  input  logic                line_ready_i,
+  input  logic                                line_ready_i,
 
-  input  logic [63:0] base_i,   // for the assertion
-  input  logic [63:0] limit_i
+  input  logic [63:0] host_base_i,   // for the assertion
+  input  logic [63:0] host_limit_i,
+  input  logic [63:0] engine_base_i,
+  input  logic [63:0] engine_limit_i
 );
-  localparam int unsigned Cw = $clog2(Depth) + 1;
+  localparam int unsigned Aw = $clog2(Depth);
+  localparam int unsigned Cw = Aw + 1;
+  localparam int unsigned Qw = $clog2(Bursts) + 1;
 
-  logic [57:0] next_q;   // line
-  logic [26:0] lines_q;  // to go
+  // ---- bursts: the request's first in the cycle in which it is taken
+  logic [57:0] next_q, at;         // line
+  logic [26:0] lines_q, to_go;
+  logic        engine_q, engine;
   logic [Cw-1:0] free_q;
-
+  logic [32:0] span;
   logic [26:0] to_boundary, burst;
-  logic pop;
+  logic idle, active, plan, pop, order_ready;
 
-  assign to_boundary = 27'd64 - 27'(next_q[5:0]);
+  assign span = 33'(req_address_i[5:0]) + 33'(req_size_i) + 33'd63;
+  assign idle = lines_q == '0;
+  assign req_ready_o = idle;
+  assign at = idle ? req_address_i[63:6] : next_q;
+  assign engine = idle ? req_engine_i : engine_q;
+  assign to_go = idle ? span[32:6] : lines_q;
+  assign active = !idle || req_valid_i && req_size_i != '0;  // late: whether a command is sound takes long to say
+  assign to_boundary = 27'd64 - 27'(at[5:0]);
   always_comb begin
-    burst = lines_q;
+    burst = to_go;
     if (burst > to_boundary) burst = to_boundary;
     if (burst > 27'(MaxBurst)) burst = 27'(MaxBurst);
   end
 
-  // Registered, so that a burst is announced until it is taken.
-  logic          ar_valid_q;
+  logic          ar_valid_q, ar_engine_q, ar_taken;
   logic [57:0]   ar_line_q;
   logic [6:0]    ar_count_q;
-  logic          plan;
-  assign plan = lines_q != '0 && (!ar_valid_q || ar_ready_i) && 27'(free_q) >= burst;
-  assign ar_valid_o = ar_valid_q;
+  assign ar_taken = ar_engine_q ? engine_ar_ready_i : host_ar_ready_i;
+  assign plan = active && (!ar_valid_q || ar_taken) && 27'(free_q) >= burst && order_ready;
+  assign host_ar_valid_o = ar_valid_q && !ar_engine_q;
+  assign engine_ar_valid_o = ar_valid_q && ar_engine_q;
   assign ar_addr_o = {ar_line_q, 6'd0};
   assign ar_len_o = 8'(ar_count_q - 7'd1);
-  assign req_ready_o = lines_q == '0 || (plan && lines_q == burst);
   assign pop = line_valid_o && line_ready_i;
 
-  logic [32:0] span;
-  assign span = 33'(req_address_i[5:0]) + 33'(req_size_i) + 33'd63;
-
+  logic [Aw-1:0] next_slot_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      lines_q    <= '0;
-      free_q     <= Cw'(Depth);
-      ar_valid_q <= 1'b0;
+      lines_q     <= '0;
+      free_q      <= Cw'(Depth);
+      ar_valid_q  <= 1'b0;
+      next_slot_q <= '0;
     end else begin
-      if (ar_ready_i) ar_valid_q <= 1'b0;
+      if (ar_taken) ar_valid_q <= 1'b0;
       if (plan) begin
         ar_valid_q <= 1'b1;
-        lines_q <= lines_q - burst;
+        next_slot_q <= next_slot_q + Aw'(burst);
       end
-      if (req_valid_i && req_ready_o) lines_q <= req_size_i == '0 ? '0 : span[32:6];
+      lines_q <= !active ? '0 : plan ? to_go - burst : to_go;
       free_q <= free_q - (plan ? Cw'(burst) : '0) + Cw'(pop);
     end
   end
   always_ff @(posedge clk_i) begin
     if (plan) begin
-      ar_line_q  <= next_q;
-      ar_count_q <= burst[6:0];
-      next_q     <= next_q + 58'(burst);
+      ar_line_q   <= at;
+      ar_count_q  <= burst[6:0];
+      ar_engine_q <= engine;
     end
-    if (req_valid_i && req_ready_o) next_q <= req_address_i[63:6];
+    next_q   <= plan ? at + 58'(burst) : at;
+    engine_q <= engine;
   end
 
-  drover_ser_line_fifo #(.Width(drover_ser_pkg::LineBits), .Depth(Depth)) u_fifo (
+  // ---- answers, each to its burst's places
+  typedef struct packed {
+    logic [Aw-1:0] slot;
+    logic [6:0]    count;
+  } run_t;
+  run_t run_in, host_run, engine_run;
+  logic host_run_ready, engine_run_ready, host_run_valid, engine_run_valid;
+  logic [Qw-1:0] host_run_level, engine_run_level;
+  logic [6:0] host_index_q, engine_index_q;
+  logic host_last, engine_last, engine_taken;
+  assign run_in.slot = next_slot_q;
+  assign run_in.count = burst[6:0];
+  drover_fifo #(.Width($bits(run_in)), .Depth(Bursts)) u_host_runs (
     .clk_i, .rst_ni,
-    .valid_i(r_valid_i), .data_i(r_data_i),
-    .valid_o(line_valid_o), .data_o(line_o), .ready_i(line_ready_i)
+    .wvalid_i(plan && !engine), .wready_o(host_run_ready), .wdata_i(run_in),
+    .rvalid_o(host_run_valid), .rready_i(host_r_valid_i && host_last), .rdata_o(host_run), .level_o(host_run_level)
   );
+  drover_fifo #(.Width($bits(run_in)), .Depth(Bursts)) u_engine_runs (
+    .clk_i, .rst_ni,
+    .wvalid_i(plan && engine), .wready_o(engine_run_ready), .wdata_i(run_in),
+    .rvalid_o(engine_run_valid), .rready_i(engine_taken && engine_last), .rdata_o(engine_run),
+    .level_o(engine_run_level)
+  );
+  assign host_last = host_index_q == host_run.count - 7'd1;
+  assign engine_last = engine_index_q == engine_run.count - 7'd1;
+  assign engine_r_ready_o = !host_r_valid_i;
+  assign engine_taken = engine_r_valid_i && engine_r_ready_o;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      host_index_q <= '0;
+      engine_index_q <= '0;
+    end else begin
+      if (host_r_valid_i) host_index_q <= host_last ? '0 : host_index_q + 7'd1;
+      if (engine_taken) engine_index_q <= engine_last ? '0 : engine_index_q + 7'd1;
+    end
+  end
+
+  // ---- in the order of the bursts lines become ready, one a cycle
+  logic order_valid, order_engine, ready, order_last;
+  logic [6:0] order_count, order_index_q;
+  logic [Qw-1:0] order_level;
+  logic [Cw-1:0] host_early_q, engine_early_q;  // arrived, not ready yet
+  drover_fifo #(.Width(8), .Depth(Bursts)) u_order (
+    .clk_i, .rst_ni,
+    .wvalid_i(plan), .wready_o(order_ready), .wdata_i({engine, burst[6:0]}),
+    .rvalid_o(order_valid), .rready_i(ready && order_last), .rdata_o({order_engine, order_count}),
+    .level_o(order_level)
+  );
+  assign order_last = order_index_q == order_count - 7'd1;
+  assign ready = order_valid && (order_engine ? engine_early_q != '0 || engine_taken
+                                              : host_early_q != '0 || host_r_valid_i);
+  logic [Cw-1:0] ready_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      order_index_q <= '0;
+      host_early_q <= '0;
+      engine_early_q <= '0;
+      ready_q <= '0;
+    end else begin
+      if (ready) order_index_q <= order_last ? '0 : order_index_q + 7'd1;
+      host_early_q <= host_early_q + Cw'(host_r_valid_i) - Cw'(ready && !order_engine);
+      engine_early_q <= engine_early_q + Cw'(engine_taken) - Cw'(ready && order_engine);
+      ready_q <= ready_q + Cw'(ready);
+    end
+  end
+
+  // ---- the lines, in block RAM: the next is there before it is asked for, two cycles after it came
+  logic [drover_ser_pkg::LineBits:0] mem[Depth];
+  logic [Aw-1:0] slot;
+  logic [Cw-1:0] rptr_q, rptr_d;
+  assign slot = host_r_valid_i ? host_run.slot + Aw'(host_index_q) : engine_run.slot + Aw'(engine_index_q);
+  assign rptr_d = rptr_q + Cw'(pop);
+  always_ff @(posedge clk_i) begin
+    if (host_r_valid_i || engine_r_valid_i) begin
+      mem[slot] <= host_r_valid_i ? {host_r_error_i, host_r_data_i} : {engine_r_error_i, engine_r_data_i};
+    end
+    {line_error_o, line_o} <= mem[rptr_d[Aw-1:0]];
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      rptr_q <= '0;
+      line_valid_o <= 1'b0;
+    end else begin
+      rptr_q <= rptr_d;
+      line_valid_o <= rptr_d != ready_q;
+    end
+  end
 
 `ifndef SYNTHESIS
   // Only lines that the region has a part in are read, and no burst crosses 4 KB.
-  assert property (@(posedge clk_i) ar_valid_o |->
-    {ar_line_q, 6'd63} >= base_i && {ar_line_q + 58'(ar_count_q) - 58'd1, 6'd0} < limit_i)
+  logic [63:0] base, limit;
+  assign base = ar_engine_q ? engine_base_i : host_base_i;
+  assign limit = ar_engine_q ? engine_limit_i : host_limit_i;
+  assert property (@(posedge clk_i) ar_valid_q |->
+    {ar_line_q, 6'd63} >= base && {ar_line_q + 58'(ar_count_q) - 58'd1, 6'd0} < limit)
     else $error("a read outside the region");
-  assert property (@(posedge clk_i) ar_valid_o |->
+  assert property (@(posedge clk_i) ar_valid_q |->
     7'(ar_line_q[5:0]) + ar_count_q <= 7'd64) else $error("a burst crosses 4 KB");
-  assert property (@(posedge clk_i) ar_valid_o && !ar_ready_i |=>
-    ar_valid_o && $stable(ar_addr_o) && $stable(ar_len_o)) else $error("AR changed before it was taken");
+  assert property (@(posedge clk_i) ar_valid_q && !ar_taken |=>
+    ar_valid_q && $stable(ar_addr_o) && $stable(ar_len_o)) else $error("AR changed before it was taken");
+  assert property (@(posedge clk_i) host_r_valid_i |-> host_run_valid) else $error("an answer to nothing");
+  assert property (@(posedge clk_i) engine_r_valid_i |-> engine_run_valid) else $error("an answer to nothing");
+  assert property (@(posedge clk_i) Cw'(free_q + (ready_q - rptr_q)) <= Cw'(Depth)) else $error("lines overflow");
 `endif
   logic unused;
-  assign unused = ^{base_i, limit_i, span[5:0]};
+  assign unused = ^{host_base_i, host_limit_i, engine_base_i, engine_limit_i, span[5:0], host_run_ready, engine_run_ready,
+                    host_run_level, engine_run_level, order_level, host_run_valid, engine_run_valid};
 endmodule

@@ -20,9 +20,12 @@ module drover_ser_records (
 
   input  logic                line_valid_i,
   input  logic [drover_ser_pkg::LineBits-1:0] line_i,
+  input  logic                line_error_i,  // a read failed
   output logic                line_ready_o,
-  input  logic                bus_error_i,
 
+  // Memory that records may refer to.
+  input  logic [63:0] host_base_i,
+  input  logic [63:0] host_size_i,
   input  logic [63:0] engine_base_i,
   input  logic [63:0] engine_size_i,
 
@@ -39,6 +42,7 @@ module drover_ser_records (
   logic cur_valid_q, nxt_valid_q;
   logic [drover_ser_pkg::LineBits-1:0] wait_q;
   logic wait_valid_q;
+  logic cur_error_q, nxt_error_q, wait_error_q;
   logic [2:0] slot_q;
   logic [26:0] lines_q;    // not yet taken from the FIFO
   logic [29:0] slots_q;    // of records, not yet consumed
@@ -59,16 +63,17 @@ module drover_ser_records (
   // ---- a head's parts
   logic [6:0] op;
   logic [31:0] value;
-  logic has_tag, long_tag, wide, in_line, in_payload, in_engine;
+  logic has_tag, long_tag, wide, in_line, in_payload, in_engine, in_host;
   logic [1:0] need;  // slots, with the tag and the value, 1 to 3
   assign op = head[23:17];
   assign value = head[63:32];
-  assign has_tag = op <= RecTag || op == RecPayload || op == RecEngine;
+  assign has_tag = op <= RecTag || op == RecPayload || op == RecEngine || op == RecHost;
   assign long_tag = has_tag && head[16] && head[15:0] == 16'd0 && op != RecEnd;
   assign in_line = op == RecInlineUtf8 || op == RecInline || op == RecRawInline;
   assign in_payload = op == RecPayload || op == RecRawPayload;
   assign in_engine = op == RecEngine || op == RecRawEngine;
-  assign wide = drover_ser_pkg::is_wide(op) || in_engine;
+  assign in_host = op == RecHost || op == RecRawHost;
+  assign wide = drover_ser_pkg::is_wide(op) || in_engine || in_host;
   assign need = 2'd1 + 2'(long_tag) + 2'(wide);
 
   logic [63:0] extra;  // value or address in a slot of its own
@@ -89,7 +94,7 @@ module drover_ser_records (
   assign too_many = op == RecElements && !drover_ser_pkg::is_wide(head[6:0]) && value[31:30] != 2'd0;
 
   logic is_known, bad_elements;
-  assign is_known = op <= RecTag || (op >= RecClose && op <= RecElements);
+  assign is_known = op <= RecTag || (op >= RecClose && op <= RecRawHost);
   assign bad_elements = op == RecElements && (head[15:7] != '0 || head[6:0] == RecEnd || head[6:0] > RecClosedEnum);
 
   // ---- the tag's bytes
@@ -106,11 +111,17 @@ module drover_ser_records (
   logic [6:0] body_here; // bytes of the body in the line
   drover_ser_pkg::uop_t uop_d;
   logic head_done;       // a head was taken, without error
+  logic leaves;          // what lines there are have nothing more to say
   logic [31:0] element;
 
   // A record that goes on behind the records' end waits for nothing.
   assign window = cur_valid_q && (4'(slot_q) + 4'(need) <= 4'd8 || nxt_valid_q || slots_q < 30'(need));
   assign element = half_q ? head[63:32] : head[31:0];
+
+  // Memory that this record would refer to.
+  logic [63:0] memory_base, memory_size;
+  assign memory_base = in_host ? host_base_i : engine_base_i;
+  assign memory_size = in_host ? host_size_i : engine_size_i;
 
   always_comb begin
     error = ErrNone;
@@ -118,8 +129,10 @@ module drover_ser_records (
     else if (!is_known || bad_elements) error = ErrBadRecord;
     else if (too_many || body_slots > slots_q - 30'(need)) error = ErrTruncated;
     else if (in_payload && value > payload_q) error = ErrOutOfBounds;
-    else if (in_engine && (extra > engine_size_i || {32'd0, value} > engine_size_i - extra)) error = ErrOutOfBounds;
-    if (bus_error_i) error = ErrBus;
+    else if ((in_engine || in_host) && (extra > memory_size || {32'd0, value} > memory_size - extra)) begin
+      error = ErrOutOfBounds;
+    end
+    if (cur_error_q || nxt_valid_q && nxt_error_q && 4'(slot_q) + 4'(need) > 4'd8) error = ErrBus;
   end
 
   always_comb begin
@@ -140,6 +153,7 @@ module drover_ser_records (
     issue = 1'b0;
     consume = 4'd0;
     head_done = 1'b0;
+    leaves = state_q == StDrain;
     cmd_ready_o = 1'b0;
     unique case (state_q)
       StIdle: if (cmd_valid_i) state_d = StHead;
@@ -153,12 +167,12 @@ module drover_ser_records (
         if (op == RecClose || op == RecElements) uop_d.kind = UopClose;
         if (in_line) uop_d.body = BodyArena;
         if (in_payload) begin
-          uop_d.body = BodyHost;
+          uop_d.body = cmd_i.early_lines != '0 ? BodyEarly : BodyHost;
           uop_d.address = cmd_i.payload + {32'd0, payload_q - value};
         end
-        if (in_engine) begin
-          uop_d.body = BodyEngine;
-          uop_d.address = engine_base_i + extra;
+        if (in_engine || in_host) begin
+          uop_d.body = in_host ? BodyHost : BodyEngine;
+          uop_d.address = memory_base + extra;
         end
         if (uop_d.body != BodyNone) begin
           uop_d.form = has_tag ? FormVarint : FormNone;
@@ -173,6 +187,15 @@ module drover_ser_records (
             uop_d.error = cmd_i.error != ErrNone ? cmd_i.error : slots_q == '0 ? ErrTruncated : error;
             issue = 1'b1;
             if (advance) state_d = StDrain;
+          end else if (op == RecEnd && lines_q == '0) begin
+            uop_d = '0;
+            uop_d.kind = UopEnd;
+            issue = 1'b1;
+            if (advance) begin
+              leaves = 1'b1;
+              state_d = StIdle;
+              cmd_ready_o = 1'b1;
+            end
           end else begin
             issue = op != RecEnd && op != RecElements;
             if (advance) begin
@@ -195,7 +218,12 @@ module drover_ser_records (
           state_d = StDrain;
         end else if (cur_valid_q) begin
           issue = 1'b1;
-          if (advance) begin
+          if (cur_error_q) begin
+            uop_d = '0;
+            uop_d.kind = UopError;
+            uop_d.error = ErrBus;
+            if (advance) state_d = StDrain;
+          end else if (advance) begin
             consume = 4'((body_here + 7'd7) >> 3);
             if (left_q == 32'(body_here)) state_d = StHead;
           end
@@ -209,7 +237,12 @@ module drover_ser_records (
           state_d = StDrain;
         end else if (cur_valid_q) begin
           issue = 1'b1;
-          if (advance) begin
+          if (cur_error_q) begin
+            uop_d = '0;
+            uop_d.kind = UopError;
+            uop_d.error = ErrBus;
+            if (advance) state_d = StDrain;
+          end else if (advance) begin
             consume = (drover_ser_pkg::is_wide(element_q) || half_q || left_q == 32'd1) ? 4'd1 : 4'd0;
             if (left_q == 32'd1) state_d = StHead;
           end
@@ -231,12 +264,16 @@ module drover_ser_records (
   // ---- lines
   logic [3:0] slot_sum;
   logic leave;  // cur is used up
-  logic moves;  // nxt is the next cur
-  logic draining;
+  logic moves;  // nxt, or the line that comes, is the next cur
+  logic taken;  // a line comes
+  logic [26:0] cmd_lines;
+  assign cmd_lines = cmd_valid_i ? 27'((33'(cmd_i.record_bytes) + 33'd63) >> 6) : '0;
   assign slot_sum = 4'(slot_q) + consume;
   assign leave = slot_sum[3];
-  assign draining = state_q == StDrain;
-  assign line_ready_o = lines_q != '0 && state_q != StIdle && (draining || !wait_valid_q);
+  // The first line comes with the command.
+  assign line_ready_o = state_q == StIdle ? cmd_valid_i && cmd_i.record_bytes != '0
+                                          : lines_q != '0 && (state_q == StDrain || !wait_valid_q);
+  assign taken = line_valid_i && line_ready_o;
   assign moves = leave || !cur_valid_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -250,20 +287,19 @@ module drover_ser_records (
     end else begin
       state_q <= state_d;
       if (advance) uop_valid_o <= issue;
-      if (moves) cur_valid_q <= nxt_valid_q;
+      if (moves) cur_valid_q <= nxt_valid_q || taken;
       if (moves || !nxt_valid_q) begin
-        nxt_valid_q <= wait_valid_q || (line_valid_i && line_ready_o);
+        nxt_valid_q <= wait_valid_q || taken && !(moves && !nxt_valid_q);
         wait_valid_q <= 1'b0;
-      end else if (line_valid_i && line_ready_o) begin
+      end else if (taken) begin
         wait_valid_q <= 1'b1;
       end
-      if (line_valid_i && line_ready_o) lines_q <= lines_q - 27'd1;
-      if (draining) begin
+      lines_q <= (state_q == StIdle ? cmd_lines : lines_q) - 27'(taken);
+      if (leaves) begin
         cur_valid_q <= 1'b0;
         nxt_valid_q <= 1'b0;
         wait_valid_q <= 1'b0;
       end
-      if (state_q == StIdle) lines_q <= cmd_valid_i ? 27'((33'(cmd_i.record_bytes) + 33'd63) >> 6) : '0;
     end
   end
 
@@ -272,9 +308,9 @@ module drover_ser_records (
       uop_o <= uop_d;
       uop_line_o <= cur_q;
     end
-    if (moves) cur_q <= nxt_q;
-    if (moves || !nxt_valid_q) nxt_q <= wait_valid_q ? wait_q : line_i;
-    if (!wait_valid_q) wait_q <= line_i;
+    if (moves) {cur_error_q, cur_q} <= nxt_valid_q ? {nxt_error_q, nxt_q} : {line_error_i, line_i};
+    if (moves || !nxt_valid_q) {nxt_error_q, nxt_q} <= wait_valid_q ? {wait_error_q, wait_q} : {line_error_i, line_i};
+    if (!wait_valid_q) {wait_error_q, wait_q} <= {line_error_i, line_i};
     slot_q <= slot_sum[2:0];
     slots_q <= slots_q - 30'(consume);
     if (head_done) begin

@@ -26,7 +26,6 @@ module drover_ser_walker #(
 
   input  logic [63:0] base_i,
   input  logic [63:0] limit_i,
-  input  logic        bus_error_i,
 
   // The schema image: a line in the next cycle, which stays.
   output logic                                table_read_o,
@@ -40,6 +39,7 @@ module drover_ser_walker #(
   output logic [63:0] ar_addr_o,
   output logic [7:0]  ar_len_o,
   input  logic        r_valid_i,
+  input  logic        r_error_i,
   input  logic [drover_ser_pkg::LineBits-1:0] r_data_i,
 
   output logic                 uop_valid_o,
@@ -133,6 +133,7 @@ module drover_ser_walker #(
   logic [31:0] fetch_bytes;
   logic [57:0] ar_next_q;
   logic [Ow:0] ask_q, wait_q;  // lines
+  logic broken_q;  // one of them could not be read
   logic [Ow:0] fetch_lines;
   logic [6:0] burst;
   logic [6:0] to_boundary;
@@ -367,7 +368,7 @@ module drover_ser_walker #(
       end
       StFetch: if (wait_q == '0) begin
         state_d = after_q;
-        if (bus_error_i) begin
+        if (broken_q) begin
           error_d = ErrBus;
           state_d = StFail;
         end
@@ -768,6 +769,8 @@ module drover_ser_walker #(
     entry_any_q <= entry_any_d;
     if (read) read_low_q <= read_at[5:0];
     if (push) stack[$clog2(Depth)'(depth_q)] <= f_q;
+    if (fetch) broken_q <= 1'b0;
+    else if (r_valid_i && r_error_i) broken_q <= 1'b1;
     if (fetch) begin
       ar_next_q <= fetch_address[63:6];
       write_line_q <= state_q == StObject || state_q == StHeader || state_q == StChunk ? f_q.top[Ow-1:0] : '0;

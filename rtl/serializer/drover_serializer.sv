@@ -1,11 +1,12 @@
 // The serializer (docs/rtl-serializer.md): commands in, packets of wire bytes out, a completion record for each command.
 //
 //   cmd -> checks -+-> records reader -> records decoder -+-> encoder -> TX arena, pieces -> gather -> tx
-//                  |     (host AXI, id 0)                 |                                   | id 1, engine AXI
-//                  +-> walker (id 2), schema table -------+                                   +-> done
+//                  |     (host, engine AXI, id 0)         |                                   | host, engine AXI, id 1
+//                  +-> walker (host, id 2), schema table -+                                   +-> done
+//                  +-> payload reader (host, id 3) --------------------------------------------^
 //
 // Every address that is read was checked before against host_base_i..host_limit_i or the engine's memory. A read that
-// is answered with an error stops the serializer: that message and all that follow end in ErrBus, until reset.
+// is answered with an error is the error of the message that it was for.
 /* verilator lint_off IMPORTSTAR */
 import drover_ser_pkg::*;  // here, and types by their full names: yosys reads it so
 /* verilator lint_on IMPORTSTAR */
@@ -14,15 +15,16 @@ module drover_serializer #(
   parameter int unsigned Pieces      = 1024,   // long parts of the messages in it
   parameter int unsigned Depth       = 64,     // nested messages
   parameter int unsigned RecordLines = 512,    // lines of records in flight or waiting
-  parameter int unsigned HostLines   = 512,    // lines of long parts, from the host
-  parameter int unsigned EngineLines = 512,    // and from the engine's memory
+  parameter int unsigned EarlyLines  = 512,    // lines of payload that is read ahead
+  parameter int unsigned EarlyBytes  = 65536,  // a message's payload is, if it has at most so many
+  parameter int unsigned FarLines    = 512,    // lines of long parts, from the host's and the engine's memory
   parameter int unsigned ObjectLines = 512,    // NIC-only: objects at hand
   parameter int unsigned TableWidth  = 16      // bits of a line's number in the schema table
 ) (
   input  logic clk_i,
   input  logic rst_ni,
 
-  // Where reads may go. They stay as they are while commands are under way.
+  // Where reads may go. They are set a cycle before the first command, and stay as they are while there are any.
   input  logic [63:0] host_base_i,
   input  logic [63:0] host_limit_i,   // the first byte behind
   input  logic [63:0] engine_base_i,  // on the engine's bus
@@ -40,6 +42,7 @@ module drover_serializer #(
   output logic         cmd_ready_o,
   input  logic [15:0]  cmd_cookie_i,
   input  logic         cmd_walk_i,     // NIC-only: cmd_records_i is an object's address, cmd_message_i its type's index
+  input  logic         cmd_pushed_i,   // the records lie in the engine's memory: the host has written them there
   input  logic [15:0]  cmd_message_i,
   input  logic [63:0]  cmd_records_i,
   input  logic [31:0]  cmd_record_bytes_i,
@@ -91,15 +94,21 @@ module drover_serializer #(
   output logic [3:0]   done_error_o,
   output logic [31:0]  done_size_o
 );
-  localparam logic [1:0] IdRecords = 2'd0, IdGather = 2'd1, IdWalker = 2'd2;
+  localparam logic [1:0] IdRecords = 2'd0, IdFar = 2'd1, IdWalker = 2'd2, IdEarly = 2'd3;
 
   // ---- a command is checked, and its records are asked for
   function automatic logic contains(logic [63:0] at, logic [31:0] size, logic [63:0] base, logic [63:0] limit);
     contains = at >= base && at <= limit && 64'(size) <= limit - at;
   endfunction
 
+  logic [63:0] host_size_q, engine_limit_q;
+  always_ff @(posedge clk_i) begin
+    host_size_q <= host_limit_i - host_base_i;
+    engine_limit_q <= engine_base_i + engine_size_i;
+  end
+
   drover_ser_pkg::cmd_t cmd, decode_cmd;
-  logic take, records_ready, front_ready, back_ready;
+  logic take, is_early, records_ready, front_ready, back_ready, early_ready;
   always_comb begin
     cmd = '0;
     cmd.cookie = cmd_cookie_i;
@@ -111,15 +120,21 @@ module drover_serializer #(
     cmd.length_format = 7'(cmd_length_at_i) + 7'd4 <= cmd.header_size ? cmd_length_format_i : 2'd0;
     cmd.length_at = cmd_length_at_i;
     cmd.walk = cmd_walk_i;
+    cmd.pushed = cmd_pushed_i && !cmd_walk_i;
     cmd.message = cmd_message_i;
     if (!cmd_walk_i) begin
       if (cmd_records_i[5:0] != '0) cmd.error = ErrMisaligned;
-      if (!contains(cmd_records_i, cmd_record_bytes_i, host_base_i, host_limit_i) ||
+      if (!contains(cmd_records_i, cmd_record_bytes_i, cmd_pushed_i ? engine_base_i : host_base_i,
+                    cmd_pushed_i ? engine_limit_q : host_limit_i) ||
           !contains(cmd_payload_i, cmd_payload_bytes_i, host_base_i, host_limit_i)) cmd.error = ErrOutOfBounds;
-      if (cmd.error == ErrNone) cmd.record_bytes = cmd_record_bytes_i;
+      if (cmd.error == ErrNone) begin
+        cmd.record_bytes = cmd_record_bytes_i;
+        if (is_early) cmd.early_lines = 11'((17'(cmd_payload_i[5:0]) + 17'(cmd_payload_bytes_i) + 17'd63) >> 6);
+      end
     end
   end
-  assign cmd_ready_o = records_ready && front_ready && back_ready;
+  assign is_early = cmd_payload_bytes_i != '0 && cmd_payload_bytes_i <= EarlyBytes;
+  assign cmd_ready_o = records_ready && front_ready && back_ready && early_ready;
   assign take = cmd_valid_i && cmd_ready_o;
 
   logic decode_valid, decode_done;
@@ -138,55 +153,75 @@ module drover_serializer #(
     .rvalid_o(encode_valid), .rready_i(encode_done), .rdata_o({encode_cmd, encode_header}), .level_o(back_level)
   );
 
-  // ---- the host's memory: three readers, one port
-  logic walk_ar_valid, walk_ar_ready;
-  logic [63:0] walk_ar_addr;
-  logic [7:0] walk_ar_len;
-  logic rec_ar_valid, rec_ar_ready, gat_ar_valid, gat_ar_ready;
-  logic [63:0] rec_ar_addr, gat_ar_addr;
-  logic [7:0] rec_ar_len, gat_ar_len;
-  logic ar_valid, ar_ready;
-  logic [73:0] ar;
-  assign ar_valid = rec_ar_valid || walk_ar_valid || gat_ar_valid;
-  assign ar = rec_ar_valid ? {IdRecords, rec_ar_len, rec_ar_addr} :
-              walk_ar_valid ? {IdWalker, walk_ar_len, walk_ar_addr} : {IdGather, gat_ar_len, gat_ar_addr};
-  assign rec_ar_ready = ar_ready;
-  assign walk_ar_ready = ar_ready && !rec_ar_valid;
-  assign gat_ar_ready = ar_ready && !rec_ar_valid && !walk_ar_valid;
-  drover_skid #(.Width(74)) u_host_ar (
+  // ---- who reads, by the AXI id: records, what a message refers to, objects
+  logic [3:0] host_ar_valid, host_ar_ready, engine_ar_valid, engine_ar_ready;
+  logic [3:0][63:0] ar_addr;
+  logic [3:0][7:0] ar_len;
+  drover_ser_ar_mux u_host_ar (
     .clk_i, .rst_ni,
-    .wvalid_i(ar_valid), .wready_o(ar_ready), .wdata_i(ar),
-    .rvalid_o(host_arvalid_o), .rready_i(host_arready_i), .rdata_o({host_arid_o, host_arlen_o, host_araddr_o})
+    .valid_i(host_ar_valid), .ready_o(host_ar_ready), .addr_i(ar_addr), .len_i(ar_len),
+    .ar_valid_o(host_arvalid_o), .ar_ready_i(host_arready_i), .ar_addr_o(host_araddr_o), .ar_len_o(host_arlen_o),
+    .ar_id_o(host_arid_o)
+  );
+  drover_ser_ar_mux u_engine_ar (
+    .clk_i, .rst_ni,
+    .valid_i(engine_ar_valid), .ready_o(engine_ar_ready), .addr_i(ar_addr), .len_i(ar_len),
+    .ar_valid_o(engine_arvalid_o), .ar_ready_i(engine_arready_i), .ar_addr_o(engine_araddr_o),
+    .ar_len_o(engine_arlen_o), .ar_id_o(engine_arid_o)
   );
   assign host_arsize_o = 3'd6;
   assign host_arburst_o = 2'd1;
   assign host_rready_o = 1'b1;
-  assign engine_arid_o = '0;
   assign engine_arsize_o = 3'd6;
   assign engine_arburst_o = 2'd1;
-  assign engine_rready_o = 1'b1;
+  logic [3:0] engine_ready;
+  assign engine_rready_o = engine_ready[engine_rid_i];
+  assign engine_ar_valid[IdWalker] = 1'b0;
+  assign engine_ready[IdWalker] = 1'b1;
 
-  logic records_bus_error_q, gather_bus_error_q;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      records_bus_error_q <= 1'b0;
-      gather_bus_error_q <= 1'b0;
-    end else begin
-      if (host_rvalid_i && host_rresp_i[1] && host_rid_i != IdGather) records_bus_error_q <= 1'b1;
-      if (host_rvalid_i && host_rresp_i[1] && host_rid_i == IdGather) gather_bus_error_q <= 1'b1;
-      if (engine_rvalid_i && engine_rresp_i[1]) gather_bus_error_q <= 1'b1;
-    end
-  end
-
-  logic line_valid, line_ready;
+  logic line_valid, line_error, line_ready;
   logic [drover_ser_pkg::LineBits-1:0] line;
-  drover_ser_reader #(.Depth(RecordLines), .MaxBurst(16)) u_records_reader (
+  drover_ser_reader #(.Depth(RecordLines), .MaxBurst(16), .Bursts(64)) u_records_reader (
     .clk_i, .rst_ni,
-    .req_valid_i(take), .req_ready_o(records_ready), .req_address_i(cmd_records_i), .req_size_i(cmd.record_bytes),
-    .ar_valid_o(rec_ar_valid), .ar_ready_i(rec_ar_ready), .ar_addr_o(rec_ar_addr), .ar_len_o(rec_ar_len),
-    .r_valid_i(host_rvalid_i && host_rid_i == IdRecords), .r_data_i(host_rdata_i),
-    .line_valid_o(line_valid), .line_o(line), .line_ready_i(line_ready),
-    .base_i(host_base_i), .limit_i(host_limit_i)
+    .req_valid_i(take && cmd.error == ErrNone && !cmd_walk_i), .req_ready_o(records_ready),
+    .req_engine_i(cmd_pushed_i), .req_address_i(cmd_records_i), .req_size_i(cmd_record_bytes_i),
+    .host_ar_valid_o(host_ar_valid[IdRecords]), .host_ar_ready_i(host_ar_ready[IdRecords]),
+    .engine_ar_valid_o(engine_ar_valid[IdRecords]), .engine_ar_ready_i(engine_ar_ready[IdRecords]),
+    .ar_addr_o(ar_addr[IdRecords]), .ar_len_o(ar_len[IdRecords]),
+    .host_r_valid_i(host_rvalid_i && host_rid_i == IdRecords), .host_r_error_i(host_rresp_i[1]),
+    .host_r_data_i(host_rdata_i),
+    .engine_r_valid_i(engine_rvalid_i && engine_rid_i == IdRecords), .engine_r_ready_o(engine_ready[IdRecords]),
+    .engine_r_error_i(engine_rresp_i[1]), .engine_r_data_i(engine_rdata_i),
+    .line_valid_o(line_valid), .line_error_o(line_error), .line_o(line), .line_ready_i(line_ready),
+    .host_base_i, .host_limit_i, .engine_base_i, .engine_limit_i(engine_limit_q)
+  );
+
+  // ---- payload whose place the command says: it need not wait for the records
+  logic early_req_valid, early_req_ready, early_valid, early_error, early_take;
+  logic [63:0] early_address;
+  logic [16:0] early_bytes;
+  logic [5:0] early_level;
+  logic [drover_ser_pkg::LineBits-1:0] early_line;
+  drover_fifo #(.Width(81), .Depth(32)) u_early_requests (
+    .clk_i, .rst_ni,
+    .wvalid_i(take && cmd.early_lines != '0), .wready_o(early_ready),
+    .wdata_i({cmd_payload_i, cmd_payload_bytes_i[16:0]}),
+    .rvalid_o(early_req_valid), .rready_i(early_req_ready), .rdata_o({early_address, early_bytes}),
+    .level_o(early_level)
+  );
+  drover_ser_reader #(.Depth(EarlyLines), .Bursts(64)) u_early_reader (
+    .clk_i, .rst_ni,
+    .req_valid_i(early_req_valid), .req_ready_o(early_req_ready), .req_engine_i(1'b0), .req_address_i(early_address),
+    .req_size_i({15'd0, early_bytes}),
+    .host_ar_valid_o(host_ar_valid[IdEarly]), .host_ar_ready_i(host_ar_ready[IdEarly]),
+    .engine_ar_valid_o(engine_ar_valid[IdEarly]), .engine_ar_ready_i(engine_ar_ready[IdEarly]),
+    .ar_addr_o(ar_addr[IdEarly]), .ar_len_o(ar_len[IdEarly]),
+    .host_r_valid_i(host_rvalid_i && host_rid_i == IdEarly), .host_r_error_i(host_rresp_i[1]),
+    .host_r_data_i(host_rdata_i),
+    .engine_r_valid_i(1'b0), .engine_r_ready_o(engine_ready[IdEarly]), .engine_r_error_i(1'b0),
+    .engine_r_data_i('0),
+    .line_valid_o(early_valid), .line_error_o(early_error), .line_o(early_line), .line_ready_i(early_take),
+    .host_base_i, .host_limit_i, .engine_base_i, .engine_limit_i(engine_limit_q)
   );
 
   // ---- records, or an object, to uops to the arena
@@ -201,19 +236,19 @@ module drover_serializer #(
   drover_ser_records u_records (
     .clk_i, .rst_ni,
     .cmd_valid_i(decode_valid && !decode_cmd.walk), .cmd_ready_o(records_done), .cmd_i(decode_cmd),
-    .line_valid_i(line_valid), .line_i(line), .line_ready_o(line_ready),
-    .bus_error_i(records_bus_error_q || gather_bus_error_q),
-    .engine_base_i, .engine_size_i,
+    .line_valid_i(line_valid), .line_i(line), .line_error_i(line_error), .line_ready_o(line_ready),
+    .host_base_i, .host_size_i(host_size_q), .engine_base_i, .engine_size_i,
     .uop_valid_o(records_uop_valid), .uop_o(records_uop), .uop_line_o(uop_line), .uop_ready_i(uop_ready && !walks),
     .abort_i(abort && !walks)
   );
   drover_ser_walker #(.ObjectLines(ObjectLines), .Depth(Depth), .TableWidth(TableWidth)) u_walker (
     .clk_i, .rst_ni,
     .cmd_valid_i(decode_valid && decode_cmd.walk), .cmd_ready_o(walker_done), .cmd_i(decode_cmd),
-    .base_i(host_base_i), .limit_i(host_limit_i), .bus_error_i(records_bus_error_q || gather_bus_error_q),
+    .base_i(host_base_i), .limit_i(host_limit_i),
     .table_read_o, .table_line_o, .table_data_i, .fields_i(image_fields_i), .message_count_i(image_message_count_i),
-    .ar_valid_o(walk_ar_valid), .ar_ready_i(walk_ar_ready), .ar_addr_o(walk_ar_addr), .ar_len_o(walk_ar_len),
-    .r_valid_i(host_rvalid_i && host_rid_i == IdWalker), .r_data_i(host_rdata_i),
+    .ar_valid_o(host_ar_valid[IdWalker]), .ar_ready_i(host_ar_ready[IdWalker]), .ar_addr_o(ar_addr[IdWalker]),
+    .ar_len_o(ar_len[IdWalker]),
+    .r_valid_i(host_rvalid_i && host_rid_i == IdWalker), .r_error_i(host_rresp_i[1]), .r_data_i(host_rdata_i),
     .uop_valid_o(walker_uop_valid), .uop_o(walker_uop), .uop_ready_i(uop_ready && walks), .abort_i(abort && walks)
   );
 
@@ -255,28 +290,24 @@ module drover_serializer #(
   );
 
   // ---- the arena and what lies elsewhere to packets
-  logic host_req_valid, host_req_ready, engine_req_valid, engine_req_ready;
+  logic req_valid, req_ready, req_engine;
   logic [63:0] req_address;
   logic [31:0] req_size;
-  logic host_valid, host_ready, engine_valid, engine_ready;
-  logic [drover_ser_pkg::LineBits-1:0] host_line, engine_line;
-  drover_ser_reader #(.Depth(HostLines), .MaxBurst(64)) u_host_reader (
+  logic far_valid, far_error, far_ready;
+  logic [drover_ser_pkg::LineBits-1:0] far_line;
+  drover_ser_reader #(.Depth(FarLines)) u_far_reader (
     .clk_i, .rst_ni,
-    .req_valid_i(host_req_valid), .req_ready_o(host_req_ready), .req_address_i(req_address), .req_size_i(req_size),
-    .ar_valid_o(gat_ar_valid), .ar_ready_i(gat_ar_ready), .ar_addr_o(gat_ar_addr), .ar_len_o(gat_ar_len),
-    .r_valid_i(host_rvalid_i && host_rid_i == IdGather), .r_data_i(host_rdata_i),
-    .line_valid_o(host_valid), .line_o(host_line), .line_ready_i(host_ready),
-    .base_i(host_base_i), .limit_i(host_limit_i)
-  );
-  drover_ser_reader #(.Depth(EngineLines), .MaxBurst(EngineLines > 64 ? 64 : EngineLines)) u_engine_reader (
-    .clk_i, .rst_ni,
-    .req_valid_i(engine_req_valid), .req_ready_o(engine_req_ready), .req_address_i(req_address),
+    .req_valid_i(req_valid), .req_ready_o(req_ready), .req_engine_i(req_engine), .req_address_i(req_address),
     .req_size_i(req_size),
-    .ar_valid_o(engine_arvalid_o), .ar_ready_i(engine_arready_i), .ar_addr_o(engine_araddr_o),
-    .ar_len_o(engine_arlen_o),
-    .r_valid_i(engine_rvalid_i), .r_data_i(engine_rdata_i),
-    .line_valid_o(engine_valid), .line_o(engine_line), .line_ready_i(engine_ready),
-    .base_i(engine_base_i), .limit_i(engine_base_i + engine_size_i)
+    .host_ar_valid_o(host_ar_valid[IdFar]), .host_ar_ready_i(host_ar_ready[IdFar]),
+    .engine_ar_valid_o(engine_ar_valid[IdFar]), .engine_ar_ready_i(engine_ar_ready[IdFar]),
+    .ar_addr_o(ar_addr[IdFar]), .ar_len_o(ar_len[IdFar]),
+    .host_r_valid_i(host_rvalid_i && host_rid_i == IdFar), .host_r_error_i(host_rresp_i[1]),
+    .host_r_data_i(host_rdata_i),
+    .engine_r_valid_i(engine_rvalid_i && engine_rid_i == IdFar), .engine_r_ready_o(engine_ready[IdFar]),
+    .engine_r_error_i(engine_rresp_i[1]), .engine_r_data_i(engine_rdata_i),
+    .line_valid_o(far_valid), .line_error_o(far_error), .line_o(far_line), .line_ready_i(far_ready),
+    .host_base_i, .host_limit_i, .engine_base_i, .engine_limit_i(engine_limit_q)
   );
   drover_ser_gather #(.ArenaBytes(ArenaBytes), .Pieces(Pieces)) u_gather (
     .clk_i, .rst_ni,
@@ -284,12 +315,10 @@ module drover_serializer #(
     .freed_o(freed), .freed_bytes_o(freed_bytes), .freed_pieces_o(freed_pieces),
     .piece_read_o(piece_read), .piece_at_o(piece_read_at), .piece_i(piece_found),
     .arena_read_o(arena_read), .arena_line_o(arena_line), .arena_data_i(arena_read_data),
-    .host_req_valid_o(host_req_valid), .host_req_ready_i(host_req_ready),
-    .engine_req_valid_o(engine_req_valid), .engine_req_ready_i(engine_req_ready),
-    .req_address_o(req_address), .req_size_o(req_size),
-    .host_valid_i(host_valid), .host_line_i(host_line), .host_ready_o(host_ready),
-    .engine_valid_i(engine_valid), .engine_line_i(engine_line), .engine_ready_o(engine_ready),
-    .bus_error_i(gather_bus_error_q),
+    .req_valid_o(req_valid), .req_ready_i(req_ready), .req_engine_o(req_engine), .req_address_o(req_address),
+    .req_size_o(req_size),
+    .early_valid_i(early_valid), .early_error_i(early_error), .early_line_i(early_line), .early_ready_o(early_take),
+    .far_valid_i(far_valid), .far_error_i(far_error), .far_line_i(far_line), .far_ready_o(far_ready),
     .tx_tdata_o, .tx_tkeep_o, .tx_tlast_o, .tx_tuser_o, .tx_tvalid_o, .tx_tready_i,
     .done_valid_o(sent_valid), .done_o(sent), .done_ready_i(sent_ready)
   );
@@ -313,5 +342,5 @@ module drover_serializer #(
     else $error("a uop without a command");
 `endif
   logic unused;
-  assign unused = ^{host_rlast_i, engine_rlast_i, engine_rid_i, host_rresp_i[0], engine_rresp_i[0], front_level, back_level};
+  assign unused = ^{host_rlast_i, engine_rlast_i, host_rresp_i[0], engine_rresp_i[0], front_level, back_level, engine_ar_ready[IdWalker], early_level};
 endmodule

@@ -43,6 +43,7 @@ struct SerializerCommand {
   bool walk = false;  // NIC-only: `records` is an object's address, of the message with that index
   uint16_t message = 0;
   uint16_t cookie = 0;
+  bool pushed = false;   // the records lie in the engine's memory
   uint64_t records = 0;  // bus addresses
   uint32_t record_bytes = 0;
   uint64_t payload = 0;
@@ -71,6 +72,7 @@ class SerializerCommands final : public Part {
       valid_ = true;
       const SerializerCommand& c = queue_.front();
       top_.cmd_walk_i = c.walk;
+      top_.cmd_pushed_i = c.pushed;
       top_.cmd_message_i = c.message;
       top_.cmd_cookie_i = c.cookie;
       top_.cmd_records_i = c.records;
@@ -136,18 +138,28 @@ class SerializerCompletions final : public Part {
   void drive() override { top_.done_ready_i = !stalls_.now(); }
   void sample() override {
     ++now_;
-    if (top_.tx_tvalid_o && top_.tx_tready_i && top_.tx_tlast_o) last_beats_.push_back(now_);
+    if (top_.tx_tvalid_o && top_.tx_tready_i) {
+      if (first_beats_.size() == last_beats_.size()) first_beats_.push_back(now_);
+      if (top_.tx_tlast_o) {
+        last_beats_.push_back(now_);
+        broken_.push_back(top_.tx_tuser_o != 0);
+      }
+    }
     if (top_.done_valid_o && top_.done_ready_i) {
       all_.push_back({top_.done_cookie_o, static_cast<SerializerError>(top_.done_error_o), top_.done_size_o, now_});
     }
   }
+  const std::vector<uint64_t>& first_beats() const { return first_beats_; }
   const std::vector<uint64_t>& last_beats() const { return last_beats_; }
+  // Of each packet: tuser said that it is.
+  const std::vector<bool>& broken() const { return broken_; }
 
  private:
   Vdrover_serializer& top_;
   Stalls stalls_;
   std::vector<SerializerCompletion> all_;
-  std::vector<uint64_t> last_beats_;
+  std::vector<uint64_t> first_beats_, last_beats_;
+  std::vector<bool> broken_;
   uint64_t now_ = 0;
 };
 
@@ -201,7 +213,9 @@ class SerializerBench {
     return completions_.all().size() == sent_;
   }
   const std::vector<SerializerCompletion>& completions() const { return completions_.all(); }
+  const std::vector<uint64_t>& first_beats() const { return completions_.first_beats(); }
   const std::vector<uint64_t>& last_beats() const { return completions_.last_beats(); }
+  const std::vector<bool>& broken() const { return completions_.broken(); }
   uint64_t first_command() const { return commands_.first_cycle(); }
   AxiStreamSink& packets() { return sink_; }
   const AxiReadMemory& host_memory() const { return host_memory_; }
@@ -228,6 +242,19 @@ class SerializerBench {
     return c;
   }
 
+  // Writes a command's records into the engine's memory, from its end on, as a host does that pushes them; false: they
+  // find no room above `floor`.
+  bool push(SerializerCommand* command, size_t floor = 0) {
+    size_t bytes = (size_t{command->record_bytes} + 63) / 64 * 64;
+    if (bytes + pushed_ + floor > engine_.size()) return false;
+    pushed_ += bytes;
+    size_t place = engine_.size() - pushed_;
+    std::memcpy(engine_.data() + place, host_.data() + (command->records - kHostBase), command->record_bytes);
+    command->pushed = true;
+    command->records = kEngineBase + place;
+    return true;
+  }
+
  private:
   struct AlignedDelete {
     void operator()(char* p) const { ::operator delete[](p, std::align_val_t{64}); }
@@ -248,6 +275,7 @@ class SerializerBench {
   AxiReadMemory host_memory_, engine_memory_;
   size_t sent_ = 0;
   size_t used_ = 0;
+  size_t pushed_ = 0;
 };
 
 }  // namespace drover::rtl

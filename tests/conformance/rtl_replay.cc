@@ -10,42 +10,18 @@
 #include <cstdio>
 #include <deque>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "rtl/deserializer/deserializer_bench.h"
 #include "schema/dynamic_schema.h"
+#include "tests/conformance/rtl_payloads.h"
 
 namespace drover::conformance {
 namespace {
 
-constexpr int kSkipped = 77;
 constexpr size_t kBatch = 256;
-
-std::string read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-struct Payload {
-  std::string name, wire;
-  schema::MessageType type;
-};
-
-std::deque<Payload> load_payloads(const schema::DynamicSchema& schema, const std::filesystem::path& directory) {
-  std::deque<Payload> payloads;
-  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-    std::string name = entry.path().filename();
-    std::optional<schema::MessageType> type = schema.find_message(name.substr(0, name.rfind('-')));
-    if (type) payloads.push_back({name, read_file(entry.path()), *type});
-  }
-  std::sort(payloads.begin(), payloads.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  return payloads;
-}
 
 struct Tally {
   size_t decoded = 0, refused = 0, failures = 0;

@@ -1,0 +1,59 @@
+// Read requests of four readers to one AXI4 port, in the same cycle: those of the readers that others wait for first. A
+// request that the port has not taken stays in front until it does.
+module drover_ser_ar_mux #(
+  localparam int unsigned Ports = 4,
+  localparam int unsigned Iw = $clog2(Ports)
+) (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  input  logic [Ports-1:0]       valid_i,
+  output logic [Ports-1:0]       ready_o,
+  input  logic [Ports-1:0][63:0] addr_i,
+  input  logic [Ports-1:0][7:0]  len_i,
+
+  output logic          ar_valid_o,
+  input  logic          ar_ready_i,
+  output logic [63:0]   ar_addr_o,
+  output logic [7:0]    ar_len_o,
+  output logic [Iw-1:0] ar_id_o  // whose it is
+);
+  // Records, objects, what messages refer to, payload read ahead.
+  localparam logic [Ports-1:0][Iw-1:0] Order = {2'd3, 2'd1, 2'd2, 2'd0};
+
+  logic held_q;
+  logic [Iw-1:0] held_id_q, first, chosen;
+  always_comb begin
+    first = '0;
+    for (int i = Ports - 1; i >= 0; i--) begin
+      if (valid_i[Order[i]]) first = Order[i];
+    end
+    chosen = held_q ? held_id_q : first;
+    ar_addr_o = addr_i[0];
+    ar_len_o = len_i[0];
+    for (int i = 0; i < Ports; i++) begin
+      ready_o[i] = ar_ready_i && chosen == Iw'(i);
+      if (chosen == Iw'(i)) begin
+        ar_addr_o = addr_i[i];
+        ar_len_o = len_i[i];
+      end
+    end
+  end
+  assign ar_valid_o = valid_i != '0;
+  assign ar_id_o = chosen;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      held_q <= 1'b0;
+      held_id_q <= '0;
+    end else begin
+      held_q <= ar_valid_o && !ar_ready_i;
+      held_id_q <= chosen;
+    end
+  end
+
+`ifndef SYNTHESIS
+  assert property (@(posedge clk_i) ar_valid_o && !ar_ready_i |=>
+    ar_valid_o && $stable(ar_addr_o) && $stable(ar_len_o) && $stable(ar_id_o)) else $error("AR changed");
+`endif
+endmodule

@@ -1,0 +1,111 @@
+// Sending: the host's share, the way to the card, the engine's packet, and the check that it is the right one.
+//
+//   memory-affinity   pre-serialize -> doorbell ------------------------> records, payload over the link -> packet
+//   pushed            pre-serialize -> records by stores -> doorbell ---> records from the inbox --------> packet
+//                             or objects by stores -> doorbell ---------> objects from the inbox --------> packet
+//   nic-only                           doorbell ------------------------> objects, strings over the link -> packet
+//   read ahead                ...      doorbell ---> all of it at once --> from the inbox ----------------> packet
+//
+// The doorbell is a 64-byte line that the CPU stores into the card, whatever the system.
+#include "sim/platform.h"
+
+namespace drover::sim {
+namespace {
+
+constexpr uint64_t kRecordBytes = 32, kRecordRing = uint64_t{5} << 36;
+constexpr uint64_t kBurst = 4096;  // of what is read ahead
+constexpr uint64_t kLine = Inbox::kLine;
+
+uint64_t lines_of(uint64_t bytes) { return (bytes + kLine - 1) / kLine; }
+
+}  // namespace
+
+void Platform::start_send(Job* job) {
+  if (system_.engine == EngineKind::kNone) return send_in_software(job, Outcome::kCpu);
+  const PreparedMessage& prepared = host_.messages[job->message];
+  const MessageCost& cost = costs_.costs[job->message];
+  bool stream = !prepared.command.walk;
+  Time work = (stream ? cost.preserialize : 0) + line_cost();
+  std::vector<Time>* lines = room_to_push(*job);
+  if (lines != nullptr) work += lines->size() * line_cost();
+  Time end = on_cpu(job, work, stream ? cost.copies : 0, [this, job] { ring(job); });
+  if (lines == nullptr) return;
+  // Stores follow each other, the doorbell's last; each line is on its way when it is full.
+  job->pushed = true;
+  for (size_t i = 0; i < lines->size(); ++i) {
+    at(end - (lines->size() - i) * line_cost(), [this, lines, i] { (*lines)[i] = link_.push(time(), kLine).arrived; });
+  }
+}
+
+std::vector<Time>* Platform::room_to_push(const Job& job) {
+  Extent small = host_.messages[job.message].small;
+  if (system_.engine != EngineKind::kRtl || small.bytes > system_.push_limit) return nullptr;
+  return inbox_.reserve(number_of(job), small.at, small.bytes);
+}
+
+void Platform::ring(Job* job) {
+  at(link_.push(time(), kLine).arrived, [this, job] {
+    if (system_.engine == EngineKind::kCores) return send_on_cores(job);
+    take_command(job);
+  });
+}
+
+void Platform::take_command(Job* job) {
+  const PreparedMessage& prepared = host_.messages[job->message];
+  if (system_.prefetch != 0) {
+    uint64_t left = system_.prefetch;
+    if (!job->pushed) left -= read_ahead(*job, prepared.small, left);
+    read_ahead(*job, prepared.large, left);
+  }
+  SerializerSend command = prepared.command;
+  command.at = job->engine_began = time();
+  command.cookie = static_cast<uint16_t>(number_of(*job));
+  serializer_->send(command);
+}
+
+uint64_t Platform::read_ahead(const Job& job, Extent extent, uint64_t limit) {
+  uint64_t bytes = std::min({extent.bytes, limit, inbox_.free_bytes()});
+  std::vector<Time>* lines = bytes == 0 ? nullptr : inbox_.reserve(number_of(job), extent.at, bytes);
+  if (lines == nullptr) return 0;
+  for (uint64_t at = 0; at < bytes; at += kBurst) {
+    uint64_t size = std::min(kBurst, bytes - at), first = at / kLine, count = lines_of(size);
+    Link::Read read = link_.read(time(), size, SerializerEngine::kHostBus + extent.at + at);
+    for (uint64_t i = 0; i < count; ++i) {
+      (*lines)[first + i] = read.first + (read.done - read.first) * (i + 1) / count;
+    }
+  }
+  return bytes;
+}
+
+void Platform::sent(SerializerDone done) {
+  if (done.cookie >= jobs_.size()) return fail(jobs_[0], "a completion of no message");
+  Job* job = &jobs_[done.cookie];
+  inbox_.release(number_of(*job));
+  job->leg.cycles = (done.at - job->engine_began) / period_;
+  if (done.left_to_software) {
+    job->leg.reason = done.error;
+    return at(link_.write(time(), kRecordBytes, kRecordRing).arrived,
+              [this, job] { send_in_software(job, Outcome::kSoftware); });
+  }
+  if (done.error != 0) return fail(*job, std::string("the engine says ") + serializer_error_name(done.error));
+  if (done.packet != host_.messages[job->message].encoded) {
+    return fail(*job, "the packet is not what the encoder makes");
+  }
+  if (!system_.nic) return finish(job);
+  uint64_t bytes = done.packet.size();
+  at(nic_link_.write(time(), bytes, packet_buffer(bytes)).arrived, [this, job] { finish(job); });
+}
+
+void Platform::send_in_software(Job* job, Outcome outcome) {
+  job->leg.outcome = outcome;
+  const MessageCost& cost = costs_.costs[job->message];
+  on_cpu(job, cost.encode + line_cost(), cost.encode_copies, [this, job] {
+    Link* nic = system_.nic ? &nic_link_ : &link_;
+    at(nic->push(time(), kLine).arrived, [this, job, nic] {
+      uint64_t bytes = workload_.messages[job->message].wire.size();
+      at(nic->read(time(), bytes, packet_buffer(bytes)).done, [this, job] { finish(job); });
+    });
+  });
+}
+
+}  // namespace drover::sim
