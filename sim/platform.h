@@ -90,6 +90,7 @@ class Platform final : public sc_core::sc_module {
   // The CPU encodes; the NIC is told, and reads the bytes.
   void send_in_software(Job* job, Outcome outcome);
   uint64_t number_of(const Job& job) const { return static_cast<uint64_t>(&job - jobs_.data()); }
+  Time load_cost() const { return static_cast<Time>(push_load_cost(system_) * system_.cpu_scale * kNanosecond); }
   Time line_cost() const { return static_cast<Time>(system_.push_line * system_.cpu_scale * kNanosecond); }
 
   // ---- the SmartNIC's cores

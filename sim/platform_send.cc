@@ -27,13 +27,16 @@ void Platform::start_send(Job* job) {
   bool stream = !prepared.command.walk;
   Time work = (stream ? cost.preserialize : 0) + line_cost();
   std::vector<Time>* lines = room_to_push(*job);
-  if (lines != nullptr) work += lines->size() * line_cost();
+  // A stream was written just now; an object may have to come from DRAM.
+  Time line = line_cost() + (stream ? 0 : load_cost());
+  if (lines != nullptr) work += lines->size() * line;
   Time end = on_cpu(job, work, stream ? cost.copies : 0, [this, job] { ring(job); });
   if (lines == nullptr) return;
   // Stores follow each other, the doorbell's last; each line is on its way when it is full.
   job->pushed = true;
   for (size_t i = 0; i < lines->size(); ++i) {
-    at(end - (lines->size() - i) * line_cost(), [this, lines, i] { (*lines)[i] = link_.push(time(), kLine).arrived; });
+    at(end - line_cost() - (lines->size() - 1 - i) * line,
+       [this, lines, i] { (*lines)[i] = link_.push(time(), kLine).arrived; });
   }
 }
 

@@ -219,6 +219,9 @@ std::vector<Key> make_keys() {
   add_number(
       "cpu.push_line", "ns of CPU for each 64-byte line that it stores into the card; a doorbell is one",
       [](System& s) -> double& { return s.push_line; }, &keys);
+  keys.push_back({"cpu.push_load", "ns to load a 64-byte line of an object that is pushed as it lies",
+                  [](System* s, const std::string& text) { return parse_number(text, &s->push_load); },
+                  [](const System& s) { return plain(push_load_cost(s)); }});
   add_number(
       "cores.scale", "the codec's costs on the SmartNIC's cores, times this",
       [](System& s) -> double& { return s.cores_scale; }, &keys);
@@ -248,6 +251,10 @@ CodecCost codec_cost(const System& system, Job job) {
     if (!std::isnan(own.*part)) cost.*part = own.*part;
   }
   return cost;
+}
+
+double push_load_cost(const System& system) {
+  return std::isnan(system.push_load) ? stated_push_load(system.caches) : system.push_load;
 }
 
 std::vector<SystemKey> system_keys() {

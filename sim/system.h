@@ -72,6 +72,7 @@ struct System {
   double copy_submit = 60;       // ns of CPU to hand one copy to it
   double copy_bandwidth = 3e10;  // bytes/s of it
   double push_line = 8;          // ns of CPU for each 64-byte line that it stores into the card, a doorbell among them
+  double push_load = kAsStated;  // ns to load such a line of an object first. Read it by push_load_cost().
   double cores_scale = 2;        // EngineKind::kCores: the codec's costs there, times this
   double cores_dma = 100;        // ns of a core to start one DMA transfer
 
@@ -82,6 +83,7 @@ struct System {
 
 // What a job costs in this system, at scale 1: what it states itself, and for the rest what codec and caches say.
 CodecCost codec_cost(const System& system, Job job);
+double push_load_cost(const System& system);
 
 struct SystemKey {
   std::string name;     // "link.latency"

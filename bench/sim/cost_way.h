@@ -31,6 +31,8 @@ struct CostWay {
 class CostWays {
  public:
   virtual ~CostWays() = default;
+  // Of the object that is encoded, strings and all; 0: it is not known.
+  virtual size_t object_bytes() const { return 0; }
   virtual std::vector<CostWay> ways() = 0;
   // Encoded by each of its encoders, to be compared; an empty string: it failed.
   virtual std::vector<std::string> encoded() = 0;

@@ -189,10 +189,10 @@ void print_json(const std::vector<Sample>& samples, int rounds, const std::strin
     }
     std::printf(
         "%s\n {\"name\": \"%s\", \"wire_bytes\": %zu, \"objects\": %zu, \"scalars\": %zu, \"strings\": %zu, "
-        "\"string_bytes\": %zu, \"payload_strings\": %zu, \"payload_bytes\": %zu,\n  \"ns\": {",
+        "\"string_bytes\": %zu, \"payload_strings\": %zu, \"payload_bytes\": %zu, \"object_bytes\": %zu,\n  \"ns\": {",
         comma, sample.name.c_str(), sample.message.wire.size(), static_cast<size_t>(work.objects),
         static_cast<size_t>(work.scalars), static_cast<size_t>(work.strings), static_cast<size_t>(work.string_bytes),
-        static_cast<size_t>(payload), static_cast<size_t>(payload_bytes));
+        static_cast<size_t>(payload), static_cast<size_t>(payload_bytes), sample.of_codecs[0]->object_bytes());
     for (size_t w = 0; w < sample.ways.size(); ++w) {
       const CostWay& way = sample.ways[w];
       std::printf("%s\"%s %s warm\": %.1f, \"%s %s cold\": %.1f", w == 0 ? "" : ", ", way.codec.c_str(),
