@@ -61,10 +61,12 @@ def both(value):
 
 
 def compared(sim, figure, what, paper, slow, fast, leg="send", why="", column="time_ns"):
-    """The claim how many times as long (or as much CPU) `slow` takes; and its ratios by message, warm."""
+    """The claim how many times as long (or as much CPU) `slow` takes, and its ratios by caches and message. A system is
+    a name, or a name and settings."""
     values = {}
     for caches in CACHES:
-        runs = [sim.start(system, caches) for system in (slow, fast)]
+        runs = [sim.start(system, caches) if isinstance(system, str) else sim.start(system[0], caches, **system[1])
+                for system in (slow, fast)]
         values[caches] = ratios(*(times(run.result(), leg, column) for run in runs))
     claim = Claim(figure, what, paper, "x", *both(lambda caches: geomean(values[caches].values())), why)
     return claim, values
@@ -305,6 +307,9 @@ def figure10(sim):
             claim, values = compared(sim, "10", f"{what} of RpcNIC over on-chip, {clock}", paper, system, chip, leg, why)
             claims.append(claim)
             drawn.append((f"{what}, {clock}", by_bench(values["warm"])))
+        no_reads = (chip, {"deserializer__protoacc": "false"})
+        claims.append(compared(sim, "10", f"RX of RpcNIC over on-chip that reads no descriptors, {clock}", None, system,
+                               no_reads, "receive")[0])
     claims += [compared(sim, "10", f"{what} of drover over on-chip, 250 MHz", None, "drover", "protoacc-onchip", leg)[0]
                for leg, what in (("receive", "RX"), ("send", "TX"))]
 
