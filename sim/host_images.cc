@@ -139,6 +139,7 @@ class Preparer {
     out->command.message_index = type.index;
     out->command.records = room_.offset(copy->drover_bytes());
     out->small = {room_.offset(at), arena.initial_used()};
+    if (system_.one_piece) out->command.record_bytes = static_cast<uint32_t>(out->small.bytes);
   }
 
   void fail(const std::string& what) {

@@ -43,7 +43,6 @@ class Platform final : public sc_core::sc_module {
     size_t result = 0;  // its MessageResult
     uint32_t message = 0;
     Time began = 0, engine_began = 0, ended = 0;
-    bool pushed = false;  // its small extent goes into the inbox
     Leg leg;
   };
   using Start = void (Platform::*)(Job*);
@@ -84,8 +83,8 @@ class Platform final : public sc_core::sc_module {
   std::vector<Time>* room_to_push(const Job& job);
   void ring(Job* job);
   void take_command(Job* job);
-  // Into the inbox, at most `limit` bytes and what it has room for; returns how many.
-  uint64_t read_ahead(const Job& job, Extent extent, uint64_t limit);
+  // Into the inbox, as many bytes as serializer.prefetch says and it has room for.
+  void read_ahead(const Job& job, Extent extent);
   void sent(SerializerDone done);
   // The CPU encodes; the NIC is told, and reads the bytes.
   void send_in_software(Job* job, Outcome outcome);

@@ -33,7 +33,6 @@ void Platform::start_send(Job* job) {
   Time end = on_cpu(job, work, stream ? cost.copies : 0, [this, job] { ring(job); });
   if (lines == nullptr) return;
   // Stores follow each other, the doorbell's last; each line is on its way when it is full.
-  job->pushed = true;
   for (size_t i = 0; i < lines->size(); ++i) {
     at(end - line_cost() - (lines->size() - 1 - i) * line,
        [this, lines, i] { (*lines)[i] = link_.push(time(), kLine).arrived; });
@@ -55,21 +54,17 @@ void Platform::ring(Job* job) {
 
 void Platform::take_command(Job* job) {
   const PreparedMessage& prepared = host_.messages[job->message];
-  if (system_.prefetch != 0) {
-    uint64_t left = system_.prefetch;
-    if (!job->pushed) left -= read_ahead(*job, prepared.small, left);
-    read_ahead(*job, prepared.large, left);
-  }
+  read_ahead(*job, prepared.large);
   SerializerSend command = prepared.command;
   command.at = job->engine_began = time();
   command.cookie = static_cast<uint16_t>(number_of(*job));
   serializer_->send(command);
 }
 
-uint64_t Platform::read_ahead(const Job& job, Extent extent, uint64_t limit) {
-  uint64_t bytes = std::min({extent.bytes, limit, inbox_.free_bytes()});
+void Platform::read_ahead(const Job& job, Extent extent) {
+  uint64_t bytes = std::min({extent.bytes, system_.prefetch, inbox_.free_bytes()});
   std::vector<Time>* lines = bytes == 0 ? nullptr : inbox_.reserve(number_of(job), extent.at, bytes);
-  if (lines == nullptr) return 0;
+  if (lines == nullptr) return;
   for (uint64_t at = 0; at < bytes; at += kBurst) {
     uint64_t size = std::min(kBurst, bytes - at), first = at / kLine, count = lines_of(size);
     Link::Read read = link_.read(time(), size, SerializerEngine::kHostBus + extent.at + at);
@@ -77,7 +72,6 @@ uint64_t Platform::read_ahead(const Job& job, Extent extent, uint64_t limit) {
       (*lines)[first + i] = read.first + (read.done - read.first) * (i + 1) / count;
     }
   }
-  return bytes;
 }
 
 void Platform::sent(SerializerDone done) {

@@ -182,8 +182,10 @@ std::vector<Key> make_keys() {
   add_count("serializer.push_limit",
             "records, or objects, of at most so many bytes are stored into the card's inbox by the CPU; 0: never",
             &System::push_limit, 0, 1 << 20, &keys);
+  add_flag("serializer.one_piece", "objects that are walked lie in one piece, which the engine reads at once",
+           &System::one_piece, &keys);
   add_count("serializer.prefetch",
-            "so many bytes of what a send command refers to are read into the inbox as it comes; 0: none",
+            "so many bytes of the long strings of a message are read into the inbox as its command comes; 0: none",
             &System::prefetch, 0, 1 << 30, &keys);
   add_link(
       "link", "engine to host memory (engine.kind none: NIC to host memory)",

@@ -51,6 +51,7 @@ struct System {
   uint64_t reference_from = 0;       // memory-affinity: strings from this size on are referred to, not copied; 0: none
   uint64_t walk_limit = 0;  // kEither: bytes of objects, arrays and short strings up to which an object is walked
   uint64_t push_limit = 0;  // records or objects of at most so many bytes are pushed into the inbox; 0: none
+  bool one_piece = false;   // objects that are walked lie in one piece, which the engine reads at once
   uint64_t prefetch = 0;    // so many bytes of what a command refers to are read ahead into the inbox
 
   LinkConfig link;   // between engine and host memory; with EngineKind::kNone between NIC and host memory

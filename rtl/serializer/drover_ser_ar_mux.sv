@@ -18,16 +18,11 @@ module drover_ser_ar_mux #(
   output logic [7:0]    ar_len_o,
   output logic [Iw-1:0] ar_id_o  // whose it is
 );
-  // Records, objects, what messages refer to, payload read ahead.
-  localparam logic [Ports-1:0][Iw-1:0] Order = {2'd3, 2'd1, 2'd2, 2'd0};
-
   logic held_q;
   logic [Iw-1:0] held_id_q, first, chosen;
   always_comb begin
-    first = '0;
-    for (int i = Ports - 1; i >= 0; i--) begin
-      if (valid_i[Order[i]]) first = Order[i];
-    end
+    // Records, objects, what messages refer to, payload read ahead.
+    first = valid_i[0] ? 2'd0 : valid_i[2] ? 2'd2 : valid_i[1] ? 2'd1 : 2'd3;
     chosen = held_q ? held_id_q : first;
     ar_addr_o = addr_i[0];
     ar_len_o = len_i[0];

@@ -17,9 +17,7 @@ module drover_serializer #(
   parameter int unsigned RecordLines = 512,    // lines of records in flight or waiting
   parameter int unsigned EarlyLines  = 512,    // lines of payload that is read ahead
   parameter int unsigned EarlyBytes  = 65536,  // a message's payload is, if it has at most so many
-  parameter int unsigned FarLines    = 512,    // lines of long parts, from the host's and the engine's memory
-  parameter int unsigned ObjectLines = 512,    // NIC-only: objects at hand
-  parameter int unsigned TableWidth  = 16      // bits of a line's number in the schema table
+  parameter int unsigned FarLines    = 512     // lines of long parts, from the host's and the engine's memory
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -33,7 +31,7 @@ module drover_serializer #(
   // The schema image, as a memory of lines (the deserializer's too): a line in the next cycle, which stays. Its
   // MessageEntry[] begins in line 1.
   output logic                  table_read_o,
-  output logic [TableWidth-1:0] table_line_o,
+  output logic [drover_ser_walk_pkg::TableWidth-1:0] table_line_o,
   input  logic [511:0]          table_data_i,
   input  logic [31:0]           image_fields_i,         // ImageHeader.fields
   input  logic [31:0]           image_message_count_i,  // ImageHeader.message_count
@@ -122,6 +120,10 @@ module drover_serializer #(
     cmd.walk = cmd_walk_i;
     cmd.pushed = cmd_pushed_i && !cmd_walk_i;
     cmd.message = cmd_message_i;
+    // A walk's run is a hint: one that leaves the region is none.
+    if (cmd_walk_i && contains(cmd_records_i, cmd_record_bytes_i, host_base_i, host_limit_i)) begin
+      cmd.record_bytes = cmd_record_bytes_i;
+    end
     if (!cmd_walk_i) begin
       if (cmd_records_i[5:0] != '0) cmd.error = ErrMisaligned;
       if (!contains(cmd_records_i, cmd_record_bytes_i, cmd_pushed_i ? engine_base_i : host_base_i,
@@ -228,9 +230,18 @@ module drover_serializer #(
   logic uop_valid, uop_ready, abort;
   drover_ser_pkg::uop_t uop, records_uop, walker_uop;
   logic walks, records_uop_valid, walker_uop_valid, records_done, walker_done;
-  assign walks = encode_cmd.walk;
+  // Whose the next uop is: of the message behind the last end that the encoder has accepted, which may be ahead of the
+  // one that it is at (encode_cmd).
+  logic feed_valid, feed_ready;
+  logic [5:0] feed_level;
+  drover_fifo #(.Width(1), .Depth(32)) u_feed (
+    .clk_i, .rst_ni,
+    .wvalid_i(take), .wready_o(feed_ready), .wdata_i(cmd_walk_i),
+    .rvalid_o(feed_valid), .rready_i(uop_valid && uop_ready && uop.kind == UopEnd), .rdata_o(walks),
+    .level_o(feed_level)
+  );
   assign uop = walks ? walker_uop : records_uop;
-  assign uop_valid = encode_valid && (walks ? walker_uop_valid : records_uop_valid);
+  assign uop_valid = feed_valid && (walks ? walker_uop_valid : records_uop_valid);
   assign decode_done = records_done || walker_done;
   logic [drover_ser_pkg::LineBits-1:0] uop_line;
   drover_ser_records u_records (
@@ -241,7 +252,7 @@ module drover_serializer #(
     .uop_valid_o(records_uop_valid), .uop_o(records_uop), .uop_line_o(uop_line), .uop_ready_i(uop_ready && !walks),
     .abort_i(abort && !walks)
   );
-  drover_ser_walker #(.ObjectLines(ObjectLines), .Depth(Depth), .TableWidth(TableWidth)) u_walker (
+  drover_ser_walker #(.Depth(Depth)) u_walker (
     .clk_i, .rst_ni,
     .cmd_valid_i(decode_valid && decode_cmd.walk), .cmd_ready_o(walker_done), .cmd_i(decode_cmd),
     .base_i(host_base_i), .limit_i(host_limit_i),
@@ -342,5 +353,6 @@ module drover_serializer #(
     else $error("a uop without a command");
 `endif
   logic unused;
-  assign unused = ^{host_rlast_i, engine_rlast_i, host_rresp_i[0], engine_rresp_i[0], front_level, back_level, engine_ar_ready[IdWalker], early_level};
+  assign unused = ^{host_rlast_i, engine_rlast_i, host_rresp_i[0], engine_rresp_i[0], front_level, feed_level, feed_ready,
+                    back_level, engine_ar_ready[IdWalker], early_level};
 endmodule

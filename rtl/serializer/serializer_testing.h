@@ -121,8 +121,9 @@ inline Message* place(SerializerBench& bench, Object& object) {
   return copy;
 }
 
-// Copies the object into the bench's memory and sends the command to walk it; null: the memory is full.
-inline Message* walk(SerializerBench& bench, Object& object, std::vector<Expectation>* expected) {
+// Copies the object into the bench's memory and sends the command to walk it; null: the memory is full. `run`: how many
+// bytes from the object on the command says to be in one piece with it, which are read at once.
+inline Message* walk(SerializerBench& bench, Object& object, std::vector<Expectation>* expected, uint32_t run = 0) {
   Message* copy = place(bench, object);
   if (copy == nullptr) return nullptr;
   SerializerCommand command;
@@ -130,6 +131,7 @@ inline Message* walk(SerializerBench& bench, Object& object, std::vector<Expecta
   command.message = static_cast<uint16_t>(object.type().index);
   command.cookie = static_cast<uint16_t>(expected->size());
   command.records = SerializerBench::kHostBase + static_cast<uint64_t>(copy->drover_bytes() - bench.host().data());
+  command.record_bytes = run;
   bench.send(command);
   expected->push_back({object.encode()});
   return copy;

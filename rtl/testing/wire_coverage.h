@@ -1,7 +1,10 @@
-// Functional coverage of the deserializer: field kind x label x length of the value x where it stands in the stream's
-// beats, of the messages that the hardware has decoded as the codec does.
+// Functional coverage of messages on the wire: field kind x label x length of the value x where it stands in the
+// stream's beats. Of those that the deserializer has decoded as the codec does, and that the serializer's walker has
+// encoded so.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <string_view>
 
 #include "rtl/testing/coverage.h"
@@ -10,11 +13,11 @@
 
 namespace drover::rtl {
 
-class DeserializerCoverage {
+class WireCoverage {
  public:
-  explicit DeserializerCoverage(std::string name);
+  explicit WireCoverage(std::string name, std::function<bool(const Coverage::Bin&)> is_possible = possible);
 
-  // All fields of a message that was decoded by the hardware. It begins at a beat's first byte.
+  // All fields of a message that the hardware has done. It begins at a beat's first byte.
   void add(const schema::MessageType& type, std::string_view wire);
   const Coverage& coverage() const { return coverage_; }
 
@@ -29,6 +32,8 @@ class DeserializerCoverage {
   static Place place_of(const workload::WireField& field);
   // Of kind - 1, label, length, place.
   static bool possible(const Coverage::Bin& bin);
+  // The same of what encoders write: no varint is longer than its value wants.
+  static bool possible_encoded(const Coverage::Bin& bin);
 
  private:
   void walk(const schema::MessageType& type, std::string_view wire, size_t begin, size_t end);

@@ -1,4 +1,4 @@
-#include "rtl/deserializer/deserializer_coverage.h"
+#include "rtl/testing/wire_coverage.h"
 
 #include "codec/wire.h"
 
@@ -26,11 +26,11 @@ constexpr bool kHasEights[] = {true, false, false, true, true, true, true, true,
 bool label_fits(Kind kind, size_t label) {
   bool scalar = !is_one_of(kind, {Kind::kString, Kind::kBytes, Kind::kMessage, Kind::kGroup});
   switch (label) {
-    case DeserializerCoverage::kPacked:
+    case WireCoverage::kPacked:
       return scalar;
-    case DeserializerCoverage::kMapKey:
+    case WireCoverage::kMapKey:
       return kind == Kind::kString || (scalar && !is_one_of(kind, {Kind::kFloat, Kind::kDouble, Kind::kEnum}));
-    case DeserializerCoverage::kMapValue:
+    case WireCoverage::kMapValue:
       return kind != Kind::kGroup;
     default:
       return true;
@@ -38,7 +38,7 @@ bool label_fits(Kind kind, size_t label) {
 }
 bool length_fits(Kind kind, size_t label, size_t length) {
   uint32_t wire_type = schema::kWireTypeOfKind[static_cast<size_t>(kind)];
-  if (label == DeserializerCoverage::kPacked) {
+  if (label == WireCoverage::kPacked) {
     return wire_type == wire::kFixed32 ? kHasFours[length] : wire_type == wire::kFixed64 ? kHasEights[length] : true;
   }
   switch (wire_type) {
@@ -55,7 +55,7 @@ bool length_fits(Kind kind, size_t label, size_t length) {
 
 }  // namespace
 
-bool DeserializerCoverage::possible(const Coverage::Bin& bin) {
+bool WireCoverage::possible(const Coverage::Bin& bin) {
   Kind kind = static_cast<Kind>(bin[0] + 1);
   size_t label = bin[1], length = bin[2], place = bin[3];
   if (!label_fits(kind, label) || !length_fits(kind, label, length)) return false;
@@ -69,37 +69,44 @@ bool DeserializerCoverage::possible(const Coverage::Bin& bin) {
   return true;
 }
 
-DeserializerCoverage::DeserializerCoverage(std::string name)
+bool WireCoverage::possible_encoded(const Coverage::Bin& bin) {
+  Kind kind = static_cast<Kind>(bin[0] + 1);
+  if (!possible(bin)) return false;
+  if (bin[1] == kPacked) return bin[2] != 0;  // an empty one is not written
+  if (kind == Kind::kBool) return bin[2] == 1;
+  if (is_one_of(kind, {Kind::kUint32, Kind::kSint32})) return bin[2] <= 2;
+  return true;
+}
+
+WireCoverage::WireCoverage(std::string name, std::function<bool(const Coverage::Bin&)> is_possible)
     : coverage_(std::move(name),
                 {{"kind", kind_names()},
                  {"label", {"singular", "oneof", "repeated", "packed", "map-key", "map-value"}},
                  {"length", {"0", "1", "2-5", "6-10", "11-63", "64", "65-1023", "1024-4095", "4096+"}},
                  {"place", {"one-beat", "value-at-first-byte", "head-across", "value-across"}}},
-                possible) {}
+                std::move(is_possible)) {}
 
-size_t DeserializerCoverage::length_class(size_t bytes) {
+size_t WireCoverage::length_class(size_t bytes) {
   constexpr size_t kLast[] = {0, 1, 5, 10, 63, 64, 1023, 4095};
   size_t i = 0;
   while (i < std::size(kLast) && bytes > kLast[i]) ++i;
   return i;
 }
 
-DeserializerCoverage::Place DeserializerCoverage::place_of(const workload::WireField& field) {
+WireCoverage::Place WireCoverage::place_of(const workload::WireField& field) {
   if (field.payload % 64 == 0) return kAtFirst;
   if (field.begin / 64 != field.payload / 64) return kHeadAcross;
   size_t last = field.payload_end == field.payload ? field.payload : field.payload_end - 1;
   return field.payload / 64 == last / 64 ? kWhole : kValueAcross;
 }
 
-void DeserializerCoverage::add(const schema::MessageType& type, std::string_view wire) {
-  walk(type, wire, 0, wire.size());
-}
+void WireCoverage::add(const schema::MessageType& type, std::string_view wire) { walk(type, wire, 0, wire.size()); }
 
-void DeserializerCoverage::hit(const schema::FieldEntry& field, Label label, const workload::WireField& at) {
+void WireCoverage::hit(const schema::FieldEntry& field, Label label, const workload::WireField& at) {
   coverage_.hit({size_t{field.kind} - 1, label, length_class(at.payload_end - at.payload), place_of(at)});
 }
 
-void DeserializerCoverage::walk(const schema::MessageType& type, std::string_view wire, size_t begin, size_t end) {
+void WireCoverage::walk(const schema::MessageType& type, std::string_view wire, size_t begin, size_t end) {
   workload::WireReader reader(wire, begin, end);
   workload::WireField at;
   while (reader.next(&at)) {
@@ -123,8 +130,7 @@ void DeserializerCoverage::walk(const schema::MessageType& type, std::string_vie
   }
 }
 
-void DeserializerCoverage::entry(const schema::MessageType& type, std::string_view wire,
-                                 const workload::WireField& field) {
+void WireCoverage::entry(const schema::MessageType& type, std::string_view wire, const workload::WireField& field) {
   workload::WireReader reader(wire, field.payload, field.payload_end);
   workload::WireField at;
   while (reader.next(&at)) {

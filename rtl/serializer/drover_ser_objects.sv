@@ -1,0 +1,92 @@
+// The walker's object memory: objects and chunks of arrays as they lie in host memory, line by line, and the reads that
+// bring them there. One fetch at a time; whoever asks has checked that it may be read and has room.
+/* verilator lint_off IMPORTSTAR */
+import drover_ser_walk_pkg::*;  // here, and types by their full names: yosys reads it so
+/* verilator lint_on IMPORTSTAR */
+module drover_ser_objects (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  input  logic        fetch_i,
+  input  logic [63:0] fetch_address_i,
+  input  logic [31:0] fetch_bytes_i,
+  input  logic [drover_ser_walk_pkg::Ow-1:0] fetch_line_i,  // where its first line goes
+  output logic [drover_ser_walk_pkg::Ow:0]   fetch_lines_o, // that it takes, in the same cycle
+  output logic        busy_o,
+  output logic        broken_o,  // a line of the last fetch could not be read
+
+  input  logic        read_i,
+  input  logic [drover_ser_walk_pkg::Mw-1:0] read_at_i,
+  output logic [63:0] slot_o,    // the aligned word there, in the next cycle
+  output logic [2:0]  low_o,     // which byte of it was meant
+  output logic [63:0] next_o,    // the word behind it,
+  output logic        has_next_o,  // which is in the same line
+
+  output logic        ar_valid_o,
+  input  logic        ar_ready_i,
+  output logic [63:0] ar_addr_o,
+  output logic [7:0]  ar_len_o,
+  input  logic        r_valid_i,
+  input  logic        r_error_i,
+  input  logic [drover_ser_pkg::LineBits-1:0] r_data_i
+);
+  logic [57:0] next_q;         // line
+  logic [Ow:0] ask_q, wait_q;  // lines
+  logic [Ow-1:0] write_line_q;
+  logic broken_q;
+  logic [6:0] to_boundary, burst;
+  assign fetch_lines_o = (Ow + 1)'((fetch_bytes_i + {26'd0, fetch_address_i[5:0]} + 32'd63) >> 6);
+  assign to_boundary = 7'd64 - {1'b0, next_q[5:0]};
+  assign burst = ask_q < (Ow + 1)'(to_boundary) ? 7'(ask_q) : to_boundary;
+  assign ar_valid_o = ask_q != '0;
+  assign ar_addr_o = {next_q, 6'd0};
+  assign ar_len_o = 8'(burst) - 8'd1;
+  assign busy_o = wait_q != '0;
+  assign broken_o = broken_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      ask_q <= '0;
+      wait_q <= '0;
+    end else if (fetch_i) begin
+      ask_q <= fetch_lines_o;
+      wait_q <= fetch_lines_o;
+    end else begin
+      if (ar_valid_o && ar_ready_i) ask_q <= ask_q - (Ow + 1)'(burst);
+      wait_q <= wait_q - (Ow + 1)'(r_valid_i);
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (fetch_i) begin
+      next_q <= fetch_address_i[63:6];
+      write_line_q <= fetch_line_i;
+      broken_q <= 1'b0;
+    end else begin
+      if (ar_valid_o && ar_ready_i) next_q <= next_q + 58'(burst);
+      if (r_valid_i) write_line_q <= write_line_q + Ow'(1);
+      if (r_valid_i && r_error_i) broken_q <= 1'b1;
+    end
+  end
+
+  logic [drover_ser_pkg::LineBits-1:0] line;
+  logic [5:0] low_q;
+  drover_sram_1r1w #(.Width(drover_ser_pkg::LineBits), .Depth(ObjectLines)) u_lines (
+    .clk_i,
+    .we_i(r_valid_i), .waddr_i(write_line_q), .wdata_i(r_data_i),
+    .re_i(read_i), .raddr_i(read_at_i[Mw-1:6]), .rdata_o(line)
+  );
+  always_ff @(posedge clk_i) begin
+    if (read_i) low_q <= read_at_i[5:0];
+  end
+  assign slot_o = line[64*low_q[5:3]+:64];
+  assign low_o = low_q[2:0];
+  logic [2:0] next_slot;
+  assign next_slot = low_q[5:3] + 3'd1;
+  assign next_o = line[64*next_slot+:64];
+  assign has_next_o = low_q[5:3] != 3'd7;
+
+`ifndef SYNTHESIS
+  assert property (@(posedge clk_i) fetch_i |-> wait_q == '0) else $error("a fetch while another is under way");
+  assert property (@(posedge clk_i) r_valid_i |-> wait_q != '0) else $error("an answer to nothing");
+`endif
+endmodule
