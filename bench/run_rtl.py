@@ -35,6 +35,8 @@ def area_rows(image_pkg, out):
     path = out / "rtl_area.json"
     print("yosys (some minutes) ...", file=sys.stderr, flush=True)
     command = [sys.executable, str(ROOT / "tools/synth_rtl.py"), "--image-pkg", str(image_pkg), "--json", str(path)]
+    for block, _ in AREAS.values():
+        command += ["--block", block]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
     if done.returncode != 0:
         sys.exit("run_rtl.py: tools/synth_rtl.py failed; tools/setup.sh installs pyosys")

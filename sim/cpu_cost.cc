@@ -85,6 +85,10 @@ Time stated_cost(const CodecCost& cost, const MessageWork& work) {
                      cost.untouched * static_cast<double>(work.untouched));
 }
 
+Time line_copy_cost(const System& system) {
+  return picoseconds(codec_cost(system, Job::kPreserialize).byte * 64 * system.cpu_scale);
+}
+
 MessageCost stated_costs(const System& system, const MessageWork& work) {
   auto scaled = [&](Time time) { return static_cast<Time>(static_cast<double>(time) * system.cpu_scale); };
   MessageCost cost;

@@ -40,6 +40,9 @@ struct MessageCost {
   Time copies = 0;                                // of the copy engine, beside the CPU that pre-serializes
   Time encode_copies = 0;                         // and beside the CPU that encodes
 };
+// Of 64 bytes of an object that the CPU copies as it pushes them into the card: a string's bytes, of cpu.push_line
+// apart.
+Time line_copy_cost(const System& system);
 Time stated_cost(const CodecCost& cost, const MessageWork& work);
 MessageCost stated_costs(const System& system, const MessageWork& work);
 // False, and what is wrong, if the codec does not take the message.

@@ -138,6 +138,7 @@ class DeserializerEngine::Parts {
                      setup.now) {
     auto host_chunks = static_cast<uint32_t>(setup.host_bytes / kChunk);
     top_.cfg_one_shot_i = setup.one_shot;
+    top_.cfg_eager_i = setup.eager;
     top_.cfg_lanes_i = static_cast<CData>((1u << setup.lanes) - 1);
     top_.cfg_protoacc_i = setup.protoacc;
     top_.cfg_descriptors_i = kDescriptors;

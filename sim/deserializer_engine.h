@@ -31,6 +31,7 @@ const char* left_to_software_name(uint8_t code);
 
 struct DeserializerSetup {
   bool one_shot = true;
+  bool eager = false;
   bool protoacc = false;
   unsigned lanes = 4;
   std::span<char> region;  // 64-byte aligned

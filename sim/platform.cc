@@ -80,8 +80,8 @@ void Platform::trace_to(sc_core::sc_trace_file* file) {
 void Platform::make_engines() {
   region_ = std::make_unique<AlignedBytes>(kHostRegion + kEngineRegion);
   deserializer_ = std::make_unique<DeserializerEngine>(
-      DeserializerSetup{system_.one_shot, system_.protoacc, static_cast<unsigned>(system_.lanes), region_->bytes(),
-                        kHostRegion, &link_, &engine_link_, &descriptor_link_, &now_});
+      DeserializerSetup{system_.one_shot, system_.eager, system_.protoacc, static_cast<unsigned>(system_.lanes),
+                        region_->bytes(), kHostRegion, &link_, &engine_link_, &descriptor_link_, &now_});
   serializer_ = std::make_unique<SerializerEngine>(
       SerializerSetup{host_.host(), host_.engine(), &link_, &inbox_, &engine_link_, &now_});
   deserializer_->on_record([this](const DeserializerRecord& record) { received(record); });

@@ -43,6 +43,7 @@ class Platform final : public sc_core::sc_module {
     size_t result = 0;  // its MessageResult
     uint32_t message = 0;
     Time began = 0, engine_began = 0, ended = 0;
+    bool pushed = false;  // its small extent is in the inbox
     Leg leg;
   };
   using Start = void (Platform::*)(Job*);
@@ -83,13 +84,12 @@ class Platform final : public sc_core::sc_module {
   std::vector<Time>* room_to_push(const Job& job);
   void ring(Job* job);
   void take_command(Job* job);
-  // Into the inbox, as many bytes as serializer.prefetch says and it has room for.
-  void read_ahead(const Job& job, Extent extent);
+  // Into the inbox, at most `limit` bytes and what it has room for.
+  void read_ahead(const Job& job, Extent extent, uint64_t limit);
   void sent(SerializerDone done);
   // The CPU encodes; the NIC is told, and reads the bytes.
   void send_in_software(Job* job, Outcome outcome);
   uint64_t number_of(const Job& job) const { return static_cast<uint64_t>(&job - jobs_.data()); }
-  Time load_cost() const { return static_cast<Time>(push_load_cost(system_) * system_.cpu_scale * kNanosecond); }
   Time line_cost() const { return static_cast<Time>(system_.push_line * system_.cpu_scale * kNanosecond); }
 
   // ---- the SmartNIC's cores

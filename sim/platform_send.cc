@@ -4,7 +4,8 @@
 //   pushed            pre-serialize -> records by stores -> doorbell ---> records from the inbox --------> packet
 //                             or objects by stores -> doorbell ---------> objects from the inbox --------> packet
 //   nic-only                           doorbell ------------------------> objects, strings over the link -> packet
-//   read ahead                ...      doorbell ---> all of it at once --> from the inbox ----------------> packet
+//   in one piece                       doorbell ------------------------> all objects by one read --------> packet
+//   read ahead                ...      doorbell ---> long strings at once > from the inbox ---------------> packet
 //
 // The doorbell is a 64-byte line that the CPU stores into the card, whatever the system.
 #include "sim/platform.h"
@@ -27,14 +28,15 @@ void Platform::start_send(Job* job) {
   bool stream = !prepared.command.walk;
   Time work = (stream ? cost.preserialize : 0) + line_cost();
   std::vector<Time>* lines = room_to_push(*job);
-  // A stream was written just now; an object may have to come from DRAM.
-  Time line = line_cost() + (stream ? 0 : load_cost());
-  if (lines != nullptr) work += lines->size() * line;
+  // The records of a stream have just been written; an object is read to be pushed.
+  Time each = line_cost() + (stream ? 0 : line_copy_cost(system_));
+  if (lines != nullptr) work += lines->size() * each;
   Time end = on_cpu(job, work, stream ? cost.copies : 0, [this, job] { ring(job); });
+  job->pushed = lines != nullptr;
   if (lines == nullptr) return;
   // Stores follow each other, the doorbell's last; each line is on its way when it is full.
   for (size_t i = 0; i < lines->size(); ++i) {
-    at(end - line_cost() - (lines->size() - 1 - i) * line,
+    at(end - line_cost() - (lines->size() - 1 - i) * each,
        [this, lines, i] { (*lines)[i] = link_.push(time(), kLine).arrived; });
   }
 }
@@ -54,15 +56,20 @@ void Platform::ring(Job* job) {
 
 void Platform::take_command(Job* job) {
   const PreparedMessage& prepared = host_.messages[job->message];
-  read_ahead(*job, prepared.large);
+  if (system_.prefetch != 0) {
+    // In the order in which the engine needs them; objects that it chases by their pointers are not known beforehand.
+    bool known = !prepared.command.walk || system_.one_piece;
+    if (known && !job->pushed) read_ahead(*job, prepared.small, UINT64_MAX);
+    read_ahead(*job, prepared.large, system_.prefetch);
+  }
   SerializerSend command = prepared.command;
   command.at = job->engine_began = time();
   command.cookie = static_cast<uint16_t>(number_of(*job));
   serializer_->send(command);
 }
 
-void Platform::read_ahead(const Job& job, Extent extent) {
-  uint64_t bytes = std::min({extent.bytes, system_.prefetch, inbox_.free_bytes()});
+void Platform::read_ahead(const Job& job, Extent extent, uint64_t limit) {
+  uint64_t bytes = std::min({extent.bytes, limit, inbox_.free_bytes()});
   std::vector<Time>* lines = bytes == 0 ? nullptr : inbox_.reserve(number_of(job), extent.at, bytes);
   if (lines == nullptr) return;
   for (uint64_t at = 0; at < bytes; at += kBurst) {

@@ -47,7 +47,4 @@ const CodecCost& stated_codec_cost(Codec codec, Job job, Caches caches) {
   return caches == Caches::kWarm ? of.warm : of.cold;
 }
 
-// From the same run: 4.0 ns a line more than warm, of objects of up to 4 KB, whose lines come one behind the other.
-double stated_push_load(Caches caches) { return caches == Caches::kWarm ? 0 : 4; }
-
 }  // namespace drover::sim

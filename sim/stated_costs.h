@@ -30,7 +30,4 @@ struct CodecCost {
 // Pre-serialization is Drover's with any codec: protobuf has none.
 const CodecCost& stated_codec_cost(Codec codec, Job job, Caches caches);
 
-// To load a 64-byte line of an object that is pushed into the card as it lies, beside what the store costs.
-double stated_push_load(Caches caches);
-
 }  // namespace drover::sim

@@ -160,6 +160,8 @@ std::vector<Key> make_keys() {
   add_count("deserializer.lanes", "that get messages, 1 to 4", &System::lanes, 1, 4, &keys);
   add_flag("deserializer.one_shot", "true: chunks by one DMA write each; false: a DMA write for each field",
            &System::one_shot, &keys);
+  add_flag("deserializer.eager", "with one_shot: what is final is written while the link would idle", &System::eager,
+           &keys);
   add_flag("deserializer.protoacc", "true: a descriptor is read for each field, and has-bits are before they change",
            &System::protoacc, &keys);
   add_choice(
@@ -221,9 +223,6 @@ std::vector<Key> make_keys() {
   add_number(
       "cpu.push_line", "ns of CPU for each 64-byte line that it stores into the card; a doorbell is one",
       [](System& s) -> double& { return s.push_line; }, &keys);
-  keys.push_back({"cpu.push_load", "ns to load a 64-byte line of an object that is pushed as it lies",
-                  [](System* s, const std::string& text) { return parse_number(text, &s->push_load); },
-                  [](const System& s) { return plain(push_load_cost(s)); }});
   add_number(
       "cores.scale", "the codec's costs on the SmartNIC's cores, times this",
       [](System& s) -> double& { return s.cores_scale; }, &keys);
@@ -253,10 +252,6 @@ CodecCost codec_cost(const System& system, Job job) {
     if (!std::isnan(own.*part)) cost.*part = own.*part;
   }
   return cost;
-}
-
-double push_load_cost(const System& system) {
-  return std::isnan(system.push_load) ? stated_push_load(system.caches) : system.push_load;
 }
 
 std::vector<SystemKey> system_keys() {

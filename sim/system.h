@@ -44,6 +44,7 @@ struct System {
   uint64_t clock = 250'000'000;  // of the RTL, in Hz
   uint64_t lanes = 4;            // of the deserializer, 1 to 4
   bool one_shot = true;          // deserializer: whole chunks by one DMA write; else a write for each field
+  bool eager = false;            // deserializer, with one_shot: what is final is written while the link would idle
   bool protoacc = false;         // deserializer: reads a descriptor for each field, and has-bits before it changes them
   SendMode send = SendMode::kMemoryAffinity;
   uint64_t payload_threshold = 256;  // memory-affinity: strings from this size on are not among the records
@@ -73,7 +74,6 @@ struct System {
   double copy_submit = 60;       // ns of CPU to hand one copy to it
   double copy_bandwidth = 3e10;  // bytes/s of it
   double push_line = 8;          // ns of CPU for each 64-byte line that it stores into the card, a doorbell among them
-  double push_load = kAsStated;  // ns to load such a line of an object first. Read it by push_load_cost().
   double cores_scale = 2;        // EngineKind::kCores: the codec's costs there, times this
   double cores_dma = 100;        // ns of a core to start one DMA transfer
 
@@ -84,7 +84,6 @@ struct System {
 
 // What a job costs in this system, at scale 1: what it states itself, and for the rest what codec and caches say.
 CodecCost codec_cost(const System& system, Job job);
-double push_load_cost(const System& system);
 
 struct SystemKey {
   std::string name;     // "link.latency"

@@ -1,10 +1,11 @@
 """Area and logic depth of the RTL by yosys (synth_xilinx -family xcup), a table on the standard output.
 
-    .venv/bin/python tools/synth_rtl.py --image-pkg build/.../drover_image_pkg.sv [--block NAME ...] [--json FILE | --read]
+    .venv/bin/python tools/synth_rtl.py --image-pkg FILE [--block NAME ...] [--json FILE | --read]
 
-Blocks are modules with parameters, listed below. LUT counts LUT1 to LUT6 and what muxes they feed cost nothing more;
-LUTRAM counts LUTs used as memory, most of it FIFOs. The longest path is in levels of LUTs and carry blocks
-(tools/logic_depth.py).
+Blocks are modules with parameters, listed below; a block with an indented name is a part of the one above, synthesized
+alone, which costs a little more than inside. The four lanes of `deserializer` are one netlist, four times. LUT counts
+LUT1 to LUT6, and what muxes they feed cost nothing more; LUTRAM counts LUTs used as memory, most of it FIFOs. The
+longest path is in levels of LUTs and carry blocks inside the block (tools/logic_depth.py).
 """
 import argparse
 import json
@@ -20,19 +21,40 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COMMON = ["drover_axi_pkg", "drover_fifo", "drover_skid", "drover_sram_1r1w", "drover_sram_1rw",
           "drover_axi_write_checks"]
 DESERIALIZER = ["deser_pkg", "deser_window", "deser_token", "deser_front", "deser_field",
-                "deser_head", "deser_run", "deser_utf8", "deser_table", "deser_store", "deser_writer",
+                "deser_head", "deser_run", "deser_utf8", "deser_table", "deser_eager", "deser_store", "deser_writer",
                 "deser_lane", "deser_spread", "deser_tlb", "drover_deserializer"]
 SERIALIZER = ["drover_ser_pkg", "drover_ser_walk_pkg", "drover_ser_ar_mux", "drover_ser_reader", "drover_ser_records",
               "drover_ser_objects", "drover_ser_steps", "drover_ser_entry", "drover_ser_walk_reach",
               "drover_ser_walk_uop", "drover_ser_walker", "drover_ser_arena", "drover_ser_encoder",
               "drover_ser_gather", "drover_serializer"]
+TABLE = {"StepsLog2": 12}  # a schema table of 4,096 steps
 # block: folder, modules, top, parameters
 BLOCKS = {
-    "deserializer-lane": ("deserializer", DESERIALIZER, "deser_lane", {"StepsLog2": 12}),
+    "deserializer": ("deserializer", DESERIALIZER, "drover_deserializer", TABLE),
+    "deserializer-lane": ("deserializer", DESERIALIZER, "deser_lane", TABLE),
+    "  front": ("deserializer", DESERIALIZER, "deser_front", {}),
+    "  table": ("deserializer", DESERIALIZER, "deser_table", TABLE),
+    "  utf8": ("deserializer", DESERIALIZER, "deser_utf8", {}),
+    "  store": ("deserializer", DESERIALIZER, "deser_store", {}),
+    "  writer": ("deserializer", DESERIALIZER, "deser_writer", {}),
     "serializer": ("serializer", SERIALIZER, "drover_serializer", {}),
+    "  records": ("serializer", SERIALIZER, "drover_ser_records", {}),
+    "  walker": ("serializer", SERIALIZER, "drover_ser_walker", {}),
+    "  encoder": ("serializer", SERIALIZER, "drover_ser_encoder", {}),
+    "  arena": ("serializer", SERIALIZER, "drover_ser_arena", {}),
+    "  gather": ("serializer", SERIALIZER, "drover_ser_gather", {}),
+    "  reader": ("serializer", SERIALIZER, "drover_ser_reader", {}),
 }
-PAPER = {"deserializer-lane": "RpcNIC (paper, table IV): 15K LUT, 7.8K FF, 6 BRAM",
-         "serializer": "RpcNIC (paper, table IV): 30K LUT, 11K FF"}
+# In this block, that module is synthesized once and not dissolved; it is the block named behind it.
+KEPT = {"deserializer": ("deser_lane", "deserializer-lane")}
+PAPER = """
+RpcNIC's paper, table IV, on the same FPGA family     LUT      REG    BRAM
+  serializer                                          30K      11K      55
+  deserializer                                        15K     7.8K       6
+  RpcNIC whole                                       170K     207K     552
+  ProtoACC-PCIe whole                                221K     237K     592
+Its wholes hold the transport, the PCIe bridge and the HBM controller too, which are not in this repository.
+Here, the schema table (steps and side words, once a lane) is the most of the deserializer's BRAM."""
 
 
 def read(block, image_pkg):
@@ -45,14 +67,26 @@ def read(block, image_pkg):
     if sets:
         ys.run_pass(f"chparam {sets} {top}", design)
     ys.run_pass(f"hierarchy -check -top {top}", design)
-    return design, top
+    return design
 
 
-def cells(design, work, name):
-    path = f"{work}/{name}.json"
+def modules_of(design, work):
+    """Cells by type, of each module, without those of other modules in it."""
+    path = f"{work}/stat.json"
     ys.run_pass(f"tee -q -o {path} stat -json", design)
     with open(path, encoding="utf-8") as file:
-        return json.load(file)
+        modules = json.load(file)["modules"]
+    return {name.lstrip("\\"): {k.lstrip("\\"): n for k, n in module["num_cells_by_type"].items()}
+            for name, module in modules.items()}
+
+
+def with_inner(modules, name):
+    """Cells by type of a module and of all in it."""
+    total = {}
+    for kind, number in modules[name].items():
+        for inner, n in (with_inner(modules, kind) if kind in modules else {kind: 1}).items():
+            total[inner] = total.get(inner, 0) + n * number
+    return total
 
 
 def count(by_type, names):
@@ -75,37 +109,62 @@ def area(by_type):
 
 
 def synthesize(block, image_pkg, work):
-    design, top = read(block, image_pkg)
-    ys.run_pass(f"synth_xilinx -family xcup -top {top} -flatten -noiopad -noclkbuf", design)
-    stat = cells(design, work, block)
-    total = area({k.lstrip("\\"): v for k, v in stat["design"]["num_cells_by_type"].items()})
-    netlist = f"{work}/{block}.netlist.json"
+    """Results of the block, by name, and of the module in it that is kept whole."""
+    design = read(block, image_pkg)
+    kept, kept_block = KEPT.get(block, (None, None))
+    if kept:
+        ys.run_pass(f"setattr -mod -set keep_hierarchy 1 $paramod*{kept}*", design)
+    ys.run_pass("synth_xilinx -family xcup -flatten -noiopad -noclkbuf", design)  # its name has the parameters in it
+    modules = modules_of(design, work)
+    netlist = f"{work}/netlist.json"
     ys.run_pass(f"write_json {netlist}", design)
-    total["path"], total["carry_on_path"], loops = logic_depth.longest(netlist, top)
-    if loops:
-        sys.exit(f"{block}: {loops} combinational loops")
+    results = {}
+    for name in modules:
+        result = area(with_inner(modules, name))
+        result["path"], result["carry_on_path"], loops = logic_depth.longest(netlist, name)
+        if loops:
+            sys.exit(f"{block}: {loops} combinational loops")
+        results[kept_block if kept and kept in name else block] = result
+    return dict(sorted(results.items()))
+
+
+def sum_of(results, names):
+    total = {key: sum(results[name][key] for name in names) for key in next(iter(results.values()))}
+    total["path"] = max(results[name]["path"] for name in names)
     return total
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--image-pkg", required=True)
-    parser.add_argument("--block", action="append", choices=sorted(BLOCKS))
+    parser.add_argument("--block", action="append", choices=list(BLOCKS))
     parser.add_argument("--json")
     parser.add_argument("--read", action="store_true", help="only see whether yosys takes the sources")
     arguments = parser.parse_args()
     if arguments.read:
-        for block in arguments.block or BLOCKS:
+        for block in arguments.block or ("deserializer", "serializer"):
             read(block, arguments.image_pkg)
         return 0
     results = {}
-    print(f"{'block':<24}{'LUT':>8}{'LUTRAM':>8}{'FF':>8}{'BRAM36':>8}{'URAM':>6}{'path':>6}")
+    table = os.fdopen(os.dup(1), "w")  # yosys talks on the standard output
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    print(f"{'block':<24}{'LUT':>8}{'LUTRAM':>8}{'FF':>8}{'BRAM36':>8}{'URAM':>6}{'path':>6}", file=table)
+
+    def show(name, total):
+        print(f"{name:<24}{total['lut']:>8}{total['lutram']:>8}{total['ff']:>8}{total['bram']:>8}"
+              f"{total['uram']:>6}{total['path']:>6}", file=table, flush=True)
+
     with tempfile.TemporaryDirectory() as work:
         for block in arguments.block or BLOCKS:
-            total = synthesize(block, arguments.image_pkg, work)
-            results[block] = total
-            print(f"{block:<24}{total['lut']:>8}{total['lutram']:>8}{total['ff']:>8}{total['bram']:>8}"
-                  f"{total['uram']:>6}{total['path']:>6}   {PAPER.get(block, '')}", flush=True)
+            if block in results:  # of one that it is a part of
+                continue
+            for name, total in synthesize(block, arguments.image_pkg, work).items():
+                results[name] = total
+                show(name, total)
+    both = ("deserializer", "serializer")
+    if all(name in results for name in both):
+        show("both engines", sum_of(results, both))
+        print(PAPER, file=table, flush=True)
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump(results, file, indent=1)

@@ -1,10 +1,11 @@
 // A FIFO of Depth words (a power of two) in memory that is read in the same cycle (distributed RAM on an FPGA).
 //
-// valid/ready on both sides; what is written in one cycle can be read in the next. Neither side's ready depends on the
-// other side's valid.
+// valid/ready on both sides; what is written in one cycle can be read in the next, or, with Bypass, in the same if
+// nothing is in front of it. Neither side's ready depends on the other side's valid.
 module drover_fifo #(
     parameter int unsigned Width = 32,
     parameter int unsigned Depth = 16,
+    parameter bit Bypass = 1'b0,
     localparam int unsigned PtrW = $clog2(Depth)
 ) (
     input  logic             clk_i,
@@ -19,14 +20,15 @@ module drover_fifo #(
 );
   (* ram_style = "distributed" *) logic [Width-1:0] mem[Depth];
   logic [PtrW:0] wptr_q, rptr_q;
-  logic push, pop;
+  logic push, pop, past;
 
   assign level_o  = wptr_q - rptr_q;
   assign wready_o = !level_o[PtrW];
-  assign rvalid_o = level_o != '0;
-  assign rdata_o  = mem[rptr_q[PtrW-1:0]];
-  assign push     = wvalid_i && wready_o;
-  assign pop      = rvalid_o && rready_i;
+  assign past     = Bypass && level_o == '0;
+  assign rvalid_o = level_o != '0 || (past && wvalid_i);
+  assign rdata_o  = past ? wdata_i : mem[rptr_q[PtrW-1:0]];
+  assign push     = wvalid_i && wready_o && !(past && rready_i);
+  assign pop      = level_o != '0 && rready_i;
 
   always_ff @(posedge clk_i) begin
     if (push) mem[wptr_q[PtrW-1:0]] <= wdata_i;

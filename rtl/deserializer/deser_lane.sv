@@ -21,6 +21,7 @@ module deser_lane #(
     input  logic              rst_ni,
     // configuration; stable while a message is read
     input  logic              cfg_one_shot_i,        // 0: each store is a DMA write of its own
+    input  logic              eager_i,               // the link would idle: what is final may go out now
     input  logic              cfg_protoacc_i,        // reads a descriptor for each field, and has-bits to update them
     input  logic [deser_pkg::RowW-1:0] cfg_descriptors_i,  // row of the first step's descriptor, 32 bytes each
     input  logic [7:0]        cfg_depth_limit_i,
@@ -216,11 +217,13 @@ module deser_lane #(
   localparam logic [2:0] RunStrings = 3'd4;
   localparam logic [2:0] RunPointers = 3'd5;
   logic [StackLog2:0] e_depth_q;
-  localparam int unsigned EFrameW = deser_pkg::AddrW + 64 + 64 + 1 + 1 + 1 + 12 + SpW + 3 + 16 + 32;
+  logic [6:0] e_end_q, e_end_d;  // first row behind it, in its chunk
+  localparam int unsigned EFrameW = deser_pkg::AddrW + 64 + 64 + 1 + 1 + 1 + 12 + SpW + 3 + 16 + 32 + 7;
   (* ram_style = "distributed" *) logic [EFrameW-1:0] e_stack[Levels];
   logic [EFrameW-1:0] e_frame, e_parent;
   logic e_push, e_pop;
-  assign e_frame  = {e_obj_q, e_has_d, e_seen_d, run_open_d, run_map_d, e_entry_q, run_off_d, run_base_d, run_kind_d, map_id_d, e_key_d};
+  assign e_frame  = {e_obj_q, e_has_d, e_seen_d, run_open_d, run_map_d, e_entry_q, run_off_d, run_base_d, run_kind_d, map_id_d, e_key_d,
+                     e_end_q};
   assign e_parent = e_stack[StackLog2'(e_depth_q - 1'b1)];
 
   logic pa_done_q, pa_done_d;
@@ -321,23 +324,35 @@ module deser_lane #(
   logic [deser_pkg::ChunkW-1:0] fl_aw_chunk;
   logic [5:0] fl_aw_len;
   logic [511:0] fl_data;
+  // What is final: from the innermost open object's end to what has been stored. In other states than these, something
+  // is half written.
+  logic final_valid, eager_busy, row_fresh, row_room;
+  logic [6:0] final_low, final_high;
+  logic [5:0] fl_aw_row;
+  assign final_valid = state_q == XRun || state_q == XCopy;
+  assign final_low   = e_obj_q[deser_pkg::AddrW-1:deser_pkg::OffW] == chunk_q ? e_end_q : '0;
+  assign final_high  = unk_more ? {1'b0, unk_at_q[11:6]} :
+                       state_q == XCopy && !cp_direct_q ? {1'b0, cp_addr_q[11:6]} : ptr_q[12:6];
   assign st_run = cp_direct_q && (st_copy || state_q == XNulRow || state_q == XPacked);
   deser_store u_store (
       .clk_i, .rst_ni, .st_valid_i(st_valid), .st_ready_o(st_ready), .st_addr_i(st_addr[deser_pkg::AddrW-1:3]),
       .st_data_i(st_data), .st_be_i(st_be), .st_local_i(st_local), .st_buffer_i(buffer_q), .st_engine_i(st_engine),
       .st_last_i(st_last), .st_run_i(st_run), .pk_active_i(state_q == XPacked || (state_q == XEnum && ret_q == XPacked)),
-      .pk_valid_i(pk_valid), .pk_merge_i(cp_direct_q && cfg_one_shot_i), .pk_row_i(cp_addr_q[deser_pkg::AddrW-1:6]), .st_empty_o(st_empty), .job_valid_i(job_valid), .job_buffer_i(buffer_q),
+      .pk_valid_i(pk_valid), .pk_merge_i(cp_direct_q && cfg_one_shot_i), .pk_row_i(cp_addr_q[deser_pkg::AddrW-1:6]), .st_empty_o(st_empty),
+      .eager_i, .more_i(left[31:6] != '0), .final_i(final_valid), .final_low_i(final_low), .final_high_i(final_high), .row_fresh_i(row_fresh),
+      .row_room_i(row_room), .eager_busy_o(eager_busy), .job_valid_i(job_valid), .job_buffer_i(buffer_q),
       .job_chunk_i(chunk_q), .job_rows_i(job_rows), .job_discard_i(job_discard), .job_record_i(job_record),
       .busy_o(busy), .jobs_full_o(jobs_full), .fl_aw_valid_o(fl_aw_valid), .fl_aw_ready_i(fl_aw_ready),
-      .fl_aw_bad_i(fl_aw_bad), .fl_aw_chunk_o(fl_aw_chunk), .fl_aw_len_o(fl_aw_len), .fl_valid_o(fl_valid),
+      .fl_aw_bad_i(fl_aw_bad), .fl_aw_chunk_o(fl_aw_chunk), .fl_aw_row_o(fl_aw_row), .fl_aw_len_o(fl_aw_len), .fl_valid_o(fl_valid),
       .fl_ready_i(fl_ready), .fl_data_o(fl_data), .fl_last_o(fl_last), .row_valid_o(row_valid), .row_ready_i(row_ready),
       .row_addr_o(row_addr), .row_data_o(row_data), .row_be_o(row_be), .row_engine_o(row_engine),
       .row_last_o(row_last), .rec_valid_o(rec_valid), .rec_ready_i(rec_ready), .rec_o(rec_data));
   deser_writer u_writer (
       .clk_i, .rst_ni, .cfg_host_base_i, .cfg_host_limit_i, .cfg_engine_base_i, .cfg_engine_limit_i,
       .row_valid_i(row_valid), .row_ready_o(row_ready), .row_addr_i(row_addr), .row_data_i(row_data),
-      .row_be_i(row_be), .row_engine_i(row_engine), .row_last_i(row_last), .fl_aw_valid_i(fl_aw_valid), .fl_aw_ready_o(fl_aw_ready),
-      .fl_aw_bad_o(fl_aw_bad), .fl_aw_chunk_i(fl_aw_chunk), .fl_aw_len_i(fl_aw_len), .fl_valid_i(fl_valid),
+      .row_be_i(row_be), .row_engine_i(row_engine), .row_last_i(row_last),
+      .eager_i, .row_fresh_o(row_fresh), .row_room_o(row_room), .fl_aw_valid_i(fl_aw_valid), .fl_aw_ready_o(fl_aw_ready),
+      .fl_aw_bad_o(fl_aw_bad), .fl_aw_chunk_i(fl_aw_chunk), .fl_aw_row_i(fl_aw_row), .fl_aw_len_i(fl_aw_len), .fl_valid_i(fl_valid),
       .fl_ready_o(fl_ready), .fl_data_i(fl_data), .fl_last_i(fl_last), .rec_valid_i(rec_valid),
       .rec_ready_o(rec_ready), .rec_i(rec_data), .awvalid_o, .awready_i, .awrow_o, .awlen_o, .awengine_o, .wvalid_o,
       .wready_i, .wdata_o, .wstrb_o, .wlast_o, .b_i, .b_fault_i, .cmpl_valid_o, .cmpl_ready_i, .cmpl_o);
@@ -373,6 +388,10 @@ module deser_lane #(
     logic [deser_pkg::AddrW:0] d;
     d = {1'b0, to} - {1'b0, from};
     relative = {{23{d[deser_pkg::AddrW]}}, d};
+  endfunction
+
+  function automatic logic [6:0] rows_of(input logic [12:0] bytes);
+    rows_of = bytes[12:6] + 7'(|bytes[5:0]);
   endfunction
 
   logic [deser_pkg::AddrW-1:0] f_addr;
@@ -530,6 +549,7 @@ module deser_lane #(
     e_has_d = e_has_q;
     e_seen_d = e_seen_q;
     e_entry_d = e_entry_q;
+    e_end_d = e_end_q;
     run_open_d = run_open_q;
     run_map_d = run_map_q;
     run_off_d = run_off_q;
@@ -644,6 +664,7 @@ module deser_lane #(
           e_has_d       = '0;
           e_seen_d      = '0;
           e_entry_d     = 1'b0;
+          e_end_d       = rows_of(ptr_d);
           run_open_d    = 1'b0;
           sp_d          = '0;
           utf8_clear    = 1'b1;
@@ -1139,7 +1160,7 @@ module deser_lane #(
       end
 
       XSwitch: begin
-        if (st_empty && !busy[!buffer_q] && !jobs_full && chunk_valid_i) begin
+        if (st_empty && !eager_busy && !busy[!buffer_q] && !jobs_full && chunk_valid_i) begin
           job_valid     = 1'b1;
           chunk_ready_o = 1'b1;
           chunk_d       = chunk_i;
@@ -1254,7 +1275,7 @@ module deser_lane #(
         if (utf8_bad) begin
           fail = 1'b1;
           fail_code = deser_pkg::ErrBadUtf8;
-        end else if (st_empty && !jobs_full) begin
+        end else if (st_empty && !eager_busy && !jobs_full) begin
           job_valid = 1'b1;
           front_off = 1'b1;
           xt_commit = 1'b1;
@@ -1267,7 +1288,7 @@ module deser_lane #(
       XAbort: begin
         is_abort = 1'b1;
         front_off = 1'b1;
-        if (st_empty && !jobs_full) begin
+        if (st_empty && !eager_busy && !jobs_full) begin
           job_valid   = 1'b1;
           job_discard = 1'b1;
           xt_commit   = 1'b1;
@@ -1333,8 +1354,10 @@ module deser_lane #(
   // What L knows of the message comes back, or is new.
   logic [EFrameW-1:0] e_next;
   always_comb begin
-    e_next = {e_obj_d, e_has_d, e_seen_d, run_open_d, run_map_d, e_entry_d, run_off_d, run_base_d, run_kind_d, map_id_d, e_key_d};
-    if (e_push) e_next = {e_obj_d, 64'd0, 64'd0, 1'b0, 1'b0, e_entry_d, 12'd0, SpW'(0), 3'd0, map_id_d, 32'd0};
+    e_next = {e_obj_d, e_has_d, e_seen_d, run_open_d, run_map_d, e_entry_d, run_off_d, run_base_d, run_kind_d, map_id_d, e_key_d,
+              e_end_d};
+    if (e_push) e_next = {e_obj_d, 64'd0, 64'd0, 1'b0, 1'b0, e_entry_d, 12'd0, SpW'(0), 3'd0, map_id_d, 32'd0,
+                        rows_of(ptr_d)};
     if (e_pop) e_next = e_parent;
   end
 
@@ -1355,7 +1378,8 @@ module deser_lane #(
   end
 
   always_ff @(posedge clk_i) begin
-    {e_obj_q, e_has_q, e_seen_q, run_open_q, run_map_q, e_entry_q, run_off_q, run_base_q, run_kind_q, map_id_q, e_key_q} <= e_next;
+    {e_obj_q, e_has_q, e_seen_q, run_open_q, run_map_q, e_entry_q, run_off_q, run_base_q, run_kind_q, map_id_q, e_key_q,
+     e_end_q} <= e_next;
     if (e_push) e_stack[e_depth_q[StackLog2-1:0]] <= e_frame;
     chunk_q       <= chunk_d;
     first_chunk_q <= first_chunk_d;

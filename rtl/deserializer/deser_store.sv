@@ -3,10 +3,14 @@
 //   store -> rotate to its place in the row -> S register -+-> temp buffer, if its chunk is the one being filled
 //                                                          +-> row stream, if the chunk has been flushed already,
 //                                                              for rows of long strings, and field by field
-//   flush job -> one burst: the rows of the other buffer, read and zeroed in one pass; then the record
+//   eager rows -> row stream: rows of the chunk being filled that are final, while the link would idle (deser_eager)
+//   flush job -> the other rows of the buffer that has been filled, read and zeroed in one pass; then the record
+//
+// A flush is a burst for what lies below the eager rows and one for what lies above; while the link would idle, bursts
+// are of four rows, so that the first is on the link before the last has been read.
 //
 // A buffer is all zero when a chunk begins: an object's untouched words need no store. A patch of a flushed chunk waits
-// until the burst of that flush has been announced, and so never overtakes it; rows of long strings do not wait. A
+// until the bursts of that flush have been announced, and so never overtakes them; rows of long strings do not wait. A
 // record goes out behind the rows of its job.
 module deser_store (
     input  logic             clk_i,
@@ -28,6 +32,15 @@ module deser_store (
     input  logic             pk_merge_i,   // gather
     input  logic [deser_pkg::RowW-1:0] pk_row_i,
     output logic             st_empty_o,   // nothing in the S register, or it leaves in this cycle
+    // Rows that go out early: deser_eager.
+    input  logic             eager_i,
+    input  logic             more_i,         // the message goes on for a while
+    input  logic             final_i,
+    input  logic [6:0]       final_low_i,
+    input  logic [6:0]       final_high_i,
+    input  logic             row_fresh_i,    // the writer has no burst half gathered
+    input  logic             row_room_i,     // and takes a row one cycle from now
+    output logic             eager_busy_o,   // the buffer being filled cannot be flushed yet
     // Flush a buffer's first rows to its chunk, and pass the record on.
     input  logic             job_valid_i,
     input  logic             job_buffer_i,
@@ -42,6 +55,7 @@ module deser_store (
     input  logic             fl_aw_ready_i,
     input  logic             fl_aw_bad_i,    // the chunk is none of ours: with ready
     output logic [deser_pkg::ChunkW-1:0] fl_aw_chunk_o,
+    output logic [5:0]       fl_aw_row_o,
     output logic [5:0]       fl_aw_len_o,
     output logic             fl_valid_o,
     input  logic             fl_ready_i,
@@ -90,6 +104,19 @@ module deser_store (
       s_second_be[8*i+:8] = s_wrap_q[i] ? s_be_q[8*i+:8] : 8'd0;
     end
   end
+  // ---- rows that go out early
+  logic e_busy, e_re, e_valid, e_last, e_any, e_buffer_q, fill;
+  logic [5:0] e_row, e_valid_row;
+  logic [6:0] e_sent_low, e_sent_high;
+  assign fill = s_valid_q && s_local_q;
+  deser_eager u_eager (
+      .clk_i, .rst_ni, .want_i(eager_i && more_i), .new_i(job_valid_i), .final_i, .low_i(final_low_i), .high_i(final_high_i),
+      .room_i(row_room_i), .clear_i(row_fresh_i && (!s_valid_q || s_local_q)), .fill_i(fill), .busy_o(e_busy),
+      .re_o(e_re), .row_o(e_row), .valid_o(e_valid), .valid_row_o(e_valid_row), .last_o(e_last), .any_o(e_any),
+      .sent_low_o(e_sent_low), .sent_high_o(e_sent_high));
+  assign eager_busy_o = e_busy;
+  always_ff @(posedge clk_i) e_buffer_q <= job_buffer_i;
+
   assign s_has_second = |s_second_be;
   assign s_done       = s_valid_q && (s_local_q || (s_row_taken && (s_second_q || !s_has_second)));
   assign pk_same      = s_valid_q && s_merge_q && pk_valid_i && pk_row_i == s_row_q;
@@ -132,26 +159,43 @@ module deser_store (
   typedef enum logic [1:0] {JobIdle, JobRows, JobRecord, JobClear} job_state_e;
   job_state_e state_q;
   logic [1:0] busy_q;
-  logic j_valid_q, j_buffer_q, j_discard_q, j_announced_q;
+  logic j_valid_q, j_buffer_q, j_discard_q, j_split_q, announced;
   logic [deser_pkg::ChunkW-1:0] j_chunk_q;
-  logic [6:0] j_rows_q;
+  logic [6:0] j_rows_q, j_gap_low_q, j_gap_high_q;  // rows from low to high (exclusive) have gone
   logic [deser_pkg::RecW-1:0] j_record_q;
   logic n_valid_q, n_buffer_q, n_discard_q;
   logic [deser_pkg::ChunkW-1:0] n_chunk_q;
-  logic [6:0] n_rows_q;
+  logic [6:0] n_rows_q, n_gap_low_q, n_gap_high_q, gap_low, gap_high;
   logic [deser_pkg::RecW-1:0] n_record_q;
   logic job_done;
-  logic [6:0] rd_row_q;
-  logic out_valid_q, out_last_q, out_take, rd;
+  logic [6:0] rd_row_q, rd_plus, rd_first;
+  logic [6:0] an_row_q, piece_begin, piece_end, segment_end;  // announced are the rows before an_row_q
+  logic [1:0] rd_in_piece;
+  logic out_valid_q, out_last_q, out_take, rd, rd_all, rd_last, split;
 
   assign busy_o      = busy_q;
   assign jobs_full_o = n_valid_q;
   assign rd          = (state_q == JobClear) ||
-                       (state_q == JobRows && rd_row_q < j_rows_q && (!out_valid_q || out_take));
+                       (state_q == JobRows && (j_discard_q ? !rd_all : rd_row_q != an_row_q) &&
+                        (!out_valid_q || out_take));
   assign out_take    = out_valid_q && (j_discard_q || fl_ready_i);
   assign rec_valid_o = state_q == JobRecord;
   assign rec_o       = j_record_q;
   assign job_done    = state_q == JobRecord && rec_ready_i;
+
+  // Rows of the job in their order: those below what has gone, then those above. Bursts are announced ahead of the rows.
+  assign gap_low     = e_any ? e_sent_low : job_rows_i;
+  assign gap_high    = e_any ? e_sent_high : job_rows_i;
+  assign rd_first    = j_gap_low_q == '0 ? j_gap_high_q : '0;
+  assign rd_plus     = rd_row_q + 7'd1;
+  assign rd_all      = rd_row_q == j_rows_q;
+  assign rd_in_piece = rd_row_q[1:0] - (rd_row_q < j_gap_low_q ? 2'd0 : j_gap_high_q[1:0]);
+  assign rd_last     = rd_plus == j_gap_low_q || rd_plus == j_rows_q || (j_split_q && rd_in_piece == 2'd3);
+  assign split       = state_q == JobIdle ? eager_i : j_split_q;
+  assign piece_begin = state_q == JobIdle ? rd_first : an_row_q;
+  assign segment_end = piece_begin < j_gap_low_q ? j_gap_low_q : j_rows_q;
+  assign piece_end   = split && segment_end > piece_begin + 7'd4 ? piece_begin + 7'd4 : segment_end;
+  assign announced   = (state_q == JobRows || state_q == JobRecord) && (j_discard_q || an_row_q == j_rows_q);
 
   always_ff @(posedge clk_i) begin
     if (job_valid_i && (!j_valid_q || job_done) && !n_valid_q) begin
@@ -159,12 +203,16 @@ module deser_store (
       j_discard_q <= job_discard_i;
       j_chunk_q   <= job_chunk_i;
       j_rows_q    <= job_rows_i;
+      j_gap_low_q <= gap_low;
+      j_gap_high_q <= gap_high;
       j_record_q  <= job_record_i;
     end else if (job_done) begin
       j_buffer_q  <= n_buffer_q;
       j_discard_q <= n_discard_q;
       j_chunk_q   <= n_chunk_q;
       j_rows_q    <= n_rows_q;
+      j_gap_low_q <= n_gap_low_q;
+      j_gap_high_q <= n_gap_high_q;
       j_record_q  <= n_record_q;
     end
     if (job_valid_i) begin
@@ -172,10 +220,15 @@ module deser_store (
       n_discard_q <= job_discard_i;
       n_chunk_q   <= job_chunk_i;
       n_rows_q    <= job_rows_i;
+      n_gap_low_q <= gap_low;
+      n_gap_high_q <= gap_high;
       n_record_q  <= job_record_i;
     end
     if (fl_aw_valid_o && fl_aw_ready_i && fl_aw_bad_i) j_discard_q <= 1'b1;
-    out_last_q <= rd ? (rd_row_q + 7'd1 == j_rows_q) : out_last_q;
+    out_last_q <= rd ? rd_last : out_last_q;
+    if (state_q == JobIdle) j_split_q <= eager_i;
+    if (state_q == JobIdle && (!j_valid_q || rd_first == j_rows_q)) an_row_q <= rd_first;
+    else if (fl_aw_valid_o && fl_aw_ready_i) an_row_q <= piece_end == j_gap_low_q ? j_gap_high_q : piece_end;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -186,7 +239,6 @@ module deser_store (
       n_valid_q   <= 1'b0;
       rd_row_q    <= '0;
       out_valid_q <= 1'b0;
-      j_announced_q <= 1'b0;
     end else begin
       // Two places; the second is taken only while the first is.
       if (job_valid_i) begin
@@ -197,7 +249,7 @@ module deser_store (
         j_valid_q <= n_valid_q;
         n_valid_q <= 1'b0;
       end
-      if (rd) rd_row_q <= rd_row_q + 7'd1;
+      if (rd) rd_row_q <= state_q != JobClear && rd_plus == j_gap_low_q ? j_gap_high_q : rd_plus;
       if (rd && state_q == JobRows) out_valid_q <= 1'b1;
       else if (out_take) out_valid_q <= 1'b0;
       case (state_q)
@@ -208,17 +260,12 @@ module deser_store (
           end
         end
         JobIdle: begin
-          rd_row_q <= '0;
-          j_announced_q <= 1'b0;
-          if (j_valid_q && j_rows_q == '0) begin
-            state_q <= JobRecord;
-          end else if (j_valid_q && (j_discard_q || fl_aw_ready_i)) begin
-            state_q       <= JobRows;
-            j_announced_q <= 1'b1;
-          end
+          rd_row_q <= rd_first;
+          if (j_valid_q && rd_first == j_rows_q) state_q <= JobRecord;
+          else if (j_valid_q && (j_discard_q || fl_aw_ready_i)) state_q <= JobRows;
         end
         JobRows: begin
-          if (out_take && out_last_q) begin
+          if (rd_all && out_take) begin
             state_q            <= JobRecord;
             busy_q[j_buffer_q] <= 1'b0;
           end
@@ -226,7 +273,7 @@ module deser_store (
         default: begin
           if (rec_ready_i) begin
             state_q            <= JobIdle;
-            if (j_rows_q == '0) busy_q[j_buffer_q] <= 1'b0;
+            if (rd_first == j_rows_q) busy_q[j_buffer_q] <= 1'b0;
           end
         end
       endcase
@@ -236,45 +283,68 @@ module deser_store (
   // ---- the two buffers: eight banks of 64 bits each
   logic [511:0] buf_data[2];
   for (genvar b = 0; b < 2; b++) begin : gen_buffer
-    logic fill, drain;
-    assign fill  = s_valid_q && s_local_q && s_buffer_q == b[0];
-    assign drain = rd && (state_q == JobClear || j_buffer_q == b[0]);
+    logic filled, early, drain;
+    assign filled = fill && s_buffer_q == b[0];
+    assign early  = e_re && job_buffer_i == b[0];
+    assign drain  = early || (rd && (state_q == JobClear || j_buffer_q == b[0]));
     for (genvar i = 0; i < 8; i++) begin : gen_bank
       logic [5:0] addr;
-      assign addr = drain ? rd_row_q[5:0] : s_row_q[5:0] + {5'd0, s_wrap_q[i]};
+      assign addr = early ? e_row : drain ? rd_row_q[5:0] : s_row_q[5:0] + {5'd0, s_wrap_q[i]};
       drover_sram_1rw #(.Width(64), .Depth(64)) u_bank (
-          .clk_i, .en_i(fill || drain), .be_i(drain ? 8'hFF : s_be_q[8*i+:8]), .addr_i(addr),
+          .clk_i, .en_i(filled || drain), .be_i(drain ? 8'hFF : s_be_q[8*i+:8]), .addr_i(addr),
           .wdata_i(drain ? 64'd0 : s_data_q[64*i+:64]), .rdata_o(buf_data[b][64*i+:64]));
     end
 `ifndef SYNTHESIS
     always_ff @(posedge clk_i) begin
-      if (rst_ni) assert (!(fill && drain)) else $error("a buffer is filled while it is flushed");
+      if (rst_ni) begin
+        assert (!(filled && drain)) else $error("a buffer is filled while it is flushed");
+        assert (!(early && rd && j_buffer_q == b[0] && state_q != JobIdle)) else $error("a buffer is flushed twice");
+      end
     end
 `endif
   end
 
   // ---- out
   logic unannounced;
-  assign fl_aw_valid_o = state_q == JobIdle && j_valid_q && j_rows_q != '0 && !j_discard_q;
+  assign fl_aw_valid_o = !j_discard_q && ((state_q == JobIdle && j_valid_q && rd_first != j_rows_q) ||
+                                          (state_q == JobRows && an_row_q != j_rows_q));
   assign fl_aw_chunk_o = j_chunk_q;
-  assign fl_aw_len_o   = 6'(j_rows_q - 7'd1);
+  assign fl_aw_row_o   = piece_begin[5:0];
+  assign fl_aw_len_o   = 6'(piece_end - piece_begin - 7'd1);
   assign fl_valid_o    = out_valid_q && !j_discard_q;
   assign fl_data_o     = j_buffer_q ? buf_data[1] : buf_data[0];
   assign fl_last_o     = out_last_q;
-  assign unannounced   = (j_valid_q && !j_announced_q) || n_valid_q;
+  assign unannounced   = (j_valid_q && !announced) || n_valid_q;
   assign direct_ok     = s_valid_q && !s_local_q && (s_run_q || !unannounced) && !pk_hold;
-  assign s_row_taken   = direct_ok && row_ready_i;
-  assign row_valid_o   = direct_ok;
-  assign row_addr_o    = s_second_q ? s_row_q + 1'b1 : s_row_q;
-  assign row_data_o    = s_data_q;
-  assign row_be_o      = s_second_q ? s_second_be : s_first_be;
-  assign row_engine_o  = s_engine_q;
-  assign row_last_o    = s_merge_q ? !pk_active_i : s_last_q || s_has_second;
+  assign s_row_taken   = direct_ok && !e_busy && row_ready_i;
+  always_comb begin
+    if (e_valid) begin
+      row_valid_o  = 1'b1;
+      row_addr_o   = {job_chunk_i, e_valid_row};
+      row_data_o   = e_buffer_q ? buf_data[1] : buf_data[0];
+      row_be_o     = '1;
+      row_engine_o = 1'b0;
+      row_last_o   = e_last;
+    end else begin
+      row_valid_o  = direct_ok && !e_busy;
+      row_addr_o   = s_second_q ? s_row_q + 1'b1 : s_row_q;
+      row_data_o   = s_data_q;
+      row_be_o     = s_second_q ? s_second_be : s_first_be;
+      row_engine_o = s_engine_q;
+      row_last_o   = s_merge_q ? !pk_active_i : s_last_q || s_has_second;
+    end
+  end
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
     if (rst_ni && job_valid_i) begin
       assert (!n_valid_q) else $error("a third flush job");
+      assert (!e_busy) else $error("a flush in the middle of an eager burst");
+    end
+    if (rst_ni) begin
+      assert (!e_valid || row_ready_i) else $error("an eager row is lost");
+      assert (!(fill && e_any && {1'b0, s_row_q[5:0]} >= e_sent_low && {1'b0, s_row_q[5:0]} < e_sent_high))
+      else $error("a row changes that has gone out");
     end
   end
 `endif

@@ -11,6 +11,7 @@ module deser_writer (
     input  logic [deser_pkg::ChunkW-1:0] cfg_host_limit_i,
     input  logic [deser_pkg::ChunkW-1:0] cfg_engine_base_i,
     input  logic [deser_pkg::ChunkW-1:0] cfg_engine_limit_i,
+    input  logic              eager_i,             // short bursts: the link would idle
     input  logic              row_valid_i,
     output logic              row_ready_o,
     input  logic [deser_pkg::RowW-1:0]   row_addr_i,
@@ -18,10 +19,13 @@ module deser_writer (
     input  logic [63:0]       row_be_i,
     input  logic              row_engine_i,
     input  logic              row_last_i,
+    output logic              row_fresh_o,         // no burst is half gathered
+    output logic              row_room_o,          // a row is taken one cycle from now, whatever comes in this one
     input  logic              fl_aw_valid_i,
     output logic              fl_aw_ready_o,
     output logic              fl_aw_bad_o,
     input  logic [deser_pkg::ChunkW-1:0] fl_aw_chunk_i,
+    input  logic [5:0]        fl_aw_row_i,
     input  logic [5:0]        fl_aw_len_i,
     input  logic              fl_valid_i,
     output logic              fl_ready_o,
@@ -53,6 +57,8 @@ module deser_writer (
   logic [deser_pkg::RowW-1:0] first_q, first;
   logic [5:0] len_q, len;
   logic bad_q;
+  logic [4:0] aw_level;
+  logic [6:0] w_level;
 
   assign in_region    = row_engine_i ? (row_addr_i[deser_pkg::RowW-1:6] >= cfg_engine_base_i &&
                                      row_addr_i[deser_pkg::RowW-1:6] < cfg_engine_limit_i)
@@ -62,7 +68,10 @@ module deser_writer (
   assign push        = row_valid_i && row_ready_o && in_region;
   assign first       = fresh_q ? row_addr_i : first_q;
   assign len         = fresh_q ? 6'd0 : len_q + 6'd1;
-  assign burst_end   = row_last_i || (&row_addr_i[5:0]) || (len == 6'd31);
+  assign burst_end   = row_last_i || (&row_addr_i[5:0]) || (len == 6'd31) ||
+                       (eager_i && !row_engine_i && len[1:0] == 2'd3);
+  assign row_fresh_o = fresh_q;
+  assign row_room_o  = w_level <= 7'd61 && aw_level <= 5'd13;
   assign aw_push     = push && burst_end;
 
   logic fl_in_region, fl_push;
@@ -103,11 +112,10 @@ module deser_writer (
   logic w_fifo_valid, w_fifo_last, aw_flush, due_valid, due_flush, due_room, aw_offer;
   logic [511:0] w_fifo_data;
   logic [63:0] w_fifo_strb;
-  logic [4:0] aw_level, due_level;
-  logic [6:0] w_level;
-  drover_fifo #(.Width(deser_pkg::RowW + 8), .Depth(16)) u_aw (
+  logic [4:0] due_level;
+  drover_fifo #(.Width(deser_pkg::RowW + 8), .Depth(16), .Bypass(1'b1)) u_aw (
       .clk_i, .rst_ni, .wvalid_i(aw_push || fl_push), .wready_o(aw_ready),
-      .wdata_i(fl_push ? {1'b1, 1'b0, fl_aw_len_i, fl_aw_chunk_i, 6'd0} : {1'b0, row_engine_i, len, first}),
+      .wdata_i(fl_push ? {1'b1, 1'b0, fl_aw_len_i, fl_aw_chunk_i, fl_aw_row_i} : {1'b0, row_engine_i, len, first}),
       .rvalid_o(aw_offer), .rready_i(awready_i && due_room), .rdata_o({aw_flush, awengine_o, awlen_o, awrow_o}),
       .level_o(aw_level));
   assign awvalid_o = aw_offer && due_room;
@@ -191,7 +199,7 @@ module deser_writer (
   assign cmpl_valid_o = rec_fifo_valid && !host_ahead[CountW-1] && !engine_ahead[CountW-1];
 
   logic unused;
-  assign unused = ^{aw_level, due_level, w_level, rec_level};
+  assign unused = ^{due_level, rec_level};
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin

@@ -74,6 +74,9 @@ class DeserializerBench::Feed final : public Part {
   };
   std::deque<Command> commands;
 
+  // A message's chunks come back once it has been compared.
+  void take_back(const std::vector<uint32_t>& chunks) { chunks_.insert(chunks_.end(), chunks.begin(), chunks.end()); }
+
   void drive() override {
     if (!top_.cmd_valid_i || cmd_taken_) top_.cmd_valid_i = !commands.empty() && !cmd_stalls_.now();
     if (top_.cmd_valid_i && !commands.empty()) {
@@ -103,7 +106,6 @@ class DeserializerBench::Feed final : public Part {
       if (!bench_.options_.one_shot && !bench_.options_.bad_memory) {
         std::memset(bench_.memory_.data() + size_t{chunks_.front()} * kChunk, 0, kChunk);
       }
-      chunks_.push_back(chunks_.front());  // by the time it comes round again its message has been compared
       chunks_.pop_front();
       chunk_held_ = false;
     }
@@ -136,6 +138,7 @@ DeserializerBench::DeserializerBench(const BenchOptions& options)
   memory_ = std::span<char>(memory_store_).subspan((64 - at % 64) % 64, options.host_bytes + options.engine_bytes);
   auto host_chunks = static_cast<uint32_t>(options.host_bytes / kChunk);
   top_->cfg_one_shot_i = options.one_shot;
+  top_->cfg_eager_i = options.eager;
   top_->cfg_lanes_i = options.lanes;
   top_->cfg_depth_limit_i = static_cast<uint8_t>(options.depth_limit);
   top_->cfg_host_base_i = 1;
@@ -218,6 +221,8 @@ bool DeserializerBench::run() {
 
 void DeserializerBench::take_record() {
   Record record = read_record(top_->cmpl_data_o);
+  std::vector<uint32_t>& chunks = chunks_of_[record.cookie];
+  chunks.push_back(record.chunk);
   if (record.type == RecordType::kChunk) return;
   if (record.cookie >= outcomes_.size() || outcomes_[record.cookie].finished) {
     if (record.cookie < outcomes_.size()) outcomes_[record.cookie].difference = "a second record";
@@ -229,6 +234,8 @@ void DeserializerBench::take_record() {
   outcome.cycle = sim_.cycles();
   ++finished_;
   if (options_.compare) outcome.difference = compare(sent_[record.cookie], record);
+  feed_->take_back(chunks);
+  chunks_of_.erase(record.cookie);
 }
 
 std::string DeserializerBench::compare(const Sent& sent, const Record& record) const {

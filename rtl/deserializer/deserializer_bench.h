@@ -43,6 +43,7 @@ struct Record {
 
 struct BenchOptions {
   bool one_shot = true;
+  bool eager = false;     // what is final goes out while the link would idle
   bool protoacc = false;  // with a read for each descriptor and has-bit update
   uint8_t lanes = 0xf;    // which get messages, of four
   int depth_limit = 100;
@@ -106,6 +107,7 @@ class DeserializerBench {
   std::unique_ptr<AxiStreamSource> rx_;
   std::unique_ptr<Feed> feed_;
   std::vector<Sent> sent_;
+  std::map<uint32_t, std::vector<uint32_t>> chunks_of_;  // by cookie, of messages under way
   std::vector<Outcome> outcomes_;
   size_t finished_ = 0;
   uint64_t run_cycles_ = 0;

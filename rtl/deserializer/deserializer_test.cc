@@ -44,8 +44,17 @@ void expect_done(DeserializerBench* bench) {
   }
 }
 
-TEST(Deserializer, FlatMessagesOfScalars) {
-  DeserializerBench bench;
+// Every test runs twice: with rows going out when a chunk is full, and eagerly.
+class Deserializer : public ::testing::TestWithParam<bool> {
+ protected:
+  static bool eager() { return GetParam(); }
+  static BenchOptions plain() { return {.eager = eager()}; }
+};
+INSTANTIATE_TEST_SUITE_P(Writes, Deserializer, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "Eager" : "WhenFull"; });
+
+TEST_P(Deserializer, FlatMessagesOfScalars) {
+  DeserializerBench bench(plain());
   bench.load(*scalars().type("Flat").image);
   std::vector<std::string> wires;
   for (uint64_t seed = 0; seed < 50; ++seed) wires.push_back(workload::generate_wire(scalars().type("Flat"), seed));
@@ -72,8 +81,8 @@ struct Tally {
   }
 };
 
-BenchOptions stalled(uint64_t seed) {
-  BenchOptions options;
+BenchOptions stalled(uint64_t seed, bool eager) {
+  BenchOptions options{.eager = eager};
   options.rx_stalls = 60;
   options.cmd_stalls = 30;
   options.cmpl_stalls = 80;
@@ -102,8 +111,8 @@ std::string field(uint32_t number, std::string_view content) {
   return varint(number << 3 | 2) + varint(content.size()) + std::string(content);
 }
 
-TEST(Deserializer, StringsOfEveryLengthAtEveryAlignment) {
-  DeserializerBench bench(BenchOptions{.rx_stalls = 20, .host = {5, 8, 20, 3}});
+TEST_P(Deserializer, StringsOfEveryLengthAtEveryAlignment) {
+  DeserializerBench bench(BenchOptions{.eager = eager(), .rx_stalls = 20, .host = {5, 8, 20, 3}});
   bench.load(*parts().type("Text").image);
   std::deque<std::string> wires;
   for (size_t length :
@@ -119,8 +128,8 @@ TEST(Deserializer, StringsOfEveryLengthAtEveryAlignment) {
   expect_done(&bench);
 }
 
-TEST(Deserializer, Utf8IsCheckedExactly) {
-  DeserializerBench bench;
+TEST_P(Deserializer, Utf8IsCheckedExactly) {
+  DeserializerBench bench(plain());
   bench.load(*parts().type("Text").image);
   const char* const pieces[] = {"\x7f",
                                 "\xc2\x80",
@@ -161,8 +170,8 @@ TEST(Deserializer, Utf8IsCheckedExactly) {
 }
 
 // Sub-messages fill chunk after chunk; what their parents get afterwards is patched by writes of its own.
-TEST(Deserializer, ObjectsInManyChunks) {
-  DeserializerBench bench(stalled(5));
+TEST_P(Deserializer, ObjectsInManyChunks) {
+  DeserializerBench bench(stalled(5, eager()));
   bench.load(*parts().type("Text").image);
   std::deque<std::string> wires;
   for (int round = 0; round < 20; ++round) {
@@ -178,11 +187,11 @@ TEST(Deserializer, ObjectsInManyChunks) {
   expect_done(&bench);
 }
 
-TEST(Deserializer, PayloadsGoToEngineMemoryWhereTheTargetBitSaysSo) {
+TEST_P(Deserializer, PayloadsGoToEngineMemoryWhereTheTargetBitSaysSo) {
   PeerSchema schema(parse_proto(R"(
       syntax = "proto3"; message T { bytes a = 1; string b = 2; repeated fixed32 c = 3; repeated bytes d = 4; })"));
   schema::MessageType type = schema.type("T");
-  DeserializerBench bench(stalled(9));
+  DeserializerBench bench(stalled(9, eager()));
   bench.load(*type.image);
   std::deque<std::string> wires;
   for (size_t length : {1, 63, 64, 300, 5000}) {
@@ -212,7 +221,7 @@ TEST(Deserializer, PayloadsGoToEngineMemoryWhereTheTargetBitSaysSo) {
   }
 }
 
-TEST(Deserializer, PackedVarintsOfAnyLength) {
+TEST_P(Deserializer, PackedVarintsOfAnyLength) {
   PeerSchema schema(parse_proto(R"(
       syntax = "proto2"; enum E { A = 1; B = 5; C = 9; }
       message P {
@@ -220,7 +229,7 @@ TEST(Deserializer, PackedVarintsOfAnyLength) {
         repeated sint32 d = 4 [packed = true]; repeated E e = 5 [packed = true]; optional int32 f = 6;
       })"));
   for (bool one_shot : {true, false}) {
-    BenchOptions options = stalled(31);
+    BenchOptions options = stalled(31, eager());
     options.one_shot = one_shot;
     DeserializerBench bench(options);
     bench.load(*schema.type("P").image);
@@ -242,8 +251,8 @@ TEST(Deserializer, PackedVarintsOfAnyLength) {
 }
 
 // The ProtoACC baseline: each field's descriptor and has-bits are read, each store is a write of its own.
-TEST(Deserializer, ProtoAccsWayGivesTheSameObjects) {
-  BenchOptions options;
+TEST_P(Deserializer, ProtoAccsWayGivesTheSameObjects) {
+  BenchOptions options = plain();
   options.one_shot = false;
   options.protoacc = true;
   options.lanes = 1;
@@ -263,9 +272,9 @@ TEST(Deserializer, ProtoAccsWayGivesTheSameObjects) {
   EXPECT_GE(cycles[1] - cycles[0], 4u * 8 * 2 * 90);
 }
 
-TEST(Deserializer, TheDepthLimitIsTheCodecs) {
+TEST_P(Deserializer, TheDepthLimitIsTheCodecs) {
   for (int limit : {0, 3, 100}) {
-    BenchOptions options;
+    BenchOptions options = plain();
     options.depth_limit = limit;
     DeserializerBench bench(options);
     bench.load(*parts().type("Text").image);
@@ -281,8 +290,8 @@ TEST(Deserializer, TheDepthLimitIsTheCodecs) {
 }
 
 // A host that gives chunks and runs which are not its own gets an error, and nothing is written there.
-TEST(Deserializer, NothingIsWrittenOutsideTheRegion) {
-  BenchOptions options;
+TEST_P(Deserializer, NothingIsWrittenOutsideTheRegion) {
+  BenchOptions options = plain();
   options.bad_memory = true;
   DeserializerBench bench(options);
   bench.load(*parts().type("Text").image);
@@ -298,8 +307,8 @@ TEST(Deserializer, NothingIsWrittenOutsideTheRegion) {
 }
 
 // A refused write never ends in a message that is called done: its object, read from rubbish, would differ.
-TEST(Deserializer, ARefusedWriteMakesItsMessageAnError) {
-  BenchOptions options = stalled(3);
+TEST_P(Deserializer, ARefusedWriteMakesItsMessageAnError) {
+  BenchOptions options = stalled(3, eager());
   options.host.refused_of_256 = 20;
   options.engine.refused_of_256 = 20;
   DeserializerBench bench(options);
@@ -320,8 +329,8 @@ TEST(Deserializer, ARefusedWriteMakesItsMessageAnError) {
   EXPECT_LE(errors, bench.host_counts().refused);
 }
 
-TEST(Deserializer, APageThatTheTlbDoesNotKnowEndsInAnError) {
-  BenchOptions options;
+TEST_P(Deserializer, APageThatTheTlbDoesNotKnowEndsInAnError) {
+  BenchOptions options = plain();
   options.tlb_present = false;
   DeserializerBench bench(options);
   bench.load(*scalars().type("Flat").image);
@@ -333,14 +342,15 @@ TEST(Deserializer, APageThatTheTlbDoesNotKnowEndsInAnError) {
 }
 
 // Within bytes/64 + 50 cycles behind a message's last word, with a memory that answers at once.
-TEST(Deserializer, ErrorsComeInTime) {
+TEST_P(Deserializer, ErrorsComeInTime) {
   std::deque<std::string> wires;
   std::string whole = field(2, std::string(3000, 'a')) + field(4, field(2, "xyz") + std::string("\x28\x07", 2));
   for (size_t size = 0; size < whole.size(); size += 7) wires.push_back(whole.substr(0, size) + "\x0f");
   wires.push_back(field(2, std::string(5000, '\xff')));
   wires.push_back("\x07" + std::string(20000, 'x'));
   for (const std::string& wire : wires) {
-    DeserializerBench bench(BenchOptions{.lanes = 1, .host_bytes = 1 << 20, .engine_bytes = 1 << 20, .run_chunks = 64});
+    DeserializerBench bench(
+        BenchOptions{.eager = eager(), .lanes = 1, .host_bytes = 1 << 20, .engine_bytes = 1 << 20, .run_chunks = 64});
     bench.load(*parts().type("Text").image);
     uint64_t began = bench.cycles();
     bench.add(parts().type("Text"), wire);
@@ -352,13 +362,13 @@ TEST(Deserializer, ErrorsComeInTime) {
   }
 }
 
-TEST(Deserializer, TheDecodersFuzzingCorpus) {
+TEST_P(Deserializer, TheDecodersFuzzingCorpus) {
   Tally tally;
   std::deque<std::string> wires;
   const testing::TestSchema* const schemas[] = {&testing::every_schema(), &testing::implicit_schema()};
   for (const auto* schema : schemas) {
     bool implicit = schema == schemas[1];
-    DeserializerBench bench(stalled(77));
+    DeserializerBench bench(stalled(77, eager()));
     bench.load(*schema->type(implicit ? "t3.Implicit" : "t.Every").image);
     for (const auto& entry : std::filesystem::directory_iterator(DECODE_CORPUS)) {
       std::ifstream file(entry.path(), std::ios::binary);
@@ -377,12 +387,12 @@ TEST(Deserializer, TheDecodersFuzzingCorpus) {
 
 // ---- generated messages
 
-TEST(Deserializer, WorkloadWithTheShapeOfHyperProtoBench) {
+TEST_P(Deserializer, WorkloadWithTheShapeOfHyperProtoBench) {
   workload::WorkloadResult made = workload::hyperproto_like();
   ASSERT_TRUE(made.ok());
   Tally tally;
   for (size_t group = 0; group < made.workload.groups.size(); ++group) {
-    DeserializerBench bench;
+    DeserializerBench bench(plain());
     bench.load(made.workload.groups[group].image.image());
     for (const auto& message : made.workload.messages) {
       if (message.group == group) bench.add(message.type, message.wire);
@@ -396,11 +406,11 @@ TEST(Deserializer, WorkloadWithTheShapeOfHyperProtoBench) {
 }
 
 void random_round(uint64_t seed, const workload::MessageOptions& message_options, bool one_shot, bool mutate,
-                  Tally* tally) {
+                  bool eager, Tally* tally) {
   workload::SchemaOptions schema_options;
   PeerSchema schema(workload::random_schema(seed, schema_options));
   std::vector<std::string> names = workload::message_names(schema.files());
-  BenchOptions options = stalled(seed);
+  BenchOptions options = stalled(seed, eager);
   options.one_shot = one_shot;
   options.host_bytes = size_t{8} << 20;
   options.engine_bytes = size_t{8} << 20;
@@ -424,51 +434,51 @@ void random_round(uint64_t seed, const workload::MessageOptions& message_options
 
 // DROVER_RTL_ROUNDS=20 in the environment: twenty times as many schemas, from other seeds.
 void random_rounds(uint64_t first, uint64_t count, const workload::MessageOptions& options, bool one_shot, bool mutate,
-                   Tally* tally) {
+                   bool eager, Tally* tally) {
   const char* more = std::getenv("DROVER_RTL_ROUNDS");
   if (more != nullptr) {
     first *= 1000;
     count *= std::strtoul(more, nullptr, 10);
   }
   for (uint64_t seed = first; seed < first + count && !::testing::Test::HasFatalFailure(); ++seed) {
-    random_round(seed, options, one_shot, mutate, tally);
+    random_round(seed, options, one_shot, mutate, eager, tally);
   }
 }
 
-TEST(Deserializer, RandomMessagesOfRandomSchemas) {
+TEST_P(Deserializer, RandomMessagesOfRandomSchemas) {
   Tally tally;
   workload::MessageOptions options;
   options.utf8 = true;
   options.max_size = 20000;
-  random_rounds(1, 40, options, true, false, &tally);
+  random_rounds(1, 40, options, true, false, eager(), &tally);
   tally.print("random");
   EXPECT_EQ(tally.errors, 0u);
 }
 
-TEST(Deserializer, OddFormsAndUnknownFields) {
+TEST_P(Deserializer, OddFormsAndUnknownFields) {
   Tally tally;
   workload::MessageOptions options;
   options.max_size = 5000;
   options.odd_permille = 50;
   options.unknown_permille = 200;
-  random_rounds(101, 40, options, true, false, &tally);
+  random_rounds(101, 40, options, true, false, eager(), &tally);
   tally.print("odd");
   EXPECT_EQ(tally.errors, 0u);
 }
 
-TEST(Deserializer, FieldByField) {
+TEST_P(Deserializer, FieldByField) {
   Tally tally;
   workload::MessageOptions options;
   options.max_size = 3000;
-  random_rounds(201, 15, options, false, false, &tally);
+  random_rounds(201, 15, options, false, false, eager(), &tally);
   tally.print("field by field");
 }
 
-TEST(Deserializer, MutatedMessagesFailAsInSoftware) {
+TEST_P(Deserializer, MutatedMessagesFailAsInSoftware) {
   Tally tally;
   workload::MessageOptions options;
   options.max_size = 2000;
-  random_rounds(301, 100, options, true, true, &tally);
+  random_rounds(301, 100, options, true, true, eager(), &tally);
   tally.print("mutated");
 }
 

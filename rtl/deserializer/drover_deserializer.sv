@@ -19,6 +19,7 @@ module drover_deserializer #(
     input  logic         rst_ni,
     // configuration, stable while messages are read
     input  logic         cfg_one_shot_i,
+    input  logic         cfg_eager_i,          // with one-shot: what is final goes out while the link would idle
     input  logic [Lanes-1:0] cfg_lanes_i,       // which lanes get messages
     input  logic         cfg_protoacc_i,
     input  logic [63:0]  cfg_descriptors_i,  // bus address of the first, 64-byte aligned
@@ -176,7 +177,7 @@ module drover_deserializer #(
         .wdata_i(rx_tdata_i), .rvalid_o(l_rx_valid[i]), .rready_i(l_rx_ready[i]), .rdata_o(l_rx[i*512+:512]),
         .level_o(rx_level));
     deser_lane #(.StepsLog2(StepsLog2), .TypesLog2(TypesLog2)) u_lane (
-        .clk_i, .rst_ni, .cfg_one_shot_i, .cfg_protoacc_i, .cfg_descriptors_i(cfg_descriptors_i[39:6]),
+        .clk_i, .rst_ni, .cfg_one_shot_i, .eager_i(eager_q), .cfg_protoacc_i, .cfg_descriptors_i(cfg_descriptors_i[39:6]),
         .arvalid_o(l_ar_valid[i]), .arready_i(l_ar_ready[i]), .arrow_o(l_ar_row[i*RowW+:RowW]), .r_i(l_r[i]),
         .cfg_depth_limit_i, .cfg_host_base_i, .cfg_host_limit_i,
         .cfg_engine_base_i, .cfg_engine_limit_i, .load_valid_i, .load_space_i, .load_addr_i, .load_data_i,
@@ -347,6 +348,27 @@ module drover_deserializer #(
     end
   end
 
+  // The link would idle: few bursts are on their way to it, no message waits for a lane, and half of the lanes have
+  // nothing to do. Where all are at work, what counts is the link's time, of which fewer and longer bursts take less.
+  localparam logic [9:0] EagerBursts = 10'd3;
+  localparam logic [4:0] EagerLanes = 5'((Lanes + 1) / 2);
+  logic eager_q;
+  logic [9:0] bursts;
+  logic [4:0] at_work;
+  always_comb begin
+    bursts  = 10'(o_level);
+    at_work = '0;
+    for (int i = 0; i < Lanes; i++) begin
+      bursts  = bursts + 10'(in_flight_q[i]);
+      at_work = at_work + 5'(!l_idle[i]);
+    end
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) eager_q <= 1'b0;
+    else eager_q <= cfg_eager_i && cfg_one_shot_i && bursts < EagerBursts && l_cmd_valid == '0 &&
+                  at_work <= EagerLanes;
+  end
+
   // ---------------------------------------------------------------- responses
   logic dropped;
   logic [3:0] dropped_lane;
@@ -387,7 +409,7 @@ module drover_deserializer #(
     if (!rst_ni) c_turn_q <= Lanes'(1);
     else if (c_room && c_pick != '0) c_turn_q <= Lanes'({c_pick, c_pick} >> (Lanes - 1));
   end
-  drover_fifo #(.Width(256), .Depth(4)) u_cmpl (
+  drover_fifo #(.Width(256), .Depth(4), .Bypass(1'b1)) u_cmpl (
       .clk_i, .rst_ni, .wvalid_i(c_pick != '0), .wready_o(c_room), .wdata_i(c_data), .rvalid_o(cmpl_valid_o),
       .rready_i(cmpl_ready_i), .rdata_o(cmpl_data_o), .level_o(c_level));
   assign idle_o = &l_idle && !cmpl_valid_o && !owed_q && l_cmd_valid == '0;
@@ -402,5 +424,5 @@ module drover_deserializer #(
       .wlast_i(hbm_wlast_o), .wvalid_i(hbm_wvalid_o), .wready_i(hbm_wready_i));
 
   logic unused;
-  assign unused = ^{cfg_descriptors_i, desc_rdata_i, desc_rresp_i, desc_rlast_i, rx_tkeep_i, free_level, o_level, host_aw_level, hbm_aw_level, c_level};
+  assign unused = ^{cfg_descriptors_i, desc_rdata_i, desc_rresp_i, desc_rlast_i, rx_tkeep_i, free_level, host_aw_level, hbm_aw_level, c_level};
 endmodule
