@@ -31,8 +31,9 @@ NO_CPU = ("protoacc", "dagger-protoacc")
 class Simulator:
     """`drover sim`, each setting once."""
 
-    def __init__(self, program, workload, out, jobs):
-        self.program, self.workload, self.runs = program, workload, out / "runs"
+    def __init__(self, program, workload, cut, out, jobs):
+        self.program, self.runs = program, out / "runs"
+        self.workload = ["--workload", workload] + (["--cut", str(cut)] if cut else [])
         self.pool = concurrent.futures.ThreadPoolExecutor(jobs)
         self.started, self.ended, self.began = {}, 0, time.monotonic()
         self.runs.mkdir(parents=True, exist_ok=True)
@@ -53,7 +54,7 @@ class Simulator:
     def run(self, system, keys):
         name = "-".join([system, *(f"{key}={value}" for key, value in keys)]).replace("/", "_")
         path = self.runs / f"{name}.json"
-        command = [self.program, "sim", system, "--workload", self.workload, "--json", path]
+        command = [self.program, "sim", system, *self.workload, "--json", path]
         for key, value in keys:
             command += ["--messages", value] if key == "message" else ["--set", f"{key}={value}"]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -110,6 +111,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--drover", type=pathlib.Path, required=True, help="the drover command")
     parser.add_argument("--hyperprotobench", type=pathlib.Path, help="folder with the published messages")
+    parser.add_argument("--cut", type=int, help="cuts strings to so many bytes: what is left is fields")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("build/reproduce/rpcnic"))
     parser.add_argument("--areas", type=pathlib.Path, default=pathlib.Path("build/bench/rtl_area.json"),
                         help="what tools/synth_rtl.py --json wrote")
@@ -118,7 +120,7 @@ def main():
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     workload = f"hyperprotobench:{arguments.hyperprotobench}" if arguments.hyperprotobench else "builtin"
-    sim = Simulator(arguments.drover.resolve(), workload, arguments.out, arguments.jobs)
+    sim = Simulator(arguments.drover.resolve(), workload, arguments.cut, arguments.out, arguments.jobs)
     claims, absent = [], []
     for number in arguments.figure or [*FIGURES, "IV"]:
         if number == "IV":
@@ -139,7 +141,8 @@ def main():
     text = claims_text(claims, absent)
     (arguments.out / "claims.txt").write_text(text)
     (arguments.out / "claims.json").write_text(json.dumps([claim._asdict() for claim in claims], indent=1) + "\n")
-    print(f"workload {workload}; geometric means over its messages; warm, cold: the caches of the host's CPU and of "
+    cut = f", strings cut to {arguments.cut} bytes" if arguments.cut else ""
+    print(f"workload {workload}{cut}; geometric means over its messages; warm, cold: the caches of the host's CPU and of "
           f"BF3's cores\n\n{text}\ncharts and runs in {arguments.out}")
     return 0
 

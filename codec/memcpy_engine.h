@@ -5,8 +5,9 @@
 //   copy(to, from, size)   starts to copy; both stay as they are until wait()
 //   wait()                 returns when all that was started is done
 //
-// Copies may overtake each other. PlainCopy is the processor itself. (An engine of the machine's own, Intel's DSA by
-// way of idxd, would be another such class; there is none yet.)
+// Copies may overtake each other. PlainCopy is the processor itself; IdxdCopy (codec/idxd_copy.h) Intel's DSA; BestCopy
+// (codec/best_copy.h) whichever of them this process may use; ModelledCopy (codec/modelled_copy.h) one for tests and
+// simulation.
 #pragma once
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 namespace drover::sim {
 namespace {
 
-// Measured 2026-11-22 by `make fit-cpu-costs ROUNDS=3000`: AMD EPYC (Zen 4, 32 MB L3, 2 virtual cores, others at work
+// Measured 2026-11-22 by `make fit-cpu-costs ROUNDS=6000`: AMD EPYC (Zen 4, 32 MB L3, 2 virtual cores, others at work
 // beside it), clang 19 -O3 with ThinLTO, protobuf 3.21.12 as Debian's shared library; the built-in workload's 40
 // messages, whole and with strings cut to 64 bytes. Behind each row: the fit's relative error, root mean square and
 // worst.
@@ -11,20 +11,20 @@ struct Costs {
   CodecCost warm, cold;
 };
 //                           message object scalar string byte  untouched
-constexpr Costs kDroverDecode = {{17.7, 8.67, 2.66, 3.64, 0.021},          //  9.6 %, 27 %
-                                 {92.7, 41.7, 5.89, 32.6, 0.0772}};        // 15.9 %, 43 %
-constexpr Costs kDroverEncode = {{9.04, 9.65, 2.16, 3.5, 0.0207},          //  9.4 %, 33 %
-                                 {27.7, 61.4, 3.88, 36.8, 0.0805}};        // 18.6 %, 47 %
-constexpr Costs kPreserialize = {{6.76, 8.28, 1.49, 2.7, 0.0201, 18.6},    // 15.4 %, 48 %
-                                 {6.19, 61.3, 4.65, 34.9, 0.086, 28}};     // 18.0 %, 43 %
-constexpr Costs kProtobufDecode = {{0, 22.2, 4.4, 46.9, 0.0252},           // 13.7 %, 42 %
-                                   {3.98, 153, 13.4, 240, 0.0795}};        // 11.1 %, 27 %
-constexpr Costs kProtobufEncode = {{5.91, 9.2, 1.12, 3.11, 0.0205},        // 15.0 %, 82 %
-                                   {106, 91.8, 6.94, 50.2, 0.0817}};       // 14.3 %, 45 %
-constexpr Costs kProtobufArenaDecode = {{24.3, 16.7, 4.16, 32.2, 0.0218},  //  7.5 %, 28 %
-                                        {206, 76.2, 6.97, 97, 0.0823}};    // 15.4 %, 61 %
-constexpr Costs kProtobufArenaEncode = {{5.94, 8.25, 1.06, 3.03, 0.0176},  // 12.4 %, 47 %
-                                        {0, 0, 9.8, 91.8, 0.0816}};        // 24.5 %, 63 %
+constexpr Costs kDroverDecode = {{21.2, 8.95, 2.35, 3.83, 0.0202},         // 9 %, 27 %
+                                 {80.5, 42.6, 5, 39.8, 0.074}};            // 17 %, 46 %
+constexpr Costs kDroverEncode = {{6.44, 9.2, 2.21, 3.61, 0.0203},          // 10 %, 35 %
+                                 {22.6, 59.1, 4.49, 31.6, 0.0774}};        // 18 %, 47 %
+constexpr Costs kPreserialize = {{5.62, 7.77, 1.5, 2.81, 0.0196, 16.3},    // 14 %, 41 %
+                                 {0, 55.4, 4.89, 34.3, 0.083, 30.1}};      // 18 %, 44 %
+constexpr Costs kProtobufDecode = {{3.22, 25.8, 3.7, 44.9, 0.0252},        // 13 %, 34 %
+                                   {10.3, 139, 11.3, 220, 0.0788}};        // 11 %, 30 %
+constexpr Costs kProtobufEncode = {{5.95, 9.7, 0.998, 2.79, 0.0201},       // 11 %, 44 %
+                                   {114, 85.8, 5.06, 49.3, 0.078}};        // 14 %, 44 %
+constexpr Costs kProtobufArenaDecode = {{26.5, 18.3, 3.63, 31.7, 0.0219},  // 8 %, 26 %
+                                        {198, 68.3, 8.72, 88.4, 0.0812}};  // 15 %, 56 %
+constexpr Costs kProtobufArenaEncode = {{6.34, 8.55, 0.95, 2.9, 0.0173},   // 12 %, 45 %
+                                        {0, 0, 11.6, 82.1, 0.0785}};       // 22 %, 60 %
 
 const Costs& costs(Codec codec, Job job) {
   if (job == Job::kPreserialize) return kPreserialize;

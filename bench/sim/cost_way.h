@@ -1,7 +1,7 @@
 // The ways in which the CPU's work on a message is done, as cpu_costs times them: one message, one codec, one job.
 //
 //   codec            decode                            encode                 preserialize
-//   drover           arena reset, object, decode()     encode_to_array()      into one buffer; the same with what is
+//   drover           arena, object, decode()           encode_to_array()      into one buffer; the same with what is
 //                                                                             payload not copied, and referred to
 //   protobuf         new, ParseFromArray, delete       SerializeToArray()     -
 //   protobuf-arena   arena reset, New, ParseFromArray  SerializeToArray()     -
@@ -31,12 +31,19 @@ struct CostWay {
 class CostWays {
  public:
   virtual ~CostWays() = default;
+  // Of the object that is encoded, strings and all; 0: it is not known.
+  virtual size_t object_bytes() const { return 0; }
   virtual std::vector<CostWay> ways() = 0;
   // Encoded by each of its encoders, to be compared; an empty string: it failed.
   virtual std::vector<std::string> encoded() = 0;
 };
-// Where encoders write, all of them; and the size of the arenas' first blocks.
+// Memory that all ways of a kind use one after the other: encoders' output, arenas' first blocks. How fast bytes are
+// copied depends on where they go modulo the page size, and differs by several times for an unlucky pair of addresses;
+// so each round has it all at another place.
 inline constexpr size_t kWorkspace = 16 << 20;
+inline constexpr size_t kPlaces = 16;
+size_t place();  // a multiple of 64, below a page
+void next_place();
 char* encode_workspace();
 
 std::unique_ptr<CostWays> drover_ways(const workload::WorkloadMessage& message);

@@ -189,10 +189,10 @@ void print_json(const std::vector<Sample>& samples, int rounds, const std::strin
     }
     std::printf(
         "%s\n {\"name\": \"%s\", \"wire_bytes\": %zu, \"objects\": %zu, \"scalars\": %zu, \"strings\": %zu, "
-        "\"string_bytes\": %zu, \"payload_strings\": %zu, \"payload_bytes\": %zu,\n  \"ns\": {",
+        "\"string_bytes\": %zu, \"payload_strings\": %zu, \"payload_bytes\": %zu, \"object_bytes\": %zu,\n  \"ns\": {",
         comma, sample.name.c_str(), sample.message.wire.size(), static_cast<size_t>(work.objects),
         static_cast<size_t>(work.scalars), static_cast<size_t>(work.strings), static_cast<size_t>(work.string_bytes),
-        static_cast<size_t>(payload), static_cast<size_t>(payload_bytes));
+        static_cast<size_t>(payload), static_cast<size_t>(payload_bytes), sample.of_codecs[0]->object_bytes());
     for (size_t w = 0; w < sample.ways.size(); ++w) {
       const CostWay& way = sample.ways[w];
       std::printf("%s\"%s %s warm\": %.1f, \"%s %s cold\": %.1f", w == 0 ? "" : ", ", way.codec.c_str(),
@@ -207,9 +207,14 @@ void print_json(const std::vector<Sample>& samples, int rounds, const std::strin
 
 }  // namespace
 
+namespace {
+size_t places_used = 0;
+}  // namespace
+size_t place() { return places_used % kPlaces * (4096 / kPlaces); }
+void next_place() { ++places_used; }
 char* encode_workspace() {
-  static std::vector<char> memory(kWorkspace + 64);
-  return memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64) % 64;
+  static std::vector<char> memory(kWorkspace + 2 * 4096);
+  return memory.data() + (4096 - reinterpret_cast<uintptr_t>(memory.data()) % 4096) + place();
 }
 
 }  // namespace drover::bench
@@ -234,6 +239,7 @@ int main(int argc, char** argv) {
   Rounds all(evict == "walk");
   for (int i = 0; i < rounds; ++i) {
     for (Sample& sample : samples) all.round(&sample);
+    next_place();
     if (i % 20 == 19) std::fprintf(stderr, "%d of %d rounds\n", i + 1, rounds);
   }
   print_json(samples, rounds, evict, tick);

@@ -20,6 +20,7 @@ import numpy
 
 FEATURES = ("message", "object", "scalar", "string", "byte", "untouched")
 CODECS = ("drover", "protobuf", "protobuf-arena")
+PUSHED = 4096  # bytes of the largest object that is asked for
 STREAMS = ("preserialize", "preserialize-offloaded", "preserialize-references")
 
 
@@ -76,6 +77,22 @@ def print_fits(samples):
                   f"{100 * max(abs(error)):8.0f}")
 
 
+def print_push(samples):
+    """A line of an object that the CPU stores into the card as it lies."""
+    for caches in ("warm", "cold"):
+        small = [sample for sample in samples if sample["object_bytes"] <= PUSHED]
+        measured = [([1, -(-sample["object_bytes"] // 64)] + [0] * 4, sample["ns"][f"drover push {caches}"])
+                    for sample in small]
+        values, error = fit(measured)
+        print(f"push, {caches}: {values[0]:.3g} ns and {values[1]:.3g} ns a 64-byte line; {len(small)} objects, "
+              f"rms {rms(error):.1f} %, worst {100 * max(abs(error)):.0f} %")
+    # What cold adds to a line, weighted as the fits are.
+    amounts = [(-(-sample["object_bytes"] // 64), sample["ns"]["drover push cold"], sample["ns"]["drover push warm"])
+               for sample in small]
+    more = sum((cold - warm) * lines / cold**2 for lines, cold, warm in amounts)
+    print(f"push, a line more when cold: {more / sum((lines / cold)**2 for lines, cold, _ in amounts):.2g} ns")
+
+
 def print_ratios(samples):
     """Geometric means over the samples of each way's time, of protobuf's encoder's with the same caches."""
     ways = list(samples[0]["ns"])
@@ -114,6 +131,7 @@ def main():
     run = json.loads(text)
     print(f"{run['machine']}, {run['rounds']} rounds, cold by {run['evict']}, {len(run['samples'])} samples\n")
     print_fits(run["samples"])
+    print_push(run["samples"])
     print_ratios(run["samples"])
     return 0
 

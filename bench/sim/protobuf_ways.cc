@@ -4,6 +4,8 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
+#include <optional>
+
 #include "bench/sim/allocation_log.h"
 #include "bench/sim/cost_way.h"
 
@@ -22,13 +24,18 @@ ArenaOptions block_options(char* block, size_t size) {
 }
 
 // One for all messages: an arena keeps its own state in its first block.
-std::vector<char>& parse_block() {
-  static std::vector<char> block(kWorkspace);
-  return block;
+char* parse_block() {
+  static std::vector<char> block(kWorkspace + 4096);
+  return block.data() + place();
 }
 Arena& parse_arena() {
-  static Arena arena(block_options(parse_block().data(), parse_block().size()));
-  return arena;
+  static std::optional<Arena> arena;
+  static char* block = nullptr;
+  if (block != parse_block()) {
+    block = parse_block();
+    arena.emplace(block_options(block, kWorkspace));
+  }
+  return *arena;
 }
 
 class ProtobufWays final : public CostWays {
@@ -87,7 +94,7 @@ class ProtobufWays final : public CostWays {
       AllocationLog log(memory);
       static_cast<void>(arena ? parse_on_arena() : parse_on_heap());
     }
-    if (arena) memory->add(parse_block().data(), parse_arena().SpaceUsed());
+    if (arena) memory->add(parse_block(), parse_arena().SpaceUsed());
   }
   void encode_touches(const TouchedMemory& object, TouchedMemory* memory) const {
     memory->add(object);
