@@ -362,6 +362,81 @@ TEST_P(Deserializer, ErrorsComeInTime) {
   }
 }
 
+// Behind the last word, what waits in front of the lane (2 KB) is worked through first; small fields, unknown ones and
+// empty messages make that up to kCyclesAByte.
+TEST_P(Deserializer, ErrorsOfAnyShapeComeInTime) {
+  constexpr double kCyclesAByte = 4;
+  size_t errors = 0, late = 0;
+  double worst = 0;
+  for (uint64_t seed = 900; seed < 930; ++seed) {
+    PeerSchema schema(workload::random_schema(seed, workload::SchemaOptions{}));
+    std::vector<std::string> names = workload::message_names(schema.files());
+    BenchOptions options = plain();
+    options.lanes = 1;
+    options.host_bytes = options.engine_bytes = size_t{8} << 20;
+    DeserializerBench bench(options);
+    bench.load(schema.type(names[0]).image[0]);
+    workload::Random random(seed);
+    workload::MessageOptions message_options;
+    message_options.max_size = 2000;
+    message_options.odd_permille = 50;
+    message_options.unknown_permille = 200;
+    for (uint64_t i = 0; i < 30; ++i) {
+      schema::MessageType type = schema.type(names[i % names.size()]);
+      std::string wire = workload::generate_wire(type, seed * 100 + i, message_options);
+      workload::mutate_wire(random, &wire);
+      bench.add(type, wire);
+      ASSERT_TRUE(bench.run());
+      const Outcome& outcome = bench.outcomes()[0];
+      auto size = static_cast<double>(wire.size());
+      double after = static_cast<double>(outcome.cycle) - static_cast<double>(bench.last_word());
+      if (outcome.record.type == RecordType::kError) {
+        ++errors;
+        late += after > size / 64 + 50 ? 1 : 0;
+        if (size != 0) worst = std::max(worst, (after - 50 - size / 64) / std::min(size, 2240.0));
+        EXPECT_LE(after, size / 64 + 50 + kCyclesAByte * std::min(size, 2240.0)) << seed << ' ' << i;
+      }
+      bench.clear();
+    }
+  }
+  // Unknown fields of two bytes: the slowest there is.
+  DeserializerBench bench(plain());
+  bench.load(*parts().type("Text").image);
+  std::string unknown;
+  for (int i = 0; i < 900; ++i) unknown += "\x78\x01";
+  unknown += '\x0f';
+  bench.add(parts().type("Text"), unknown);
+  ASSERT_TRUE(bench.run());
+  EXPECT_EQ(bench.outcomes()[0].record.type, RecordType::kError);
+  auto slowest =
+      static_cast<double>(bench.outcomes()[0].cycle - bench.last_word()) / static_cast<double>(unknown.size());
+  EXPECT_LE(slowest, kCyclesAByte);
+  std::printf("unknown fields of two bytes, then an error: %.2f cycles a byte\n", slowest);
+  std::printf("errors: %zu, beyond bytes/64 + 50 cycles: %zu, at worst by %.2f cycles a byte\n", errors, late, worst);
+  EXPECT_GT(errors, 100u);
+}
+
+// The object is on its way while the message still comes, in bursts of 256 bytes and more.
+TEST_P(Deserializer, WritesBeginBeforeTheMessageEnds) {
+  std::string wire;
+  for (int i = 0; i < 40; ++i) wire += field(3, std::string(60, static_cast<char>('a' + i % 26)));
+  BenchOptions options = plain();
+  options.lanes = 1;
+  options.rx_stalls = 200;
+  DeserializerBench bench(options);
+  bench.load(*parts().type("Text").image);
+  bench.add(parts().type("Text"), wire);
+  expect_done(&bench);
+  const AxiCounts& counts = bench.host_counts();
+  if (eager()) {
+    EXPECT_GT(bench.beats_before_end(), counts.beats / 2);
+    EXPECT_LE(counts.transactions, counts.beats / 4 + 2);
+  } else {
+    EXPECT_EQ(bench.beats_before_end(), 0u);
+    EXPECT_EQ(counts.transactions, 1u);
+  }
+}
+
 TEST_P(Deserializer, TheDecodersFuzzingCorpus) {
   Tally tally;
   std::deque<std::string> wires;
