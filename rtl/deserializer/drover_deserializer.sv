@@ -349,9 +349,9 @@ module drover_deserializer #(
     end
   end
 
-  // The link would idle: few bursts are on their way to it, no message waits for a lane, and half of the lanes have
-  // nothing to do. Where all are at work, what counts is the link's time, of which fewer and longer bursts take less.
-  localparam logic [9:0] EagerBursts = 10'd3;
+  // The link would idle: at most two bursts are on their way to it (one, if more than one lane is at work), no message
+  // waits for a lane, and half of the lanes have nothing to do. Where all are at work, what counts is the link's time,
+  // of which fewer and longer bursts take less.
   localparam logic [4:0] EagerLanes = 5'((Lanes + 1) / 2);
   logic eager_q;
   logic [9:0] bursts;
@@ -366,7 +366,7 @@ module drover_deserializer #(
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) eager_q <= 1'b0;
-    else eager_q <= cfg_eager_i && cfg_one_shot_i && bursts < EagerBursts && l_cmd_valid == '0 &&
+    else eager_q <= cfg_eager_i && cfg_one_shot_i && bursts < (at_work > 5'd1 ? 10'd2 : 10'd3) && l_cmd_valid == '0 &&
                   at_work <= EagerLanes;
   end
 
