@@ -22,7 +22,9 @@ COMMON = ["drover_axi_pkg", "drover_fifo", "drover_skid", "drover_sram_1r1w", "d
           "drover_axi_write_checks"]
 DESERIALIZER = ["deser_pkg", "deser_window", "deser_token", "deser_front", "deser_field",
                 "deser_head", "deser_run", "deser_utf8", "deser_table", "deser_eager", "deser_store", "deser_writer",
-                "deser_lane", "deser_spread", "deser_tlb", "drover_deserializer"]
+                "deser_place", "deser_unknown", "deser_open_run", "deser_map_keys", "deser_search", "deser_fields",
+                "deser_bytes", "deser_arrays", "deser_messages", "deser_lane", "deser_spread", "deser_tlb",
+                "drover_deserializer"]
 SERIALIZER = ["drover_ser_pkg", "drover_ser_walk_pkg", "drover_ser_ar_mux", "drover_ser_reader", "drover_ser_records",
               "drover_ser_objects", "drover_ser_steps", "drover_ser_entry", "drover_ser_walk_reach",
               "drover_ser_walk_uop", "drover_ser_walker", "drover_ser_arena", "drover_ser_encoder",

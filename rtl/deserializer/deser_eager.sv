@@ -39,7 +39,8 @@ module deser_eager (
   assign count  = high_q - first;
   assign wanted = count >= BurstMost ? BurstMost[4:0] : {count[4:2], 2'd0};
   // An open object above what has gone would be jumped over.
-  assign start  = left_q == '0 && want_i && clear_i && high_q > first && wanted != '0 && (!any_q || low_q <= sent_high_q);
+  assign start  = left_q == '0 && want_i && clear_i && high_q > first && wanted != '0 &&
+                  (!any_q || low_q <= sent_high_q);
   assign re_o   = left_q != '0 && room_i && !fill_i;
   assign row_o  = sent_high_q[5:0];
   assign busy_o = left_q != '0 || valid_q;

@@ -37,7 +37,8 @@ module deser_field (
   assign there_o      = step_i[47:32] != '0;
   assign offset_o     = generic_step ? side_i[deser_pkg::SideOffsetAt+:12] : step_i[59:48];
   assign has_bit_o    = generic_step ? side_i[deser_pkg::SideHasBitAt+:7]
-                        : step_i[31:24] < drover_image_pkg::StepHasBits[7:0] ? step_i[30:24] : deser_pkg::SideHasBitNone;
+                        : step_i[31:24] < drover_image_pkg::StepHasBits[7:0] ? step_i[30:24]
+                        : deser_pkg::SideHasBitNone;
   assign op_o         = side_i[deser_pkg::SideElemOpAt+:4];
   assign repeated_o   = side_i[deser_pkg::SideRepeatedAt];
   assign map_o        = side_i[deser_pkg::SideMapAt];

@@ -153,7 +153,8 @@ module deser_front #(
       t_error = d_tag_overlong ? deser_pkg::ErrOverlongVarint : deser_pkg::ErrBadTag;
     end else if (d_number == '0 || d_wtype[2:1] == 2'b11 || (d_wtype == 3'd4 && !t_ends_group)) begin
       t_kind  = TokError;
-      t_error = t_room < 32'(d_tag_size) ? deser_pkg::ErrTruncated : (d_wtype == 3'd4 && d_number != '0) ? deser_pkg::ErrUnmatchedEndGroup : deser_pkg::ErrBadTag;
+      t_error = t_room < 32'(d_tag_size) ? deser_pkg::ErrTruncated
+                : (d_wtype == 3'd4 && d_number != '0) ? deser_pkg::ErrUnmatchedEndGroup : deser_pkg::ErrBadTag;
     end else if (d_wtype == 3'd4) begin
       t_kind  = t_past ? TokError : TokLeave;
       t_error = deser_pkg::ErrTruncated;

@@ -110,10 +110,11 @@ module deser_store (
   logic [6:0] e_sent_low, e_sent_high;
   assign fill = s_valid_q && s_local_q;
   deser_eager u_eager (
-      .clk_i, .rst_ni, .want_i(eager_i && more_i), .new_i(job_valid_i), .final_i, .low_i(final_low_i), .high_i(final_high_i),
-      .room_i(row_room_i), .clear_i(row_fresh_i && (!s_valid_q || s_local_q)), .fill_i(fill), .busy_o(e_busy),
-      .re_o(e_re), .row_o(e_row), .valid_o(e_valid), .valid_row_o(e_valid_row), .last_o(e_last), .any_o(e_any),
-      .sent_low_o(e_sent_low), .sent_high_o(e_sent_high));
+      .clk_i, .rst_ni, .want_i(eager_i && more_i), .new_i(job_valid_i), .final_i,
+      .low_i(final_low_i), .high_i(final_high_i), .room_i(row_room_i),
+      .clear_i(row_fresh_i && (!s_valid_q || s_local_q)), .fill_i(fill), .busy_o(e_busy), .re_o(e_re), .row_o(e_row),
+      .valid_o(e_valid), .valid_row_o(e_valid_row), .last_o(e_last), .any_o(e_any), .sent_low_o(e_sent_low),
+      .sent_high_o(e_sent_high));
   assign eager_busy_o = e_busy;
   always_ff @(posedge clk_i) e_buffer_q <= job_buffer_i;
 
@@ -183,7 +184,7 @@ module deser_store (
   assign rec_o       = j_record_q;
   assign job_done    = state_q == JobRecord && rec_ready_i;
 
-  // Rows of the job in their order: those below what has gone, then those above. Bursts are announced ahead of the rows.
+  // Rows of the job in their order: those below what has gone, then those above. Bursts are announced ahead of rows.
   assign gap_low     = e_any ? e_sent_low : job_rows_i;
   assign gap_high    = e_any ? e_sent_high : job_rows_i;
   assign rd_first    = j_gap_low_q == '0 ? j_gap_high_q : '0;

@@ -71,7 +71,8 @@ module deser_table #(
       .raddr_i(enum_addr_i[EnumsLog2-1:0]), .rdata_o(enum_o));
   drover_sram_1r1w #(.Width(deser_pkg::SubW), .Depth(1 << TypesLog2)) u_types (
       .clk_i, .we_i(load_valid_i && load_space_i == 2'd2), .waddr_i(load_addr_i[TypesLog2-1:0]),
-      .wdata_i(load_data_i[deser_pkg::SubW-1:0]), .re_i(type_re_i), .raddr_i(type_addr_i[TypesLog2-1:0]), .rdata_o(type_o));
+      .wdata_i(load_data_i[deser_pkg::SubW-1:0]), .re_i(type_re_i), .raddr_i(type_addr_i[TypesLog2-1:0]),
+      .rdata_o(type_o));
 
   logic unused;
   assign unused = ^{step_addr_i, type_addr_i, step_index, enum_addr_i, enum_index, load_data_i};

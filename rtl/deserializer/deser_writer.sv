@@ -99,7 +99,8 @@ module deser_writer (
       end
     end else begin
       if (push) fresh_q <= burst_end;
-      if ((row_valid_i && row_ready_o && !in_region) || (fl_aw_valid_i && fl_aw_ready_o && !fl_in_region)) bad_q <= 1'b1;
+      if ((row_valid_i && row_ready_o && !in_region) || (fl_aw_valid_i && fl_aw_ready_o && !fl_in_region))
+        bad_q <= 1'b1;
       else if (rec_valid_i && rec_ready_o && rec_i[deser_pkg::RecTypeAt+:4] != deser_pkg::RecChunk) bad_q <= 1'b0;
       for (int i = 0; i < 2; i++) begin
         if ((aw_push && row_engine_i == i[0]) || (fl_push && i == 0)) issued_q[i] <= issued_q[i] + 1'b1;

@@ -207,7 +207,12 @@ bool DeserializerBench::run() {
   uint64_t patience = 20000;
   for (const Sent& sent : sent_) patience += sent.wire.size() * 16;
   while (finished_ < sent_.size()) {
+    bool more = !rx_->idle();
     sim_.cycle();
+    if (more) {
+      last_word_ = sim_.cycles();
+      beats_before_end_ = host_memory_->counts().beats;
+    }
     if (finished_ != seen) {
       seen = finished_;
       last = sim_.cycles();

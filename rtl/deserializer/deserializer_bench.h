@@ -81,6 +81,9 @@ class DeserializerBench {
   const std::vector<Outcome>& outcomes() const { return outcomes_; }
   uint64_t cycles() const { return sim_.cycles(); }
   uint64_t cycles_of_run() const { return run_cycles_; }
+  // Of the last run: when its last word was taken, and what had been written to host memory by then.
+  uint64_t last_word() const { return last_word_; }
+  uint64_t beats_before_end() const { return beats_before_end_; }
   const AxiCounts& host_counts() const { return host_memory_->counts(); }
   const AxiCounts& descriptor_counts() const { return descriptor_memory_->counts(); }
   const AxiCounts& engine_counts() const { return engine_memory_->counts(); }
@@ -110,7 +113,7 @@ class DeserializerBench {
   std::map<uint32_t, std::vector<uint32_t>> chunks_of_;  // by cookie, of messages under way
   std::vector<Outcome> outcomes_;
   size_t finished_ = 0;
-  uint64_t run_cycles_ = 0;
+  uint64_t run_cycles_ = 0, last_word_ = 0, beats_before_end_ = 0;
 };
 
 }  // namespace drover::rtl

@@ -6,7 +6,7 @@
 
 #include "codec/codec_testing.h"
 #include "message/raw.h"
-#include "rtl/deserializer/deserializer_bench.h"
+#include "rtl/deserializer/deserializer_testing.h"
 #include "rtl/driver/schema_table.h"
 #include "workload/hyperproto_like.h"
 #include "workload/message_generator.h"
@@ -33,25 +33,7 @@ const PeerSchema& scalars() {
   return schema;
 }
 
-void expect_done(DeserializerBench* bench) {
-  ASSERT_TRUE(bench->run()) << "hangs";
-  for (size_t i = 0; i < bench->outcomes().size(); ++i) {
-    const Outcome& outcome = bench->outcomes()[i];
-    EXPECT_EQ(outcome.record.type, RecordType::kDone)
-        << i << ": code " << int{outcome.record.code} << ' '
-        << (outcome.record.type == RecordType::kSoftware ? left_to_software_reason(outcome.record.code) : "");
-    EXPECT_EQ(outcome.difference, "") << i;
-  }
-}
-
-// Every test runs twice: with rows going out when a chunk is full, and eagerly.
-class Deserializer : public ::testing::TestWithParam<bool> {
- protected:
-  static bool eager() { return GetParam(); }
-  static BenchOptions plain() { return {.eager = eager()}; }
-};
-INSTANTIATE_TEST_SUITE_P(Writes, Deserializer, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "Eager" : "WhenFull"; });
+DROVER_INSTANTIATE_DESERIALIZER_TESTS(Deserializer);
 
 TEST_P(Deserializer, FlatMessagesOfScalars) {
   DeserializerBench bench(plain());
@@ -63,53 +45,7 @@ TEST_P(Deserializer, FlatMessagesOfScalars) {
   expect_done(&bench);
 }
 
-struct Tally {
-  size_t done = 0, errors = 0, messages = 0;
-  std::map<std::string, size_t> software;
-  void add(const DeserializerBench& bench) {
-    for (const Outcome& outcome : bench.outcomes()) {
-      ++messages;
-      if (outcome.record.type == RecordType::kDone) ++done;
-      if (outcome.record.type == RecordType::kError) ++errors;
-      if (outcome.record.type == RecordType::kSoftware) ++software[left_to_software_reason(outcome.record.code)];
-    }
-  }
-  void print(const char* what) const {
-    std::printf("%s: %zu messages, %zu done, %zu errors; left to software:", what, messages, done, errors);
-    for (const auto& [reason, count] : software) std::printf(" %s %zu", reason.c_str(), count);
-    std::printf("\n");
-  }
-};
-
-BenchOptions stalled(uint64_t seed, bool eager) {
-  BenchOptions options{.eager = eager};
-  options.rx_stalls = 60;
-  options.cmd_stalls = 30;
-  options.cmpl_stalls = 80;
-  options.free_stalls = 100;
-  options.host = {20, 8, 60, seed};
-  options.engine = {30, 4, 80, seed + 7};
-  options.seed = seed;
-  return options;
-}
-
 // ---- strings, memory, errors
-
-const PeerSchema& parts() {
-  static const PeerSchema schema(parse_proto(R"(
-      syntax = "proto3";
-      message Text { bytes b = 1; string s = 2; repeated string r = 3; Text t = 4; int64 n = 5; repeated fixed64 f = 6; }
-  )"));
-  return schema;
-}
-std::string varint(uint64_t value) {
-  std::string text;
-  for (; value >= 0x80; value >>= 7) text += static_cast<char>(value | 0x80);
-  return text + static_cast<char>(value);
-}
-std::string field(uint32_t number, std::string_view content) {
-  return varint(number << 3 | 2) + varint(content.size()) + std::string(content);
-}
 
 TEST_P(Deserializer, StringsOfEveryLengthAtEveryAlignment) {
   DeserializerBench bench(BenchOptions{.eager = eager(), .rx_stalls = 20, .host = {5, 8, 20, 3}});
@@ -286,79 +222,6 @@ TEST_P(Deserializer, TheDepthLimitIsTheCodecs) {
       EXPECT_EQ(bench.outcomes()[i].difference, "") << i;
       EXPECT_EQ(bench.outcomes()[i].record.type, static_cast<int>(i) <= limit ? RecordType::kDone : RecordType::kError);
     }
-  }
-}
-
-// A host that gives chunks and runs which are not its own gets an error, and nothing is written there.
-TEST_P(Deserializer, NothingIsWrittenOutsideTheRegion) {
-  BenchOptions options = plain();
-  options.bad_memory = true;
-  DeserializerBench bench(options);
-  bench.load(*parts().type("Text").image);
-  std::deque<std::string> wires;
-  for (int i = 0; i < 20; ++i) wires.push_back(field(2, std::string(static_cast<size_t>(i) * 300, 'o')));
-  for (const std::string& wire : wires) bench.add(parts().type("Text"), wire);
-  ASSERT_TRUE(bench.run());
-  for (const Outcome& outcome : bench.outcomes()) {
-    EXPECT_EQ(outcome.record.type, RecordType::kError);
-    EXPECT_EQ(outcome.record.code, kBadAddress);
-  }
-  EXPECT_EQ(bench.host_counts().transactions, 0u);
-}
-
-// A refused write never ends in a message that is called done: its object, read from rubbish, would differ.
-TEST_P(Deserializer, ARefusedWriteMakesItsMessageAnError) {
-  BenchOptions options = stalled(3, eager());
-  options.host.refused_of_256 = 20;
-  options.engine.refused_of_256 = 20;
-  DeserializerBench bench(options);
-  bench.load(*parts().type("Text").image);
-  std::deque<std::string> wires;
-  for (size_t i = 0; i < 400; ++i) {
-    wires.push_back(field(2, std::string(1 + i * 37 % 900, static_cast<char>('a' + i % 26))) +
-                    field(3, std::to_string(i * i)));
-  }
-  for (const std::string& wire : wires) bench.add(parts().type("Text"), wire);
-  ASSERT_TRUE(bench.run());
-  size_t errors = 0;
-  for (const Outcome& outcome : bench.outcomes()) {
-    EXPECT_EQ(outcome.difference, "");
-    errors += outcome.record.type == RecordType::kError;
-  }
-  EXPECT_GT(errors, 10u);
-  EXPECT_LE(errors, bench.host_counts().refused);
-}
-
-TEST_P(Deserializer, APageThatTheTlbDoesNotKnowEndsInAnError) {
-  BenchOptions options = plain();
-  options.tlb_present = false;
-  DeserializerBench bench(options);
-  bench.load(*scalars().type("Flat").image);
-  std::string wire("\x08\x01", 2);
-  for (int i = 0; i < 9; ++i) bench.add(scalars().type("Flat"), wire);
-  ASSERT_TRUE(bench.run());
-  for (const Outcome& outcome : bench.outcomes()) EXPECT_EQ(outcome.record.code, kBadAddress);
-  EXPECT_EQ(bench.host_counts().transactions, 0u);
-}
-
-// Within bytes/64 + 50 cycles behind a message's last word, with a memory that answers at once.
-TEST_P(Deserializer, ErrorsComeInTime) {
-  std::deque<std::string> wires;
-  std::string whole = field(2, std::string(3000, 'a')) + field(4, field(2, "xyz") + std::string("\x28\x07", 2));
-  for (size_t size = 0; size < whole.size(); size += 7) wires.push_back(whole.substr(0, size) + "\x0f");
-  wires.push_back(field(2, std::string(5000, '\xff')));
-  wires.push_back("\x07" + std::string(20000, 'x'));
-  for (const std::string& wire : wires) {
-    DeserializerBench bench(
-        BenchOptions{.eager = eager(), .lanes = 1, .host_bytes = 1 << 20, .engine_bytes = 1 << 20, .run_chunks = 64});
-    bench.load(*parts().type("Text").image);
-    uint64_t began = bench.cycles();
-    bench.add(parts().type("Text"), wire);
-    ASSERT_TRUE(bench.run());
-    EXPECT_EQ(bench.outcomes()[0].difference, "");
-    EXPECT_EQ(bench.outcomes()[0].record.type, RecordType::kError);
-    uint64_t last_word = began + 1 + (wire.size() + 63) / 64;  // at the earliest
-    EXPECT_LE(bench.outcomes()[0].cycle, last_word + wire.size() / 64 + 50) << wire.size();
   }
 }
 

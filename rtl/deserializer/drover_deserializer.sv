@@ -177,7 +177,8 @@ module drover_deserializer #(
         .wdata_i(rx_tdata_i), .rvalid_o(l_rx_valid[i]), .rready_i(l_rx_ready[i]), .rdata_o(l_rx[i*512+:512]),
         .level_o(rx_level));
     deser_lane #(.StepsLog2(StepsLog2), .TypesLog2(TypesLog2)) u_lane (
-        .clk_i, .rst_ni, .cfg_one_shot_i, .eager_i(eager_q), .cfg_protoacc_i, .cfg_descriptors_i(cfg_descriptors_i[39:6]),
+        .clk_i, .rst_ni, .cfg_one_shot_i, .eager_i(eager_q), .cfg_protoacc_i,
+        .cfg_descriptors_i(cfg_descriptors_i[39:6]),
         .arvalid_o(l_ar_valid[i]), .arready_i(l_ar_ready[i]), .arrow_o(l_ar_row[i*RowW+:RowW]), .r_i(l_r[i]),
         .cfg_depth_limit_i, .cfg_host_base_i, .cfg_host_limit_i,
         .cfg_engine_base_i, .cfg_engine_limit_i, .load_valid_i, .load_space_i, .load_addr_i, .load_data_i,
@@ -348,9 +349,9 @@ module drover_deserializer #(
     end
   end
 
-  // The link would idle: few bursts are on their way to it, no message waits for a lane, and half of the lanes have
-  // nothing to do. Where all are at work, what counts is the link's time, of which fewer and longer bursts take less.
-  localparam logic [9:0] EagerBursts = 10'd3;
+  // The link would idle: at most two bursts are on their way to it (one, if more than one lane is at work), no message
+  // waits for a lane, and half of the lanes have nothing to do. Where all are at work, what counts is the link's time,
+  // of which fewer and longer bursts take less.
   localparam logic [4:0] EagerLanes = 5'((Lanes + 1) / 2);
   logic eager_q;
   logic [9:0] bursts;
@@ -365,7 +366,7 @@ module drover_deserializer #(
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) eager_q <= 1'b0;
-    else eager_q <= cfg_eager_i && cfg_one_shot_i && bursts < EagerBursts && l_cmd_valid == '0 &&
+    else eager_q <= cfg_eager_i && cfg_one_shot_i && bursts < (at_work > 5'd1 ? 10'd2 : 10'd3) && l_cmd_valid == '0 &&
                   at_work <= EagerLanes;
   end
 
@@ -424,5 +425,6 @@ module drover_deserializer #(
       .wlast_i(hbm_wlast_o), .wvalid_i(hbm_wvalid_o), .wready_i(hbm_wready_i));
 
   logic unused;
-  assign unused = ^{cfg_descriptors_i, desc_rdata_i, desc_rresp_i, desc_rlast_i, rx_tkeep_i, free_level, host_aw_level, hbm_aw_level, c_level};
+  assign unused = ^{cfg_descriptors_i, desc_rdata_i, desc_rresp_i, desc_rlast_i, rx_tkeep_i, free_level,
+                    host_aw_level, hbm_aw_level, c_level};
 endmodule
