@@ -11,6 +11,7 @@ namespace drover::sim {
 namespace {
 
 constexpr size_t kHostMemory = size_t{1} << 30, kEngineMemory = size_t{1} << 28;  // only what is used is ever there
+constexpr size_t kPushed = size_t{1} << 24;
 constexpr size_t kPage = 4096;
 
 size_t aligned(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
@@ -182,8 +183,9 @@ std::string compare_object(const schema::MessageType& type, const std::string& e
 
 PreparedHost prepare_host(const System& system, const workload::Workload& workload, const TargetFields& targets) {
   PreparedHost host;
-  host.memory = std::make_unique<AlignedBytes>(kHostMemory + kEngineMemory);
+  host.memory = std::make_unique<AlignedBytes>(kHostMemory + kEngineMemory + kPushed);
   host.host_bytes = kHostMemory;
+  host.engine_bytes = kEngineMemory;
   Preparer preparer(system, targets, &host);
   for (const workload::WorkloadMessage& message : workload.messages) {
     Arena arena;

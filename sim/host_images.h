@@ -49,12 +49,14 @@ struct PreparedMessage {
 
 struct PreparedHost {
   std::unique_ptr<AlignedBytes> memory;
-  size_t host_bytes = 0;  // of it, from the beginning; then engine memory
+  size_t host_bytes = 0;    // of it, from the beginning;
+  size_t engine_bytes = 0;  // then engine memory; then where the engine sees pushed records
   std::vector<PreparedMessage> messages;
   std::string error;
 
   std::span<char> host() const { return memory->bytes().first(host_bytes); }
-  std::span<char> engine() const { return memory->bytes().subspan(host_bytes); }
+  std::span<char> engine() const { return memory->bytes().subspan(host_bytes, engine_bytes); }
+  std::span<char> engine_port() const { return memory->bytes().subspan(host_bytes); }  // with the pushed records
 };
 PreparedHost prepare_host(const System& system, const workload::Workload& workload, const TargetFields& targets);
 

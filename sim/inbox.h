@@ -1,6 +1,7 @@
-// The card's inbox: SRAM in front of the serializer's host port. It holds parts of host memory that the processor has
-// pushed into it with a send command, or that are read ahead when the command comes; what the engine then asks for is
-// answered from here, if all of it is here or on its way, and else by the link.
+// The card's inbox: SRAM in front of the serializer's host port and, for pushed records, behind its engine port. It
+// holds parts of host memory that the processor has pushed into it with a send command, or that are read ahead when the
+// command comes; what the engine then asks for is answered from here, if all of it is here or on its way, and else by
+// the link.
 //
 //   serializer --- read ---> inbox, by address ---> link ---> host memory
 //                              ^  pushed lines, lines read ahead, each with the time at which it is there

@@ -83,7 +83,7 @@ void Platform::make_engines() {
       DeserializerSetup{system_.one_shot, system_.eager, system_.protoacc, static_cast<unsigned>(system_.lanes),
                         region_->bytes(), kHostRegion, &link_, &engine_link_, &descriptor_link_, &now_});
   serializer_ = std::make_unique<SerializerEngine>(
-      SerializerSetup{host_.host(), host_.engine(), &link_, &inbox_, &engine_link_, &now_});
+      SerializerSetup{host_.host(), host_.engine_port(), host_.engine_bytes, &link_, &inbox_, &engine_link_, &now_});
   deserializer_->on_record([this](const DeserializerRecord& record) { received(record); });
   serializer_->on_done([this](SerializerDone done) { sent(std::move(done)); });
 }

@@ -43,7 +43,8 @@ class Platform final : public sc_core::sc_module {
     size_t result = 0;  // its MessageResult
     uint32_t message = 0;
     Time began = 0, engine_began = 0, ended = 0;
-    bool pushed = false;  // its small extent is in the inbox
+    bool pushed = false;     // its small extent is in the inbox;
+    uint64_t pushed_at = 0;  // of records, where in engine memory
     Leg leg;
   };
   using Start = void (Platform::*)(Job*);
@@ -81,7 +82,7 @@ class Platform final : public sc_core::sc_module {
   // ---- sending
   void start_send(Job* job);
   // Room in the inbox for what the CPU pushes with the command: its lines; null if nothing is pushed.
-  std::vector<Time>* room_to_push(const Job& job);
+  std::vector<Time>* room_to_push(Job* job);
   void ring(Job* job);
   void take_command(Job* job);
   // Into the inbox, at most `limit` bytes and what it has room for.
@@ -132,6 +133,7 @@ class Platform final : public sc_core::sc_module {
   bool receiving_ = false, sending_ = false, cpu_busy_ = false;
   uint32_t ended_ = 0;
   uint64_t buffers_ = 0;  // of the packet buffers' ring, the next
+  uint64_t pushed_ = 0;   // of the ring of places for pushed records, which is far longer than the inbox
 };
 
 }  // namespace drover::sim

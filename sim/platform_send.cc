@@ -35,7 +35,7 @@ void Platform::start_send(Job* job) {
   const MessageCost& cost = costs_.costs[job->message];
   bool stream = !prepared.command.walk;
   Time work = (stream ? cost.preserialize : 0) + line_cost();
-  std::vector<Time>* lines = room_to_push(*job);
+  std::vector<Time>* lines = room_to_push(job);
   // The records of a stream have just been written; an object is read to be pushed.
   Time each = line_cost() + (stream ? 0 : line_copy_cost(system_));
   if (lines != nullptr) work += lines->size() * each;
@@ -49,10 +49,23 @@ void Platform::start_send(Job* job) {
   }
 }
 
-std::vector<Time>* Platform::room_to_push(const Job& job) {
-  Extent small = host_.messages[job.message].small;
+std::vector<Time>* Platform::room_to_push(Job* job) {
+  const PreparedMessage& prepared = host_.messages[job->message];
+  Extent small = prepared.small;
   if (system_.engine != EngineKind::kRtl || small.bytes > system_.push_limit) return nullptr;
-  return inbox_.reserve(number_of(job), small.at, small.bytes);
+  // An object keeps its addresses, so that its pointers lead where they do in host memory; records have a place of
+  // their own at the engine's port.
+  if (prepared.command.walk) return inbox_.reserve(number_of(*job), small.at, small.bytes);
+  std::span<char> room = host_.engine_port().subspan(host_.engine_bytes);
+  if (small.bytes > room.size() - pushed_) pushed_ = 0;
+  job->pushed_at = host_.engine_bytes + pushed_;
+  std::vector<Time>* lines =
+      inbox_.reserve(number_of(*job), SerializerEngine::kEngineInInbox + job->pushed_at, small.bytes);
+  if (lines == nullptr) return nullptr;
+  std::copy_n(host_.host().begin() + static_cast<std::ptrdiff_t>(small.at), small.bytes,
+              room.begin() + static_cast<std::ptrdiff_t>(pushed_));
+  pushed_ += lines->size() * kLine;
+  return lines;
 }
 
 void Platform::ring(Job* job) {
@@ -73,6 +86,10 @@ void Platform::take_command(Job* job) {
   SerializerSend command = prepared.command;
   command.at = job->engine_began = time();
   command.cookie = static_cast<uint16_t>(number_of(*job));
+  if (job->pushed && !command.walk) {
+    command.pushed = true;
+    command.records = job->pushed_at;
+  }
   command.grpc_prefix = system_.header == RpcHeader::kGrpc;
   serializer_->send(command);
 }

@@ -17,6 +17,15 @@ ReadPath by_inbox(const SerializerSetup& setup) {
   };
 }
 
+ReadPath engine_or_inbox(const SerializerSetup& setup) {
+  return [inbox = setup.inbox, link = setup.engine_link, pushed_from = setup.pushed_from](Time now, uint64_t at,
+                                                                                          uint64_t bytes) {
+    Link::Read read{};
+    bool is_pushed = at >= pushed_from && inbox->read(now, SerializerEngine::kEngineInInbox + at, bytes, &read);
+    return is_pushed ? read : link->read(now, bytes, kEngineBase + at);
+  };
+}
+
 }  // namespace
 
 const uint64_t SerializerEngine::kHostBus = kHostBase;
@@ -39,7 +48,7 @@ class SerializerEngine::Parts {
         completions_(top_, rtl::Stalls()),
         sink_(DROVER_AXI_STREAM_OUTPUT(top_, tx)),
         host_(DROVER_AXI_READ_PORT(top_, host), by_inbox(setup), setup.host, kHostBase, setup.now),
-        engine_(DROVER_AXI_READ_PORT(top_, engine), setup.engine_link, setup.engine, kEngineBase, setup.now) {
+        engine_(DROVER_AXI_READ_PORT(top_, engine), engine_or_inbox(setup), setup.engine, kEngineBase, setup.now) {
     top_.host_base_i = kHostBase;
     top_.host_limit_i = kHostBase + setup.host.size();
     top_.engine_base_i = kEngineBase;
@@ -116,7 +125,8 @@ void SerializerEngine::send(const SerializerSend& send) {
   command.walk = send.walk;
   command.message = static_cast<uint16_t>(send.message_index);
   command.cookie = send.cookie;
-  command.records = kHostBase + send.records;
+  command.pushed = send.pushed;
+  command.records = (send.pushed ? kEngineBase : kHostBase) + send.records;
   command.record_bytes = send.record_bytes;
   command.payload = kHostBase + send.payload;
   command.payload_bytes = send.payload_bytes;

@@ -18,6 +18,7 @@ namespace drover::sim {
 
 struct SerializerSetup {
   std::span<char> host, engine;  // memories, 64-byte aligned, multiples of 64 bytes
+  uint64_t pushed_from = 0;      // engine memory from here on is the inbox, for pushed records
   Link* link = nullptr;
   Inbox* inbox = nullptr;  // in front of the link
   Link* engine_link = nullptr;
@@ -29,6 +30,7 @@ struct SerializerSend {
   uint16_t cookie = 0;
   bool walk = false;  // nic-only: `records` is the object's place, of the message `message_index`
   uint32_t message_index = 0;
+  bool pushed = false;   // the records lie in engine memory, from pushed_from on
   uint64_t records = 0;  // offsets in host memory
   uint32_t record_bytes = 0;
   uint64_t payload = 0;
@@ -55,6 +57,8 @@ class SerializerEngine {
  public:
   // Where offset 0 of host memory lies on the bus.
   static const uint64_t kHostBus;
+  // What the inbox calls offset 0 of engine memory; host memory's offsets it takes as they are.
+  static constexpr uint64_t kEngineInInbox = uint64_t{1} << 48;
 
   explicit SerializerEngine(const SerializerSetup& setup);
   ~SerializerEngine();
