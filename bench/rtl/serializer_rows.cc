@@ -24,7 +24,8 @@ using workload::testing::parse_proto;
 using workload::testing::PeerSchema;
 
 // kPushed: the records lie in the engine's memory. kReference: so, and strings from 256 bytes on are not copied.
-enum class Way { kStream, kWalk, kPushed, kReference };
+// kRun: a walk whose command says that all of the object lies in one piece.
+enum class Way { kStream, kWalk, kRun, kPushed, kReference };
 constexpr uint32_t kPushedLatency = 20;  // of the engine's memory, where records are pushed into it
 
 [[noreturn]] void fail(const std::string& what) {
@@ -78,14 +79,16 @@ Run run(const std::vector<Sent>& messages, Way way, uint32_t latency, size_t rou
     SerializerCommand command;
     const Message* source = object.get();
     Message* copy = nullptr;
-    if (way == Way::kWalk || way == Way::kReference) {
-      size_t size = message::linearized_size(object.type(), *object.get());
+    size_t size = 0;
+    bool walks = way == Way::kWalk || way == Way::kRun;
+    if (walks || way == Way::kReference) {
+      size = message::linearized_size(object.type(), *object.get());
       PreserializedOutput room = bench.room(size);
       if (room.buffer == nullptr) fail("no room");
       Arena arena(heap_block_source(), room.buffer, size);
       source = copy = message::deep_copy_into(object.type(), *object.get(), &arena);
     }
-    if (way != Way::kWalk) {
+    if (!walks) {
       PreserializeOptions how;
       if (way == Way::kReference) how.host = {reinterpret_cast<uintptr_t>(bench.host().data()), bench.host().size()};
       PreserializedOutput stream = bench.room(message.wire.size() * 4 + 4096);
@@ -95,6 +98,7 @@ Run run(const std::vector<Sent>& messages, Way way, uint32_t latency, size_t rou
       if (way != Way::kStream && !bench.push(&command)) fail("no room");
     } else {
       command.walk = true;
+      if (way == Way::kRun) command.record_bytes = static_cast<uint32_t>(size);
       command.message = static_cast<uint16_t>(object.type().index);
       command.records = SerializerBench::kHostBase + static_cast<uint64_t>(copy->drover_bytes() - bench.host().data());
     }
@@ -208,7 +212,7 @@ void field_rows() {
   std::string sixteen;
   for (int i = 0; i < 16; ++i) sixteen += varint(1 << 3) + varint(5);
   row("ser-msg-16-varints", "cycles", cycles("Flat", sixteen, Way::kStream, 100), 0, 0);
-  // From a command to its first beat, beyond what the memories take.
+  // From a command to its first beat, beyond what the memories take. A reference is asked for when all is decoded.
   row("ser-answer-16-varints", "cycles", run({{schema().type("Flat"), sixteen}}, Way::kStream, 300, 1).answer - 300, 0,
       0);
   row("ser-answer-pushed", "cycles",
@@ -216,12 +220,19 @@ void field_rows() {
   std::string text = field(1, std::string(256, 'x'));
   row("ser-answer-pushed-reference", "cycles",
       run({{schema().type("Text"), text}}, Way::kReference, 300, 1).answer - kPushedLatency - 300, 0, 0);
+  std::string shorts = repeated(field(1, "x"), 300);
+  row("ser-answer-pushed-reference-300-fields", "cycles",
+      run({{schema().type("Text"), text + shorts}}, Way::kReference, 300, 1).answer - kPushedLatency - 300, 0, 0);
 }
 
 void walker_rows() {
   row("nic-only-submessage", "cycles",
       cycles("Deep", field(1, field(1, varint(2 << 3) + varint(5))), Way::kWalk, 20, 1) -
           cycles("Deep", field(1, varint(2 << 3) + varint(5)), Way::kWalk, 20, 1),
+      8, 0);
+  row("nic-only-run-submessage", "cycles",
+      cycles("Deep", field(1, field(1, varint(2 << 3) + varint(5))), Way::kRun, 20, 1) -
+          cycles("Deep", field(1, varint(2 << 3) + varint(5)), Way::kRun, 20, 1),
       8, 0);
   PeerSchema wide(parse_proto(wide_schema()));
   // Bools, so that the objects' sizes, and with them what has to be fetched, differ little.
@@ -243,11 +254,12 @@ void workload_rows(const workload::Workload& work) {
       if (message.group == g) group.push_back({message.type, message.wire});
     }
     std::string bench = "bench" + std::string(1, work.groups[g].name.back());
-    for (Way way : {Way::kStream, Way::kWalk}) {
+    for (Way way : {Way::kStream, Way::kWalk, Way::kRun}) {
       Run result = run(group, way, 300, 2);
       messages += result.messages;
       software += result.software;
-      row((way == Way::kStream ? "ser-hpb-" : "nic-only-hpb-") + bench, "cycles", result.cycles, 0, 0);
+      const char* name = way == Way::kStream ? "ser-hpb-" : way == Way::kWalk ? "nic-only-hpb-" : "nic-only-run-hpb-";
+      row(name + bench, "cycles", result.cycles, 0, 0);
     }
   }
   row("ser-left-to-software", "percent", 100.0 * static_cast<double>(software) / static_cast<double>(messages), 0, 0);

@@ -1,5 +1,5 @@
-// The encoder: what a front end tells it (uop_t) it writes into the TX arena, from its end downwards and round, one uop a
-// cycle; long bytes that lie elsewhere become pieces. A sub-message's length is the number of bytes since its close.
+// The encoder: what a front end tells it (uop_t) it writes into the TX arena, from its end downwards and round, one uop
+// a cycle; long bytes that lie elsewhere become pieces. A sub-message's length is the number of bytes since its close.
 //
 //   arena:   [ room   header | message | message before it ... ]      pieces:  { source, address, size, behind }
 //                     start ->          stop                           a long part goes in front of position `behind`
@@ -363,7 +363,8 @@ module drover_ser_encoder #(
         length_q <= '0;
         pieces_q <= '0;
       end
-      used_q <= used_q + (hand ? (Pw + 1)'(own_q) + (take ? (Pw + 1)'(cmd_i.header_size) : '0) : '0) - (freed_i ? (Pw + 1)'(freed_bytes_i) : '0);
+      used_q <= used_q - (freed_i ? (Pw + 1)'(freed_bytes_i) : '0) +
+                (hand ? (Pw + 1)'(own_q) + (take ? (Pw + 1)'(cmd_i.header_size) : '0) : '0);
       used_pieces_q <= used_pieces_q + (hand ? pieces_q : '0) -
                        (freed_i ? (Nw + 1)'(freed_pieces_i) : '0);
     end

@@ -21,28 +21,31 @@ module drover_ser_entry (
   assign tag_bytes = drover_ser_pkg::varint_bytes({32'd0, tag}, tag_size);
 
   always_comb begin
+    entry_o.field = '0;
     unique case (kind)
-      5'd1, 5'd6, 5'd16: entry_o.op = RecFixed64;
-      5'd2, 5'd7, 5'd15: entry_o.op = RecFixed32;
-      5'd3, 5'd4:        entry_o.op = RecVarint64;
-      5'd5, 5'd14:       entry_o.op = RecInt32;
-      5'd8:              entry_o.op = RecBool;
-      5'd9, 5'd12:       entry_o.op = RecInline;
-      5'd13:             entry_o.op = RecUint32;
-      5'd17:             entry_o.op = RecSint32;
-      5'd18:             entry_o.op = RecSint64;
-      default:           entry_o.op = RecOpen;  // messages and groups
+      5'd1, 5'd6, 5'd16: entry_o.field.op = RecFixed64;
+      5'd2, 5'd7, 5'd15: entry_o.field.op = RecFixed32;
+      5'd3, 5'd4:        entry_o.field.op = RecVarint64;
+      5'd5, 5'd14:       entry_o.field.op = RecInt32;
+      5'd8:              entry_o.field.op = RecBool;
+      5'd9, 5'd12:       entry_o.field.op = RecInline;
+      5'd13:             entry_o.field.op = RecUint32;
+      5'd17:             entry_o.field.op = RecSint32;
+      5'd18:             entry_o.field.op = RecSint64;
+      default:           entry_o.field.op = RecOpen;  // messages and groups
     endcase
     entry_o.repeated = entry[79:72] != 8'd0;
-    entry_o.in_pack = in_pack;
+    entry_o.field.in_pack = in_pack;
     entry_o.group = kind == 5'd10;
     entry_o.sub = entry[143:128];
-    entry_o.number = entry[31:0];
-    entry_o.offset = entry[63:32];
-    entry_o.oneof = entry[127:112] != '0;
-    entry_o.has_bit = entry[100:96];
-    entry_o.asks = !entry_o.repeated && (entry_o.oneof || (entry[111:96] != 16'hffff && entry[111:96] >= 16'd62));
-    entry_o.presence = entry_o.oneof ? entry[127:112] : 16'd16 + {3'd0, entry[111:101], 2'd0};
+    entry_o.field.number = entry[31:0];
+    entry_o.field.offset = entry[47:32];
+    entry_o.beyond = entry[63:48] != '0;
+    entry_o.field.oneof = entry[127:112] != '0;
+    entry_o.field.has_bit = entry[100:96];
+    entry_o.asks = entry[79:72] == 8'd0 &&
+                   (entry[127:112] != '0 || entry[111:96] != 16'hffff && entry[111:96] >= 16'd62);
+    entry_o.presence = entry[127:112] != '0 ? entry[127:112] : 16'd16 + {3'd0, entry[111:101], 2'd0};
     entry_o.tag = tag_bytes[39:0];
     entry_o.tag_size = tag_size[2:0];
   end

@@ -256,7 +256,7 @@ module drover_ser_gather #(
   logic [6:0] count, sum;
   logic segment_end, message_end;
 
-  // Early payload: lines that no part of the message uses are thrown away, one that two parts share is kept between them.
+  // Early payload: lines that no part of the message uses are thrown away, one that two parts share is kept.
   logic [10:0] early_at_q;    // the next line's number
   logic [10:0] early_left_q;  // lines of this message that are still to come
   logic early_here, early_pop;
@@ -311,7 +311,7 @@ module drover_ser_gather #(
   assign last = flush_q || empty || message_end && sum <= 7'd64;
   assign keep = flush_q ? {1'b0, fill_q} : empty ? 7'd0 : sum[6] ? 7'd64 : sum;
 
-  // A message's completion follows its last beat, and the next message its completion; what it left of its payload goes.
+  // A message's completion follows its last beat, and the next message its completion; the rest of its payload goes.
   assign note_taken = note_valid && !sending_q && (!done_valid_o || done_ready_i) &&
                       (early_left_q == '0 || early_left_q == 11'd1 && early_valid_i);
   assign freed_o = beat && last;

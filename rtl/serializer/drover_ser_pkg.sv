@@ -101,7 +101,7 @@ package drover_ser_pkg;
     logic [31:0]  payload_bytes;
     logic [10:0]  early_lines;    // of the payload, if it was asked for with the command
     logic [6:0]   header_size;    // bytes in front of the message, 0 to 64
-    logic [1:0]   length_format;  // of the message's length in the header: 0 not there, 1 big-endian u32, 2 little-endian
+    logic [1:0]   length_format;  // of the message's length in the header: 0 not there, 1 big-endian u32, 2 little
     logic [5:0]   length_at;      // where
   } cmd_t;
 

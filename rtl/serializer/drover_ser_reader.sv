@@ -4,8 +4,8 @@
 //   lines:  [ free | waiting for the taker | arrived or on their way, in the order of the bursts | free ]
 //                  ^ rptr_q                ^ ready_q                                           ^ next_slot_q
 //
-// A burst gets its lines' places when it is asked for, and is asked for only when there are so many, so that answers are
-// always taken; engine memory waits a cycle where both answer at once. Whoever asks has checked the range; it is
+// A burst gets its lines' places when it is asked for, and is asked for only when there are so many, so that answers
+// are always taken; engine memory waits a cycle where both answer at once. Whoever asks has checked the range; it is
 // asserted here. A line that was answered with an error says so.
 /* verilator lint_off IMPORTSTAR */
 import drover_ser_pkg::*;  // here, and types by their full names: yosys reads it so
@@ -13,7 +13,8 @@ import drover_ser_pkg::*;  // here, and types by their full names: yosys reads i
 module drover_ser_reader #(
   parameter int unsigned Depth    = 512,  // lines in flight and waiting
   parameter int unsigned MaxBurst = 64,   // at most Depth and 64
-  parameter int unsigned Bursts   = 128   // in flight
+  parameter int unsigned Bursts   = 128,  // in flight
+  parameter bit          Engine   = 1'b1  // engine memory too
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -66,7 +67,7 @@ module drover_ser_reader #(
   assign idle = lines_q == '0;
   assign req_ready_o = idle;
   assign at = idle ? req_address_i[63:6] : next_q;
-  assign engine = idle ? req_engine_i : engine_q;
+  assign engine = Engine && (idle ? req_engine_i : engine_q);
   assign to_go = idle ? span[32:6] : lines_q;
   assign active = !idle || req_valid_i && req_size_i != '0;  // late: whether a command is sound takes long to say
   assign to_boundary = 27'd64 - 27'(at[5:0]);
@@ -140,7 +141,7 @@ module drover_ser_reader #(
   assign host_last = host_index_q == host_run.count - 7'd1;
   assign engine_last = engine_index_q == engine_run.count - 7'd1;
   assign engine_r_ready_o = !host_r_valid_i;
-  assign engine_taken = engine_r_valid_i && engine_r_ready_o;
+  assign engine_taken = Engine && engine_r_valid_i && engine_r_ready_o;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       host_index_q <= '0;
@@ -184,11 +185,11 @@ module drover_ser_reader #(
   logic [drover_ser_pkg::LineBits:0] mem[Depth];
   logic [Aw-1:0] slot;
   logic [Cw-1:0] rptr_q, rptr_d;
-  assign slot = host_r_valid_i ? host_run.slot + Aw'(host_index_q) : engine_run.slot + Aw'(engine_index_q);
+  assign slot = host_r_valid_i || !Engine ? host_run.slot + Aw'(host_index_q) : engine_run.slot + Aw'(engine_index_q);
   assign rptr_d = rptr_q + Cw'(pop);
   always_ff @(posedge clk_i) begin
-    if (host_r_valid_i || engine_r_valid_i) begin
-      mem[slot] <= host_r_valid_i ? {host_r_error_i, host_r_data_i} : {engine_r_error_i, engine_r_data_i};
+    if (host_r_valid_i || Engine && engine_r_valid_i) begin
+      mem[slot] <= host_r_valid_i || !Engine ? {host_r_error_i, host_r_data_i} : {engine_r_error_i, engine_r_data_i};
     end
     {line_error_o, line_o} <= mem[rptr_d[Aw-1:0]];
   end
@@ -219,6 +220,6 @@ module drover_ser_reader #(
   assert property (@(posedge clk_i) Cw'(free_q + (ready_q - rptr_q)) <= Cw'(Depth)) else $error("lines overflow");
 `endif
   logic unused;
-  assign unused = ^{host_base_i, host_limit_i, engine_base_i, engine_limit_i, span[5:0], host_run_ready, engine_run_ready,
-                    host_run_level, engine_run_level, order_level, host_run_valid, engine_run_valid};
+  assign unused = ^{host_base_i, host_limit_i, engine_base_i, engine_limit_i, span[5:0], host_run_ready,
+                    engine_run_ready, host_run_level, engine_run_level, order_level, host_run_valid, engine_run_valid};
 endmodule

@@ -1,6 +1,6 @@
 // The memory-affinity front end: takes the records of a pre-serialized stream (docs/formats.md, section 4) from lines,
-// one record a cycle, and tells the encoder. The stream is hostile: a record that goes on behind the records' end, an op
-// that there is not, payload or engine memory that is not there end the message; what is left of its lines is thrown
+// one record a cycle, and tells the encoder. The stream is hostile: a record that goes on behind the records' end, an
+// op that there is not, payload or engine memory that is not there end the message; what is left of its lines is thrown
 // away, a line a cycle.
 //
 //   cur  [ s0 s1 s2 s3 s4 s5 s6 s7 ]  nxt [ s0 s1 .. ]      a head may be anywhere, its tag and value in the next line
@@ -53,7 +53,8 @@ module drover_ser_records (
 
   // ---- the slots at hand
   logic [63:0] head, second, third;
-  function automatic logic [63:0] slot_at(logic [drover_ser_pkg::LineBits-1:0] low, logic [drover_ser_pkg::LineBits-1:0] high, logic [3:0] index);
+  function automatic logic [63:0] slot_at(logic [drover_ser_pkg::LineBits-1:0] low,
+                                          logic [drover_ser_pkg::LineBits-1:0] high, logic [3:0] index);
     slot_at = index[3] ? high[64*index[2:0]+:64] : low[64*index[2:0]+:64];
   endfunction
   assign head   = slot_at(cur_q, nxt_q, {1'b0, slot_q});
@@ -232,7 +233,8 @@ module drover_ser_records (
       StElements: begin
         uop_d.form = drover_ser_pkg::form_of(element_q);
         uop_d.tag_size = 3'd0;
-        uop_d.value = drover_ser_pkg::wire_value(element_q, drover_ser_pkg::is_wide(element_q) ? head : {32'd0, element});
+        uop_d.value = drover_ser_pkg::wire_value(element_q,
+                                                 drover_ser_pkg::is_wide(element_q) ? head : {32'd0, element});
         if (abort_i) begin
           state_d = StDrain;
         end else if (cur_valid_q) begin

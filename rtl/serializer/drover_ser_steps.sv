@@ -1,5 +1,5 @@
-// Which fields of an object are there, last first: of the up to eight steps in a line of the schema table, and of the 64
-// that a presence line speaks of (rtl/serializer/serializer_table.h).
+// Which fields of an object are there, last first: of the up to eight steps in a line of the schema table, and of the
+// 64 that a presence line speaks of (rtl/serializer/serializer_table.h).
 /* verilator lint_off IMPORTSTAR */
 import drover_ser_walk_pkg::*;  // here, and types by their full names: yosys reads it so
 /* verilator lint_on IMPORTSTAR */
@@ -14,6 +14,7 @@ module drover_ser_steps (
   output logic        more_o,    // and another before it
   output logic [2:0]  chosen_o,  // the last that is there
   output logic [63:0] step_o,
+  output drover_ser_walk_pkg::field_t field_o,  // what it says of its field
   output logic        scalar_o,  // one that is all there is to know
 
   // A presence line: a has-bit's number for each of 64 steps, bit 7 behind the last.
@@ -39,6 +40,14 @@ module drover_ser_steps (
   assign step_o = line_i[64*chosen_o+:64];
   assign op = step_o[23:17];
   assign scalar_o = op >= drover_ser_pkg::RecInt32 && op <= drover_ser_pkg::RecClosedEnum && step_o[15:0] != '0;
+
+  always_comb begin
+    field_o = '0;
+    field_o.op = op == drover_ser_pkg::RecInlineUtf8 ? drover_ser_pkg::RecInline : op;
+    field_o.by_value = step_o[29:24] == 6'd63;
+    field_o.position = step_o[47:32];
+    field_o.offset = step_o[63:48];
+  end
 
   logic [63:0] there;
   assign left_o = at_i - first_i;

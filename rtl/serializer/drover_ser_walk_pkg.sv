@@ -1,4 +1,4 @@
-// What the parts of the walker (drover_ser_walker) share: its states, and what it knows of the object and field at hand.
+// What the parts of the walker (drover_ser_walker) share: its states, and what it knows of object and field at hand.
 package drover_ser_walk_pkg;
 
   localparam int unsigned ObjectLines = 512;  // of the object memory
@@ -6,12 +6,12 @@ package drover_ser_walk_pkg;
   localparam int unsigned Ow = $clog2(ObjectLines);
   localparam int unsigned Mw = Ow + 6;          // a byte's place in the object memory
   localparam int unsigned Sw = TableWidth + 3;  // a slot of the table
+  localparam int unsigned RunBytes = ObjectLines * 32;  // of a command's run: half of the object memory
   localparam logic [29:0] ChunkBytes = 30'd512;  // of an array that are there at once
-  localparam int unsigned RunBytes = ObjectLines * 32;  // of a command's run at most: half of the object memory
 
   typedef enum logic [4:0] {
-    WkIdle, WkMessage, WkObject, WkFetch, WkHeader, WkUnknown, WkRaw, WkHas, WkSkip, WkScan, WkField, WkPresence, WkThere,
-    WkFirst, WkSecond, WkCall, WkChunk, WkElement, WkValue, WkReturn, WkResume, WkWrap, WkFail, WkDrain, WkEnd
+    WkIdle, WkMessage, WkObject, WkFetch, WkHeader, WkUnknown, WkRaw, WkHas, WkSkip, WkScan, WkField, WkPresence,
+    WkThere, WkFirst, WkSecond, WkCall, WkChunk, WkElement, WkValue, WkReturn, WkResume, WkWrap, WkFail, WkDrain
   } state_e;
 
   // An object that is being written, while one below it is.
@@ -48,6 +48,12 @@ package drover_ser_walk_pkg;
     logic [4:0]  has_bit;
   } field_t;
 
+  // Bytes of host memory that are in the object memory from its first line on: the command's run.
+  typedef struct packed {
+    logic [63:0]   address;
+    logic [Mw-1:0] size;
+  } run_t;
+
   // The type of the object that is entered.
   typedef struct packed {
     logic        any;        // it has fields
@@ -57,20 +63,26 @@ package drover_ser_walk_pkg;
 
   // What a FieldEntry says.
   typedef struct packed {
-    logic [6:0]  op;
+    field_t      field;     // by_value and position apart
     logic        repeated;
-    logic        in_pack;
     logic        group;
     logic [15:0] sub;
-    logic [31:0] number;
-    logic [31:0] offset;
-    logic        oneof;
-    logic [4:0]  has_bit;
+    logic        beyond;    // 64 KB or more into the object
     logic        asks;      // whether it is there, no step could say: the word at `presence` does
     logic [15:0] presence;  // offset of the case word, or of the word of has-bits
     logic [39:0] tag;
     logic [2:0]  tag_size;
   } entry_t;
+
+  // What else the walker remembers.
+  typedef struct packed {
+    state_e                 after;   // the fetch
+    field_t                 field;
+    object_t                object;
+    run_t                   run;
+    logic [63:0]            target;  // the object to be entered, the first word of a pair
+    logic [63:0]            word;
+  } walk_t;
 
   // log2 of an element's size in its array.
   function automatic logic [2:0] element_shift(logic [6:0] op);

@@ -1,11 +1,14 @@
-// What a state of the walker would read of host memory, and whether it may: addresses and sizes come from the object, and
-// the object is hostile.
+// What a state of the walker would read of host memory, whether it may, and whether it is here already, in the
+// command's run: addresses and sizes come from the object, and the object is hostile.
 /* verilator lint_off IMPORTSTAR */
 import drover_ser_walk_pkg::*;  // here, and types by their full names: yosys reads it so
 /* verilator lint_on IMPORTSTAR */
 module drover_ser_walk_reach (
   input  drover_ser_walk_pkg::state_e state_i,
   input  drover_ser_walk_pkg::frame_t frame_i,
+  input  drover_ser_walk_pkg::run_t   run_i,
+  input  logic [63:0]                 run_address_i,   // of the next command
+  input  logic [31:0]                 run_bytes_i,
   input  logic [6:0]                  op_i,
   input  logic [63:0]                 target_i,
   input  logic [63:0]                 word_i,
@@ -19,6 +22,8 @@ module drover_ser_walk_reach (
   output logic [35:0] bytes_o,          // that were checked
   output logic        out_of_bounds_o,
   output logic        misaligned_o,
+  output logic        here_o,
+  output logic [drover_ser_walk_pkg::Mw-1:0] place_o,  // of what is here
   output logic [31:0] chunk_begin_o     // the first element of the chunk that would be fetched
 );
   logic [2:0] shift, mask;
@@ -37,6 +42,10 @@ module drover_ser_walk_reach (
     bytes_o = {4'd0, slot_i[31:0]};
     mask = 3'd0;
     unique case (state_i)
+      WkIdle: begin
+        fetch_address_o = run_address_i;
+        fetch_bytes_o = run_bytes_i < 32'(RunBytes) ? run_bytes_i : 32'(RunBytes);
+      end
       WkObject: begin
         bytes_o = {4'd0, object_bytes_i};
         mask = 3'd7;
@@ -60,6 +69,12 @@ module drover_ser_walk_reach (
       default: ;
     endcase
   end
+
+  logic [63:0] into;
+  assign into = fetch_address_o - run_i.address;
+  assign here_o = into < 64'(run_i.size) && {4'd0, fetch_bytes_o} <= 36'(run_i.size) - into[35:0];
+  assign place_o = {Ow'(fetch_address_o[63:6] - run_i.address[63:6]), fetch_address_o[5:0]};
+
   logic unused;
   assign unused = ^frame_i;
 endmodule

@@ -1,11 +1,11 @@
 // The NIC-only front end: walks a Drover object in host memory (docs/formats.md, section 2) by the schema image, and
 // tells the encoder; the serializer without a host half, as ProtoACC behind PCIe. A message's steps are followed from
 // the last to the first: those whose has-bit is not set are passed over 64 at a time, by presence lines that the driver
-// has put behind the image (rtl/serializer/serializer_table.h), or without those eight at a time. Objects, and the arrays
-// of repeated fields in chunks, are fetched into the object memory; each pointer costs a round trip, but what lies in the
-// run of bytes that the command names (from the object on, in one piece with it) is fetched at once, before all else.
+// has put behind the image (rtl/serializer/serializer_table.h), or without those eight at a time. Objects, and arrays
+// in chunks, are fetched into the object memory; each pointer costs a round trip, but what lies in the run of bytes that
+// the command names (from the object on, in one piece with it) is fetched at once, before all else.
 //
-//   object memory:  [ the command's run | object | array chunk | object | ... ]    one frame of the stack for each object
+//   object memory:  [ the command's run | object | array chunk | object | ... ]   one frame of the stack for each
 //                                                                ^ top
 //
 // The object is hostile: each address is checked against the region before it is read, and depth and size are bounded
@@ -19,11 +19,9 @@ module drover_ser_walker #(
 ) (
   input  logic clk_i,
   input  logic rst_ni,
-
   input  logic                 cmd_valid_i,
   output logic                 cmd_ready_o,  // with the end of the message
   input  drover_ser_pkg::cmd_t cmd_i,
-
   input  logic [63:0] base_i,
   input  logic [63:0] limit_i,
 
@@ -33,7 +31,6 @@ module drover_ser_walker #(
   input  logic [drover_ser_pkg::LineBits-1:0] table_data_i,
   input  logic [31:0]                         fields_i,  // ImageHeader.fields
   input  logic [31:0]                         message_count_i,
-
   output logic        ar_valid_o,
   input  logic        ar_ready_i,
   output logic [63:0] ar_addr_o,
@@ -41,7 +38,6 @@ module drover_ser_walker #(
   input  logic        r_valid_i,
   input  logic        r_error_i,
   input  logic [drover_ser_pkg::LineBits-1:0] r_data_i,
-
   output logic                 uop_valid_o,
   output drover_ser_pkg::uop_t uop_o,
   input  logic                 uop_ready_i,
@@ -49,14 +45,10 @@ module drover_ser_walker #(
 );
   localparam int unsigned Dw = $clog2(Depth) + 1;
 
-  drover_ser_walk_pkg::state_e state_q, state_d, after_q, after_d;  // after: the fetch
+  drover_ser_walk_pkg::state_e state_q, state_d;
   drover_ser_walk_pkg::frame_t f_q, f_d, top_frame;
-  drover_ser_walk_pkg::field_t field_q, field_d;
-  drover_ser_walk_pkg::object_t object_q, object_d;  // of the object that is entered
+  drover_ser_walk_pkg::walk_t w_q, w_d;
   drover_ser_pkg::error_e error_q, error_d;
-  logic [63:0] target_q, target_d;  // the object to be entered, the first word of a pair
-  logic [15:0] message_q, message_d;
-  logic [63:0] word_q, word_d;
   logic value_q, value_d;           // WkScan: a scalar's value is here
   logic [Dw-1:0] depth_q, depth_d;
 
@@ -69,30 +61,20 @@ module drover_ser_walker #(
   logic [31:0] fetch_bytes;
   logic [Ow:0] fetch_lines;
   logic [Mw-1:0] read_at;
-  logic [Ow-1:0] fetch_line;
-  logic [63:0] slot, value;  // the aligned word; what begins at the place
-  logic [63:0] next, has_word;  // the word behind it; the has-bits
-  logic has_next, enter;
+  logic [63:0] slot, next_slot, value;  // the aligned word, the one behind it; what begins at the place
+  logic has_next;
   logic [2:0] low;
   drover_ser_objects u_objects (
     .clk_i, .rst_ni,
-    .fetch_i(fetch), .fetch_address_i(fetch_address), .fetch_bytes_i(fetch_bytes), .fetch_line_i(fetch_line),
-    .fetch_lines_o(fetch_lines), .busy_o(busy), .broken_o(broken),
-    .read_i(read), .read_at_i(read_at), .slot_o(slot), .low_o(low),
-    .next_o(next), .has_next_o(has_next),
+    .fetch_i(fetch), .fetch_address_i(fetch_address), .fetch_bytes_i(fetch_bytes), .fetch_lines_o(fetch_lines),
+    .fetch_line_i(state_q == WkIdle ? '0 : f_q.top[Ow-1:0]), .busy_o(busy), .broken_o(broken),
+    .read_i(read), .read_at_i(read_at), .slot_o(slot), .low_o(low), .next_o(next_slot), .has_next_o(has_next),
     .ar_valid_o, .ar_ready_i, .ar_addr_o, .ar_len_o, .r_valid_i, .r_error_i, .r_data_i
   );
-  assign value = field_q.op == RecBool ? {56'd0, slot[8*low+:8]} :
+  assign value = w_q.field.op == RecBool ? {56'd0, slot[8*low+:8]} :
                  shift == 3'd3 ? slot : {32'd0, low[2] ? slot[63:32] : slot[31:0]};
-  assign has_word = state_q == WkHeader ? next : slot;
-
-  // ---- the command's run: what of it is here already
-  logic [63:0] run_q, run_d, into_run;
-  logic [Mw-1:0] run_bytes_q, run_bytes_d, run_place;
-  logic here;  // what would be fetched
-  assign into_run = fetch_address - run_q;
-  assign here = into_run < 64'(run_bytes_q) && {4'd0, fetch_bytes} <= 36'(run_bytes_q) - into_run[35:0];
-  assign run_place = {Ow'(fetch_address[63:6] - run_q[63:6]), fetch_address[5:0]};
+  logic [61:0] has_word;
+  assign has_word = state_q == WkHeader ? next_slot[61:0] : slot[61:0];
   function automatic logic lacks_room(logic [Ow+1:0] lines);
     lacks_room = (Ow + 2)'(f_q.top) + lines > (Ow + 2)'(ObjectLines);
   endfunction
@@ -101,77 +83,61 @@ module drover_ser_walker #(
   logic any, more, step_scalar, there_any;
   logic [2:0] chosen;
   logic [63:0] step;
-  logic [6:0] step_op;
+  drover_ser_walk_pkg::field_t step_field;
   logic [5:0] there_last;
   logic [Sw-1:0] left;
   drover_ser_steps u_steps (
     .line_i(table_data_i), .has_i(f_q.has), .at_i(f_q.step), .first_i(f_q.steps),
-    .any_o(any), .more_o(more), .chosen_o(chosen), .step_o(step), .scalar_o(step_scalar),
+    .any_o(any), .more_o(more), .chosen_o(chosen), .step_o(step), .field_o(step_field), .scalar_o(step_scalar),
     .there_any_o(there_any), .there_last_o(there_last), .left_o(left)
   );
-  assign step_op = step[23:17];
   drover_ser_walk_pkg::entry_t entry;
   logic [31:0] entry_index;  // of the field at hand
-  assign entry_index = f_q.first_field + {16'd0, field_q.position} - 32'd1;
+  assign entry_index = f_q.first_field + {16'd0, w_q.field.position} - 32'd1;
   drover_ser_entry u_entry (.line_i(table_data_i), .second_i(entry_index[0] ^ fields_i[5]), .entry_o(entry));
 
   // ---- what may be read
-  logic out_of_bounds, misaligned;
-  logic [63:0] reach_address;
-  logic [31:0] reach_bytes;
+  logic out_of_bounds, misaligned, here;
+  logic [Mw-1:0] here_place;
   logic [35:0] checked_bytes;
   logic [31:0] chunk_begin, last_element;
   logic [2:0] shift;
   logic is_string, in_bulk;  // in_bulk: an array's bytes are the wire's
   drover_ser_walk_reach u_reach (
-    .state_i(state_q), .frame_i(f_q), .op_i(field_q.op), .target_i(target_q), .word_i(word_q), .slot_i(slot),
+    .state_i(state_q), .frame_i(f_q), .run_i(w_q.run), .run_address_i(cmd_i.records), .run_bytes_i(cmd_i.record_bytes),
+    .op_i(w_q.field.op), .target_i(w_q.target), .word_i(w_q.word), .slot_i(slot),
     .object_bytes_i(table_data_i[31:0]), .base_i, .limit_i,
-    .fetch_address_o(reach_address), .fetch_bytes_o(reach_bytes), .bytes_o(checked_bytes),
-    .out_of_bounds_o(out_of_bounds), .misaligned_o(misaligned), .chunk_begin_o(chunk_begin)
+    .fetch_address_o(fetch_address), .fetch_bytes_o(fetch_bytes), .bytes_o(checked_bytes),
+    .out_of_bounds_o(out_of_bounds), .misaligned_o(misaligned),
+    .here_o(here), .place_o(here_place), .chunk_begin_o(chunk_begin)
   );
-  always_comb begin
-    fetch_address = reach_address;
-    fetch_bytes = reach_bytes;
-    fetch_line = f_q.top[Ow-1:0];
-    if (state_q == WkIdle) begin  // the command's run
-      fetch_address = cmd_i.records;
-      fetch_bytes = cmd_i.record_bytes < 32'(RunBytes) ? cmd_i.record_bytes : 32'(RunBytes);
-      fetch_line = '0;
-    end
-  end
-  assign shift = drover_ser_walk_pkg::element_shift(field_q.op);
+  assign shift = drover_ser_walk_pkg::element_shift(w_q.field.op);
   assign last_element = f_q.elements - 32'd1;
-  assign is_string = field_q.op == RecInline;
-  assign in_bulk = !f_q.repeated || field_q.in_pack && (field_q.op == RecFixed32 || field_q.op == RecFixed64);
+  assign is_string = w_q.field.op == RecInline;
+  assign in_bulk = !f_q.repeated || w_q.field.in_pack && (w_q.field.op == RecFixed32 || w_q.field.op == RecFixed64);
 
   // ---- to the encoder
   drover_ser_pkg::uop_t uop;
   logic advance, issue;
   assign advance = !uop_valid_o || uop_ready_i;
   drover_ser_walk_uop u_uop (
-    .state_i(state_q), .frame_i(f_q), .outer_i(top_frame), .field_i(field_q), .error_i(error_q), .target_i(target_q),
-    .word_i(word_q), .slot_i(slot), .value_i(value), .bytes_i(checked_bytes[31:0]), .in_bulk_i(in_bulk), .uop_o(uop)
+    .state_i(state_q), .frame_i(f_q), .outer_i(top_frame), .field_i(w_q.field), .error_i(error_q),
+    .target_i(w_q.target), .word_i(w_q.word), .slot_i(slot), .value_i(value), .bytes_i(checked_bytes[31:0]), .in_bulk_i(in_bulk), .uop_o(uop)
   );
 
   drover_ser_pkg::error_e failure;  // of this state
+  logic enter;                      // an object's has-bits are here
   logic stops;                      // here, if the encoder wants no more of the message
   always_comb begin
     state_d = state_q;
-    after_d = after_q;
     f_d = f_q;
-    field_d = field_q;
-    object_d = object_q;
+    w_d = w_q;
     error_d = error_q;
+    enter = 1'b0;
     failure = ErrNone;
     stops = 1'b0;
-    target_d = target_q;
-    message_d = message_q;
-    word_d = word_q;
     value_d = 1'b0;
     depth_d = depth_q;
-    run_d = run_q;
-    run_bytes_d = run_bytes_q;
-    enter = 1'b0;
     read = 1'b0;
     read_at = f_q.place;
     table_read_o = 1'b0;
@@ -182,19 +148,17 @@ module drover_ser_walker #(
 
     unique case (state_q)
       WkIdle: if (cmd_valid_i) begin
-        target_d = cmd_i.records;
-        message_d = cmd_i.message;
+        w_d.target = cmd_i.records;
         depth_d = '0;
         f_d = '0;
-        run_d = cmd_i.records;
-        run_bytes_d = Mw'(fetch_bytes);
         state_d = WkMessage;
         failure = cmd_i.error;
         if (cmd_i.error == ErrNone && {16'd0, cmd_i.message} >= message_count_i) failure = ErrBadRecord;
+        w_d.run = {cmd_i.records, Mw'(fetch_bytes)};
         if (failure == ErrNone && cmd_i.record_bytes != '0) begin
           fetch = 1'b1;
           f_d.top = fetch_lines;
-          after_d = WkMessage;
+          w_d.after = WkMessage;
           state_d = WkFetch;
         end
       end
@@ -202,62 +166,62 @@ module drover_ser_walker #(
       // ---- an object is entered: its type, its bytes, what stands in front of its fields
       WkMessage: begin
         table_read_o = 1'b1;
-        table_line_o = TableWidth'(message_q) + TableWidth'(1);
+        table_line_o = TableWidth'(cmd_i.message) + TableWidth'(1);
         state_d = WkObject;
       end
       WkObject: begin  // the MessageEntry is here
-        object_d.has_words = table_data_i[47:32];
-        object_d.any = table_data_i[96+:32] != '0;
-        object_d.last_step = table_data_i[36*8+:32] + {table_data_i[96+:29], 3'd0} - 32'd8;  // the last step
+        w_d.object.has_words = table_data_i[47:32];
+        w_d.object.any = table_data_i[96+:32] != '0;
+        w_d.object.last_step = table_data_i[36*8+:32] + {table_data_i[96+:29], 3'd0} - 32'd8;  // the last step
         f_d.first_field = table_data_i[64+:32];
         f_d.map_entry = table_data_i[28*8];
         f_d.steps = table_data_i[36*8+3+:TableWidth+3];
         f_d.presence = table_data_i[40*8+:TableWidth];
-        f_d.address = target_q;
-        f_d.place = {f_q.top[Ow-1:0], target_q[5:0]};
+        f_d.address = w_q.target;
+        f_d.place = {f_q.top[Ow-1:0], w_q.target[5:0]};
         f_d.repeated = 1'b0;
         if (out_of_bounds || misaligned) begin
           failure = out_of_bounds ? ErrOutOfBounds : ErrMisaligned;
         end else if (here) begin
-          f_d.place = run_place;
+          f_d.place = here_place;
           read = 1'b1;
-          read_at = run_place + Mw'(8);
+          read_at = here_place + Mw'(8);
           state_d = WkHeader;
         end else if (table_data_i[31:0] > 32'(ObjectLines * 64 - 64) || lacks_room((Ow + 2)'(fetch_lines))) begin
           failure = ErrLeftObject;
         end else begin
           fetch = 1'b1;
           f_d.top = f_q.top + fetch_lines;
-          after_d = WkHeader;
+          w_d.after = WkHeader;
           state_d = WkFetch;
         end
       end
       WkFetch: if (!busy) begin
-        state_d = after_q;
+        state_d = w_q.after;
         if (broken) failure = ErrBus;
         read = 1'b1;
-        if (after_q == WkHeader) read_at = f_q.place + Mw'(8);
-        if (after_q == WkRaw) read_at = {f_q.top[Ow-1:0], target_q[5:0]};
+        if (w_q.after == WkHeader) read_at = f_q.place + Mw'(8);
+        if (w_q.after == WkRaw) read_at = {f_q.top[Ow-1:0], w_q.target[5:0]};
       end
       WkHeader: begin  // the pointer to the unknown fields is here
         read = 1'b1;
         read_at = f_q.place + Mw'(16);
         state_d = WkHas;
-        target_d = fetch_address;
+        w_d.target = fetch_address;
         if (slot != '0) begin
           state_d = WkFetch;
-          after_d = WkRaw;
+          w_d.after = WkRaw;
           failure = out_of_bounds ? ErrOutOfBounds : misaligned ? ErrMisaligned
                                   : lacks_room((Ow + 2)'(2)) ? ErrLeftObject : ErrNone;
           fetch = failure == ErrNone;
-        end else if (has_next) begin
-          enter = 1'b1;
+        end else begin
+          enter = has_next;  // the has-bits are in the same line
         end
       end
       WkRaw: begin  // the String's first word is here
-        word_d = slot;
+        w_d.word = slot;
         read = 1'b1;
-        read_at = {f_q.top[Ow-1:0], target_q[5:0]} + Mw'(8);
+        read_at = {f_q.top[Ow-1:0], w_q.target[5:0]} + Mw'(8);
         state_d = WkUnknown;
       end
       WkUnknown: begin  // and its size
@@ -285,19 +249,15 @@ module drover_ser_walker #(
       // ---- fields, last first
       WkScan: begin
         // The scalar that was chosen in the last cycle.
-        issue = value_q && !(field_q.by_value && value == '0);
+        issue = value_q && !(w_q.field.by_value && value == '0);
         value_d = value_q;
         if (advance || !issue) begin
           value_d = 1'b0;
           f_d.tag = {24'd0, step[15:0]};
           f_d.tag_size = step[16] ? 3'd2 : 3'd1;
-          field_d.op = step_op == RecInlineUtf8 ? RecInline : step_op;
-          field_d.in_pack = 1'b0;
           f_d.repeated = 1'b0;
           f_d.group = 1'b0;
-          field_d.by_value = step[29:24] == 6'd63;
-          field_d.position = step[47:32];
-          field_d.offset = step[63:48];
+          w_d.field = step_field;
           read_at = f_q.place + Mw'(step[63:48]);
           if (any && more) begin
             f_d.step = {f_q.step[Sw-1:3], chosen - 3'd1};
@@ -312,13 +272,13 @@ module drover_ser_walker #(
             end
           end
           if (any) begin
-            if (step_op == RecEnd) begin
+            if (step_field.op == RecEnd) begin
               table_read_o = 1'b0;
               state_d = WkReturn;
             end else if (step_scalar) begin
               read = 1'b1;
               value_d = 1'b1;
-            end else if ((step_op == RecInlineUtf8 || step_op == RecInline) && step[15:0] != '0) begin
+            end else if (step_field.op == RecInline && step[15:0] != '0) begin
               table_read_o = 1'b0;
               read = 1'b1;
               state_d = WkFirst;
@@ -337,40 +297,36 @@ module drover_ser_walker #(
         f_d.group = entry.group;
         f_d.sub = entry.sub;
         f_d.repeated = entry.repeated;
-        field_d.in_pack = entry.in_pack;
-        field_d.op = entry.op;
-        field_d.number = entry.number;
-        field_d.offset = entry.offset[15:0];
-        field_d.oneof = entry.oneof;
-        field_d.has_bit = entry.has_bit;
+        w_d.field = entry.field;
+        w_d.field.by_value = w_q.field.by_value && !entry.asks;
         read = 1'b1;
-        read_at = f_q.place + Mw'(entry.offset[15:0]);
+        read_at = f_q.place + Mw'(entry.field.offset);
         state_d = WkFirst;
         if (entry.asks) begin
-          field_d.by_value = 1'b0;
           read_at = f_q.place + Mw'(entry.presence);
           state_d = WkPresence;
         end
-        if (entry.offset[31:16] != '0) failure = ErrLeftField;
+        if (entry.beyond) failure = ErrLeftField;
       end
       WkPresence: begin
         read = 1'b1;
-        read_at = f_q.place + Mw'(field_q.offset);
-        word_d = {32'd0, low[2] ? slot[63:32] : slot[31:0]};
+        read_at = f_q.place + Mw'(w_q.field.offset);
+        w_d.word = {32'd0, low[2] ? slot[63:32] : slot[31:0]};
         state_d = WkThere;
       end
       WkThere: begin
         state_d = WkFirst;
-        if (field_q.oneof ? word_q[31:0] != field_q.number : !word_q[{1'b0, field_q.has_bit}]) state_d = WkResume;
+        if (w_q.field.oneof ? w_q.word[31:0] != w_q.field.number
+                            : !w_q.word[{1'b0, w_q.field.has_bit}]) state_d = WkResume;
       end
       WkFirst: begin  // the field's first word is here
-        word_d = slot;
-        target_d = f_q.address + {48'd0, field_q.offset} + slot;
+        w_d.word = slot;
+        w_d.target = f_q.address + {48'd0, w_q.field.offset} + slot;
         if (f_q.repeated || is_string) begin
           read = 1'b1;
-          read_at = f_q.place + Mw'(field_q.offset) + Mw'(8);
+          read_at = f_q.place + Mw'(w_q.field.offset) + Mw'(8);
           state_d = WkSecond;
-        end else if (field_q.op == RecOpen) begin
+        end else if (w_q.field.op == RecOpen) begin
           state_d = WkCall;
           if (slot == '0) begin
             // Absent; in a map entry the empty message.
@@ -379,25 +335,25 @@ module drover_ser_walker #(
             if (issue && !advance) state_d = WkFirst;
           end
         end else begin
-          issue = !(field_q.by_value && value == '0);
+          issue = !(w_q.field.by_value && value == '0);
           if (advance || !issue) state_d = WkResume;
         end
       end
       WkSecond: begin  // the size is here
-        f_d.array = target_q;
+        f_d.array = w_q.target;
         f_d.elements = slot[31:0];
         f_d.chunk = slot[31:0];
-        if (slot[31:0] == '0 && (f_q.repeated || field_q.by_value)) begin
+        if (slot[31:0] == '0 && (f_q.repeated || w_q.field.by_value)) begin
           state_d = WkResume;
         end else if (slot[31:0] != '0 && (out_of_bounds || misaligned)) begin
           failure = out_of_bounds ? ErrOutOfBounds : ErrMisaligned;
         end else if (checked_bytes[35:31] != '0) begin
           failure = ErrTooLarge;
         end else begin
-          issue = in_bulk || field_q.in_pack;
-          table_read_o = 1'b1;
-          stops = in_bulk;
+          issue = in_bulk || w_q.field.in_pack;
           if (advance || !issue) state_d = in_bulk ? WkScan : WkChunk;
+          table_read_o = in_bulk;
+          stops = in_bulk && advance;
         end
       end
 
@@ -405,28 +361,23 @@ module drover_ser_walker #(
       WkChunk: begin
         f_d.chunk = chunk_begin;
         f_d.chunk_place = {f_q.top[Ow-1:0], fetch_address[5:0]};
-        after_d = WkElement;
-        state_d = WkFetch;
-        if (here) begin
-          f_d.chunk_place = run_place;
-          state_d = WkElement;
-        end else if (lacks_room((Ow + 2)'(9))) begin
-          failure = ErrLeftObject;
-        end else begin
-          fetch = 1'b1;
-        end
+        w_d.after = WkElement;
+        state_d = here && !lacks_room((Ow + 2)'(9)) ? WkElement : WkFetch;
+        if (here) f_d.chunk_place = here_place;
+        if (lacks_room((Ow + 2)'(9))) failure = ErrLeftObject;
+        else fetch = !here;
       end
       WkElement: begin
         read = 1'b1;
         read_at = f_q.chunk_place + (Mw'(last_element - f_q.chunk) << shift);
         state_d = WkValue;
-        if (f_q.elements == f_q.chunk) state_d = f_q.elements != '0 ? WkChunk : field_q.in_pack ? WkWrap : WkResume;
+        if (f_q.elements == f_q.chunk) state_d = f_q.elements != '0 ? WkChunk : w_q.field.in_pack ? WkWrap : WkResume;
         stops = 1'b1;
       end
       WkValue: begin  // the element's first word is here
-        word_d = slot;
-        target_d = f_q.array + ({32'd0, last_element} << shift) + slot;
-        if (field_q.op == RecOpen) begin
+        w_d.word = slot;
+        w_d.target = f_q.array + ({32'd0, last_element} << shift) + slot;
+        if (w_q.field.op == RecOpen) begin
           state_d = WkCall;
           if (slot == '0) failure = ErrNullElement;
         end else if (is_string) begin
@@ -458,7 +409,6 @@ module drover_ser_walker #(
 
       // ---- down and up
       WkCall: begin
-        message_d = f_q.sub;
         if (depth_q == Dw'(Depth)) failure = ErrLeftDepth;
         else issue = 1'b1;
         if (issue && advance) begin
@@ -482,8 +432,8 @@ module drover_ser_walker #(
             table_line_o = top_frame.step[Sw-1:3];
             state_d = top_frame.repeated ? WkElement : WkScan;
             f_d.elements = top_frame.elements - 32'd1;
-            field_d.op = RecOpen;
-            field_d.in_pack = 1'b0;
+            w_d.field.op = RecOpen;
+            w_d.field.in_pack = 1'b0;
           end
         end
       end
@@ -501,27 +451,26 @@ module drover_ser_walker #(
       WkDrain: begin
         issue = !busy;
         if (issue && advance) begin
-          state_d = WkEnd;
+          state_d = WkIdle;
           cmd_ready_o = 1'b1;
         end
       end
-      WkEnd:   state_d = WkIdle;
-      default: state_d = WkIdle;
+      default: ;
     endcase
-    if (enter) begin  // the has-bits are here: the fields begin
-      f_d.has = {2'b11, object_q.has_words > 16'd1 ? has_word[61:32] : 30'd0,
-                 object_q.has_words != '0 ? has_word[31:0] : 32'd0};
-      f_d.step = object_q.last_step[TableWidth+5:3];
+    // The fields begin.
+    if (enter) begin
+      f_d.has = {2'b11, w_q.object.has_words > 16'd1 ? has_word[61:32] : 30'd0,
+                 w_q.object.has_words != '0 ? has_word[31:0] : 32'd0};
+      f_d.step = w_q.object.last_step[TableWidth+5:3];
       table_read_o = 1'b1;
-      table_line_o = object_q.last_step[TableWidth+5:6];
+      table_line_o = w_q.object.last_step[TableWidth+5:6];
       state_d = WkScan;
-      if (f_q.presence != '0 && object_q.any) begin
-        table_line_o = f_q.presence + TableWidth'((object_q.last_step[TableWidth+5:3] - f_q.steps) >> 6);
+      if (f_q.presence != '0 && w_q.object.any) begin
+        table_line_o = f_q.presence + TableWidth'((w_q.object.last_step[TableWidth+5:3] - f_q.steps) >> 6);
         state_d = WkSkip;
       end
     end
-    if (failure != ErrNone) error_d = failure;
-    if (failure != ErrNone) state_d = WkFail;
+    if (failure != ErrNone) {error_d, state_d} = {failure, WkFail};
     if (stops && abort_i) state_d = WkDrain;
   end
 
@@ -540,19 +489,12 @@ module drover_ser_walker #(
   end
   always_ff @(posedge clk_i) begin
     if (advance) uop_o <= uop;
-    after_q <= after_d;
     f_q <= f_d;
-    field_q <= field_d;
-    object_q <= object_d;
-    target_q <= target_d;
-    message_q <= message_d;
+    w_q <= w_d;
     error_q <= error_d;
-    word_q <= word_d;
-    run_q <= run_d;
-    run_bytes_q <= run_bytes_d;
     if (state_q == WkCall && state_d == WkObject) stack[$clog2(Depth)'(depth_q)] <= f_q;
   end
 
   logic unused;
-  assign unused = ^{cmd_i, step, entry_index, fetch_address, has_word[63:62]};
+  assign unused = ^{cmd_i, step, entry_index, fetch_address, next_slot[63:62]};
 endmodule

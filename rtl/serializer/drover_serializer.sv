@@ -1,4 +1,4 @@
-// The serializer (docs/rtl-serializer.md): commands in, packets of wire bytes out, a completion record for each command.
+// The serializer (docs/rtl-serializer.md): commands in, packets of wire bytes out, a completion record for each.
 //
 //   cmd -> checks -+-> records reader -> records decoder -+-> encoder -> TX arena, pieces -> gather -> tx
 //                  |     (host, engine AXI, id 0)         |                                   | host, engine AXI, id 1
@@ -211,7 +211,7 @@ module drover_serializer #(
     .rvalid_o(early_req_valid), .rready_i(early_req_ready), .rdata_o({early_address, early_bytes}),
     .level_o(early_level)
   );
-  drover_ser_reader #(.Depth(EarlyLines), .Bursts(64)) u_early_reader (
+  drover_ser_reader #(.Depth(EarlyLines), .Bursts(64), .Engine(1'b0)) u_early_reader (
     .clk_i, .rst_ni,
     .req_valid_i(early_req_valid), .req_ready_o(early_req_ready), .req_engine_i(1'b0), .req_address_i(early_address),
     .req_size_i({15'd0, early_bytes}),
@@ -353,6 +353,6 @@ module drover_serializer #(
     else $error("a uop without a command");
 `endif
   logic unused;
-  assign unused = ^{host_rlast_i, engine_rlast_i, host_rresp_i[0], engine_rresp_i[0], front_level, feed_level, feed_ready,
-                    back_level, engine_ar_ready[IdWalker], early_level};
+  assign unused = ^{host_rlast_i, engine_rlast_i, host_rresp_i[0], engine_rresp_i[0], front_level, feed_level,
+                    feed_ready, back_level, engine_ar_ready[IdWalker], early_level};
 endmodule
