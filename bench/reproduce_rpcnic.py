@@ -142,8 +142,8 @@ def main():
     (arguments.out / "claims.txt").write_text(text)
     (arguments.out / "claims.json").write_text(json.dumps([claim._asdict() for claim in claims], indent=1) + "\n")
     cut = f", strings cut to {arguments.cut} bytes" if arguments.cut else ""
-    print(f"workload {workload}{cut}; geometric means over its messages; warm, cold: the caches of the host's CPU and of "
-          f"BF3's cores\n\n{text}\ncharts and runs in {arguments.out}")
+    print(f"workload {workload}{cut}; geometric means over its messages; warm, cold: the caches of the host's CPU and "
+          f"of BF3's cores\n\n{text}\ncharts and runs in {arguments.out}")
     return 0
 
 

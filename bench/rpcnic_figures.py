@@ -137,7 +137,7 @@ def figure5(sim):
                          "ProtoACC's hasbits writer does; large messages fill the link either way"),
                    Claim("5", "the same, messages whose fields' writes are below 1 KB on average", 3.1, "x",
                          geomean(small), None,
-                         "the transaction rate decides, which is an assumption (one each 16 ns): see other rates below"),
+                         "the transaction rate decides, an assumption (one each 16 ns): see other rates below"),
                    Claim("5", "the same, below 64 B on average", None, "x", geomean(smallest), None)]
 
     def draw(axes):
@@ -273,7 +273,8 @@ def figure8(sim):
                                      for name, (slower, faster) in futures.items()}
     for what, paper, slow, because in (
             ("BF3 one-shot over BF3, throughput", 1.78, "bf3", why),
-            ("RpcNIC over BF3 one-shot, throughput", 5.9, "bf3-oneshot", "one core here; it decodes with protobuf C++")):
+            ("RpcNIC over BF3 one-shot, throughput", 5.9, "bf3-oneshot",
+             "one core here; it decodes with protobuf C++")):
         claims.append(Claim("8b", what, paper, "x", *both(lambda caches: geomean(receive[slow, caches].values())),
                             because))
 
@@ -304,7 +305,8 @@ def figure10(sim):
         for leg, what, paper, why in (
                 ("receive", "RX", 1.0, "the baseline waits for a descriptor for every field, as ProtoACC does"),
                 ("send", "TX", paper_send, "")):
-            claim, values = compared(sim, "10", f"{what} of RpcNIC over on-chip, {clock}", paper, system, chip, leg, why)
+            claim, values = compared(sim, "10", f"{what} of RpcNIC over on-chip, {clock}", paper, system, chip, leg,
+                                     why)
             claims.append(claim)
             drawn.append((f"{what}, {clock}", by_bench(values["warm"])))
         no_reads = (chip, {"deserializer__protoacc": "false"})

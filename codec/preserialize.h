@@ -19,8 +19,8 @@ namespace drover {
 EncodeResult preserialize(const schema::MessageType& type, const Message* object, const PreserializeOptions& options,
                           PreserializedOutput* out);
 
-// The same with that engine for payload, whose copies may be under way when this returns without an error: the stream is
-// whole after engine.wait(), before which the object must stay as it is. After an error none is.
+// The same with that engine for payload, whose copies may be under way when this returns without an error: the stream
+// is whole after engine.wait(), before which the object must stay as it is. After an error none is.
 class BestCopy;  // codec/best_copy.h
 EncodeResult preserialize(const schema::MessageType& type, const Message* object, const PreserializeOptions& options,
                           BestCopy& engine, PreserializedOutput* out);
