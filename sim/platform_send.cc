@@ -19,6 +19,14 @@ constexpr uint64_t kLine = Inbox::kLine;
 
 uint64_t lines_of(uint64_t bytes) { return (bytes + kLine - 1) / kLine; }
 
+// What is to leave for a message of these wire bytes.
+std::string packet_of(RpcHeader header, const std::string& encoded) {
+  if (header == RpcHeader::kNone) return encoded;
+  std::string prefix(1, '\0');
+  for (int shift = 24; shift >= 0; shift -= 8) prefix.push_back(static_cast<char>(encoded.size() >> shift));
+  return prefix + encoded;
+}
+
 }  // namespace
 
 void Platform::start_send(Job* job) {
@@ -65,6 +73,7 @@ void Platform::take_command(Job* job) {
   SerializerSend command = prepared.command;
   command.at = job->engine_began = time();
   command.cookie = static_cast<uint16_t>(number_of(*job));
+  command.grpc_prefix = system_.header == RpcHeader::kGrpc;
   serializer_->send(command);
 }
 
@@ -92,7 +101,7 @@ void Platform::sent(SerializerDone done) {
               [this, job] { send_in_software(job, Outcome::kSoftware); });
   }
   if (done.error != 0) return fail(*job, std::string("the engine says ") + serializer_error_name(done.error));
-  if (done.packet != host_.messages[job->message].encoded) {
+  if (done.packet != packet_of(system_.header, host_.messages[job->message].encoded)) {
     return fail(*job, "the packet is not what the encoder makes");
   }
   if (!system_.nic) return finish(job);

@@ -172,6 +172,14 @@ TEST(Run, AnObjectInOnePieceIsWalkedWithoutARoundTripForEachPointer) {
   EXPECT_EQ(ahead.send.cpu, chased.send.cpu);
 }
 
+TEST(Run, GrpcsPrefixGoesOutInFront) {  // compared byte by byte inside the run
+  for (const char* name : {"rpcnic", "drover"}) {
+    RunTotals with = small_totals(name, {{"run.header", "grpc"}});
+    EXPECT_EQ(with.send.by_software, 0u);
+    EXPECT_GE(with.send.mean_ns, small_totals(name).send.mean_ns);
+  }
+}
+
 TEST(Run, TlbMissesAreCountedAndWaitedFor) {
   RunTotals none = small_totals("rpcnic"), few = small_totals("rpcnic", {{"link.tlb_entries", "8"}});
   EXPECT_EQ(none.receive.link.tlb_misses + none.send.link.tlb_misses, 0u);

@@ -120,6 +120,11 @@ void SerializerEngine::send(const SerializerSend& send) {
   command.record_bytes = send.record_bytes;
   command.payload = kHostBase + send.payload;
   command.payload_bytes = send.payload_bytes;
+  if (send.grpc_prefix) {
+    command.header.assign(5, '\0');
+    command.length_format = 1;
+    command.length_at = 1;
+  }
   parts_->waiting_.emplace_back(send.at, command);
 }
 void SerializerEngine::on_done(std::function<void(SerializerDone)> callback) {

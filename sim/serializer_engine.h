@@ -33,6 +33,7 @@ struct SerializerSend {
   uint32_t record_bytes = 0;
   uint64_t payload = 0;
   uint32_t payload_bytes = 0;
+  bool grpc_prefix = false;  // five bytes in front: 0, and the message's length, big-endian
 };
 
 struct SerializerDone {

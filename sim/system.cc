@@ -231,6 +231,8 @@ std::vector<Key> make_keys() {
   text("run.target",
        "fields whose payloads lie in engine memory: none, >=BYTES (on average), or full names with commas",
        &System::target);
+  add_choice("run.header", "what the engine puts in front of each message that it sends: none, grpc (length prefix)",
+             &System::header, {{"none", RpcHeader::kNone}, {"grpc", RpcHeader::kGrpc}}, &keys);
   add_count("run.in_flight", "messages that are under way at once; 1: each by itself", &System::in_flight, 1, 1024,
             &keys);
   add_count("run.repeat", "rounds over the workload", &System::repeat, 1, 1000, &keys);

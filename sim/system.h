@@ -28,6 +28,11 @@ enum class SendMode {
   kNicOnly,         // the engine walks the object in host memory
   kEither,          // by the object: up to `walk_limit` bytes it is walked
 };
+// What goes out in front of a message.
+enum class RpcHeader {
+  kNone,
+  kGrpc,  // five bytes: not compressed, and the message's length
+};
 enum class CpuModel {
   kStated,    // nanoseconds for each class of work, from the system file: deterministic
   kMeasured,  // the software codec is timed on the machine that runs the simulation
@@ -78,8 +83,9 @@ struct System {
   double cores_dma = 100;        // ns of a core to start one DMA transfer
 
   std::string target = "none";  // fields whose payloads lie in engine memory: sim/target_fields.h
-  uint64_t in_flight = 1;       // messages that are under way at once
-  uint64_t repeat = 1;          // rounds over the workload
+  RpcHeader header = RpcHeader::kNone;
+  uint64_t in_flight = 1;  // messages that are under way at once
+  uint64_t repeat = 1;     // rounds over the workload
 };
 
 // What a job costs in this system, at scale 1: what it states itself, and for the rest what codec and caches say.
