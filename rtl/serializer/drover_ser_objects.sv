@@ -19,7 +19,8 @@ module drover_ser_objects (
   input  logic [drover_ser_walk_pkg::Mw-1:0] read_at_i,
   output logic [63:0] slot_o,    // the aligned word there, in the next cycle
   output logic [2:0]  low_o,     // which byte of it was meant
-  output logic [63:0] next_o,    // the word behind it, if that is in the same line
+  input  logic        next_i,
+  output logic [63:0] next_o,    // the word there, with next_i the one behind it, if that is in the same line
   output logic        has_next_o,
 
   output logic        ar_valid_o,
@@ -81,9 +82,9 @@ module drover_ser_objects (
   assign slot_o = line[64*low_q[5:3]+:64];
   assign low_o = low_q[2:0];
   logic [2:0] next_slot;
-  assign next_slot = low_q[5:3] + 3'd1;
+  assign next_slot = low_q[5:3] + 3'(next_i);
   assign next_o = line[64*next_slot+:64];
-  assign has_next_o = next_slot != '0;
+  assign has_next_o = low_q[5:3] != 3'd7;
 
 `ifndef SYNTHESIS
   assert property (@(posedge clk_i) fetch_i |-> wait_q == '0) else $error("a fetch while another is under way");

@@ -123,6 +123,8 @@ module drover_ser_records (
   logic [63:0] memory_base, memory_size;
   assign memory_base = in_host ? host_base_i : engine_base_i;
   assign memory_size = in_host ? host_size_i : engine_size_i;
+  logic [64:0] room;  // in it, behind the place; negative: the place is not in it
+  assign room = {1'b0, memory_size} - {1'b0, extra};
 
   always_comb begin
     error = ErrNone;
@@ -130,7 +132,7 @@ module drover_ser_records (
     else if (!is_known || bad_elements) error = ErrBadRecord;
     else if (too_many || body_slots > slots_q - 30'(need)) error = ErrTruncated;
     else if (in_payload && value > payload_q) error = ErrOutOfBounds;
-    else if ((in_engine || in_host) && (extra > memory_size || {32'd0, value} > memory_size - extra)) begin
+    else if ((in_engine || in_host) && (room[64] || {32'd0, value} > room[63:0])) begin
       error = ErrOutOfBounds;
     end
     if (cur_error_q || nxt_valid_q && nxt_error_q && 4'(slot_q) + 4'(need) > 4'd8) error = ErrBus;

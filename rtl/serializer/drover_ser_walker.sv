@@ -61,20 +61,19 @@ module drover_ser_walker #(
   logic [31:0] fetch_bytes;
   logic [Ow:0] fetch_lines;
   logic [Mw-1:0] read_at;
-  logic [63:0] slot, next_slot, value;  // the aligned word, the one behind it; what begins at the place
+  logic [63:0] slot, has_word, value;  // the aligned word, has-bits; what begins at the place
   logic has_next;
   logic [2:0] low;
   drover_ser_objects u_objects (
     .clk_i, .rst_ni,
     .fetch_i(fetch), .fetch_address_i(fetch_address), .fetch_bytes_i(fetch_bytes), .fetch_lines_o(fetch_lines),
     .fetch_line_i(state_q == WkIdle ? '0 : f_q.top[Ow-1:0]), .busy_o(busy), .broken_o(broken),
-    .read_i(read), .read_at_i(read_at), .slot_o(slot), .low_o(low), .next_o(next_slot), .has_next_o(has_next),
+    .read_i(read), .read_at_i(read_at), .slot_o(slot), .low_o(low), .next_i(state_q == WkHeader), .next_o(has_word),
+    .has_next_o(has_next),
     .ar_valid_o, .ar_ready_i, .ar_addr_o, .ar_len_o, .r_valid_i, .r_error_i, .r_data_i
   );
   assign value = w_q.field.op == RecBool ? {56'd0, slot[8*low+:8]} :
                  shift == 3'd3 ? slot : {32'd0, low[2] ? slot[63:32] : slot[31:0]};
-  logic [61:0] has_word;
-  assign has_word = state_q == WkHeader ? next_slot[61:0] : slot[61:0];
   function automatic logic lacks_room(logic [Ow+1:0] lines);
     lacks_room = (Ow + 2)'(f_q.top) + lines > (Ow + 2)'(ObjectLines);
   endfunction
@@ -496,5 +495,5 @@ module drover_ser_walker #(
   end
 
   logic unused;
-  assign unused = ^{cmd_i, step, entry_index, fetch_address, next_slot[63:62]};
+  assign unused = ^{cmd_i, step, entry_index, fetch_address, has_word[63:62]};
 endmodule

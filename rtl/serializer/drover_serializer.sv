@@ -95,8 +95,10 @@ module drover_serializer #(
   localparam logic [1:0] IdRecords = 2'd0, IdFar = 2'd1, IdWalker = 2'd2, IdEarly = 2'd3;
 
   // ---- a command is checked, and its records are asked for
-  function automatic logic contains(logic [63:0] at, logic [31:0] size, logic [63:0] base, logic [63:0] limit);
-    contains = at >= base && at <= limit && 64'(size) <= limit - at;
+  function automatic logic contains(logic [63:0] at, logic [31:0] size, logic [63:0] base, logic [63:0] bytes);
+    logic [64:0] room;  // behind `at`; negative: it is not in there
+    room = {1'b0, bytes} - {1'b0, at - base};
+    contains = !room[64] && 64'(size) <= room[63:0];
   endfunction
 
   logic [63:0] host_size_q, engine_limit_q;
@@ -106,7 +108,7 @@ module drover_serializer #(
   end
 
   drover_ser_pkg::cmd_t cmd, decode_cmd;
-  logic take, is_early, records_ready, front_ready, back_ready, early_ready;
+  logic take, is_early, is_pushed, records_fit, records_ready, front_ready, back_ready, early_ready;
   always_comb begin
     cmd = '0;
     cmd.cookie = cmd_cookie_i;
@@ -118,23 +120,24 @@ module drover_serializer #(
     cmd.length_format = 7'(cmd_length_at_i) + 7'd4 <= cmd.header_size ? cmd_length_format_i : 2'd0;
     cmd.length_at = cmd_length_at_i;
     cmd.walk = cmd_walk_i;
-    cmd.pushed = cmd_pushed_i && !cmd_walk_i;
+    cmd.pushed = is_pushed;
     cmd.message = cmd_message_i;
     // A walk's run is a hint: one that leaves the region is none.
-    if (cmd_walk_i && contains(cmd_records_i, cmd_record_bytes_i, host_base_i, host_limit_i)) begin
-      cmd.record_bytes = cmd_record_bytes_i;
-    end
+    if (cmd_walk_i && records_fit) cmd.record_bytes = cmd_record_bytes_i;
     if (!cmd_walk_i) begin
       if (cmd_records_i[5:0] != '0) cmd.error = ErrMisaligned;
-      if (!contains(cmd_records_i, cmd_record_bytes_i, cmd_pushed_i ? engine_base_i : host_base_i,
-                    cmd_pushed_i ? engine_limit_q : host_limit_i) ||
-          !contains(cmd_payload_i, cmd_payload_bytes_i, host_base_i, host_limit_i)) cmd.error = ErrOutOfBounds;
+      if (!records_fit || !contains(cmd_payload_i, cmd_payload_bytes_i, host_base_i, host_size_q)) begin
+        cmd.error = ErrOutOfBounds;
+      end
       if (cmd.error == ErrNone) begin
         cmd.record_bytes = cmd_record_bytes_i;
         if (is_early) cmd.early_lines = 11'((17'(cmd_payload_i[5:0]) + 17'(cmd_payload_bytes_i) + 17'd63) >> 6);
       end
     end
   end
+  assign is_pushed = cmd_pushed_i && !cmd_walk_i;
+  assign records_fit = contains(cmd_records_i, cmd_record_bytes_i, is_pushed ? engine_base_i : host_base_i,
+                                is_pushed ? engine_size_i : host_size_q);
   assign is_early = cmd_payload_bytes_i != '0 && cmd_payload_bytes_i <= EarlyBytes;
   assign cmd_ready_o = records_ready && front_ready && back_ready && early_ready;
   assign take = cmd_valid_i && cmd_ready_o;
