@@ -230,7 +230,8 @@ module deser_lane #(
   assign cp_have = avail >= {1'b0, cp_now};
   assign cp_end  = cp_now + {4'd0, q.cp_back};
 
-  logic pk_valid, pk_bad;
+  logic pk_valid, pk_bad, in_packed;
+  assign in_packed = q.state == deser_pkg::XPacked || (q.state == deser_pkg::XEnum && q.ret == deser_pkg::XPacked);
   assign pk_bad   = d_overlong || 32'(d_vsize) > q.cp_left;
   assign pk_valid = q.state == deser_pkg::XPacked && q.cp_left != '0 && have16 && !pk_bad &&
                     !(f_op == drover_image_pkg::OpClosedEnum[3:0] && !q.enum_known);
@@ -299,9 +300,7 @@ module deser_lane #(
       .st_data_i(st_data), .st_be_i(st_be),
       .st_local_i(a.st_addr[deser_pkg::AddrW-1:deser_pkg::OffW] == q.chunk && cfg_one_shot_i && !st_run),
       .st_buffer_i(q.buffer), .st_engine_i(st_run && q.cp_engine), .st_last_i(a.st_last), .st_run_i(st_run),
-      .pk_active_i(q.state == deser_pkg::XPacked ||
-                   (q.state == deser_pkg::XEnum && q.ret == deser_pkg::XPacked)),
-      .pk_valid_i(pk_valid), .pk_merge_i(q.cp_direct && cfg_one_shot_i),
+      .pk_active_i(in_packed), .pk_valid_i(pk_valid), .pk_merge_i(q.cp_direct && cfg_one_shot_i),
       .pk_row_i(q.cp_addr[deser_pkg::AddrW-1:6]), .st_empty_o(st_empty), .eager_i, .more_i(left[31:6] != '0),
       .final_i(final_valid), .final_low_i(final_low), .final_high_i(final_high), .row_fresh_i(row_fresh),
       .row_room_i(row_room), .eager_busy_o(eager_busy), .job_valid_i(a.job_valid), .job_buffer_i(q.buffer),
@@ -405,6 +404,9 @@ module deser_lane #(
       d.code     = a.fail_code;
       d.software = a.leave;
       d.cp_back  = '0;
+      if (in_packed && !q.cp_direct) begin  // elements above the chunk's top have to be cleared too
+        d.ptr = {q.cp_addr[deser_pkg::AddrW-1:deser_pkg::OffW] != q.chunk, q.cp_addr[11:0]};
+      end
     end
     if (q.state == deser_pkg::XAbort && utf8_bad) begin  // a string in front of what was found
       d.code     = deser_pkg::ErrBadUtf8;

@@ -144,6 +144,27 @@ TEST_P(DeserializerLimits, ErrorsOfAnyShapeComeInTime) {
   EXPECT_GT(errors, 100u);
 }
 
+// Packed varints have been stored by the time their error is found: the next object in the same buffer must not see
+// them.
+TEST_P(DeserializerLimits, AMessageThatIsGivenUpLeavesNothingBehind) {
+  PeerSchema schema(workload::testing::parse_proto(R"(
+      syntax = "proto2"; message P { repeated int32 a = 1 [packed = true]; optional P s = 2; optional int32 f = 3; })"));
+  std::string bad = field(1, std::string(400, '\x11') + std::string(11, '\xff'));
+  std::string good;
+  for (int level = 0; level < 20; ++level) good = field(2, good);
+  BenchOptions options = plain();
+  options.lanes = 1;
+  DeserializerBench bench(options);
+  bench.load(*schema.type("P").image);
+  for (const std::string* wire : {&bad, &bad, &good, &good, &bad, &good, &bad, &good}) {
+    bench.add(schema.type("P"), *wire);
+  }
+  ASSERT_TRUE(bench.run());
+  for (const Outcome& outcome : bench.outcomes()) EXPECT_EQ(outcome.difference, "");
+  EXPECT_EQ(bench.outcomes()[0].record.type, RecordType::kError);
+  EXPECT_EQ(bench.outcomes()[3].record.type, RecordType::kDone);
+}
+
 // The object is on its way while the message still comes, in bursts of 256 bytes and more.
 TEST_P(DeserializerLimits, WritesBeginBeforeTheMessageEnds) {
   std::string wire;
