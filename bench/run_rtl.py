@@ -74,10 +74,10 @@ def main():
     if not arguments.no_area:
         rows += [describe(*row) for row in area_rows(arguments.build_dir / "rtl/drover_image_pkg.sv", arguments.out)]
     (arguments.out / "rtl.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    print(f"{'case':<22}{'metric':<24}{'Drover':>10}{'peer':>10}{'goal':>10}")
+    print(f"{'case':<38}{'metric':<16}{'Drover':>10}{'peer':>10}{'goal':>10}")
     for row in rows:
         cells = ["" if row[k] is None else f"{row[k]:.6g}" for k in ("drover", "peer", "goal")]
-        print(f"{row['case']:<22}{row['metric']:<24}{cells[0]:>10}{cells[1]:>10}{cells[2]:>10}"
+        print(f"{row['case']:<38}{row['metric']:<16}{cells[0]:>10}{cells[1]:>10}{cells[2]:>10}"
               f"{'' if met(row) else '  missed'}")
     return 0 if all(met(row) for row in rows) else 1
 
