@@ -71,7 +71,7 @@ class DeserializerBench {
 
   void load(const schema::Image& image);
   void load_words(const std::vector<struct TableWord>& words);
-  // The wire bytes have to stay until run() is over.
+  // The wire bytes have to stay as long as the bench: a message may have its error record before they are all taken.
   void add(const schema::MessageType& type, std::string_view wire);
   // False if the engine hung: no record for a long time although messages are waiting.
   bool run();
