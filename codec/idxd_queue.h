@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-struct dsa_hw_desc;  // <linux/idxd.h>
+struct dsa_hw_desc;  // <linux/idxd.h>  NOLINT(readability-identifier-naming): the kernel's
 
 namespace drover {
 

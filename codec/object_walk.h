@@ -56,9 +56,6 @@ class ObjectWalk {
   // by the output.
   static constexpr uint64_t kWorkPerByte = 4;
 
-  ObjectWalk(const schema::Image& image, Memory memory, const Options& options)
-      : image_(image), memory_(memory), options_(options), depth_(options.depth_limit) {}
-
   char* fail(EncodeError error, const MessageEntry& entry, uint32_t field) {
     if (error_ == EncodeError::ok) {
       error_ = error;
@@ -86,6 +83,10 @@ class ObjectWalk {
   uint64_t work_ = 0;                  // fields looked at; with bounds only
 
  private:
+  friend Walker;  // which alone derives from it
+  ObjectWalk(const schema::Image& image, Memory memory, const Options& options)
+      : image_(image), memory_(memory), options_(options), depth_(options.depth_limit) {}
+
   Walker& walker() { return static_cast<Walker&>(*this); }
 };
 
@@ -201,7 +202,7 @@ struct WalkHandlers {
   // The fields of the steps before `step`.
   static DROVER_INLINE char* follow(Walker* e, char* p, const char* object, const FieldStep* step, uint64_t has) {
 #if DROVER_MUSTTAIL
-    return begin(e, p, object, step, has, e->handlers());
+    return begin(e, p, object, step, has, static_cast<const void*>(e->handlers()));
 #else
     for (;;) {
       do {

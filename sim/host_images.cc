@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <utility>
+
 #include "codec/decode.h"
 #include "codec/encode.h"
 #include "codec/preserialize.h"
@@ -53,7 +55,7 @@ class Preparer {
     if (walk && error_.empty()) place_object(type, *object, out);
     if (system_.send == SendMode::kEither && out->small.bytes > system_.walk_limit) walk = false;
     if (!walk && error_.empty()) place_stream(type, object, out);
-    return std::move(error_);
+    return std::exchange(error_, "");
   }
 
  private:

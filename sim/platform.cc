@@ -85,7 +85,7 @@ void Platform::make_engines() {
   serializer_ = std::make_unique<SerializerEngine>(
       SerializerSetup{host_.host(), host_.engine_port(), host_.engine_bytes, &link_, &inbox_, &engine_link_, &now_});
   deserializer_->on_record([this](const DeserializerRecord& record) { received(record); });
-  serializer_->on_done([this](SerializerDone done) { sent(std::move(done)); });
+  serializer_->on_done([this](const SerializerDone& done) { sent(done); });
 }
 
 // ---- time

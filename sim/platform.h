@@ -87,7 +87,7 @@ class Platform final : public sc_core::sc_module {
   void take_command(Job* job);
   // Into the inbox, at most `limit` bytes and what it has room for.
   void read_ahead(const Job& job, Extent extent, uint64_t limit);
-  void sent(SerializerDone done);
+  void sent(const SerializerDone& done);
   // The CPU encodes; the NIC is told, and reads the bytes.
   void send_in_software(Job* job, Outcome outcome);
   uint64_t number_of(const Job& job) const { return static_cast<uint64_t>(&job - jobs_.data()); }

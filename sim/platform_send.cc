@@ -107,7 +107,7 @@ void Platform::read_ahead(const Job& job, Extent extent, uint64_t limit) {
   }
 }
 
-void Platform::sent(SerializerDone done) {
+void Platform::sent(const SerializerDone& done) {
   if (done.cookie >= jobs_.size()) return fail(jobs_[0], "a completion of no message");
   Job* job = &jobs_[done.cookie];
   inbox_.release(number_of(*job));
