@@ -9,7 +9,7 @@
 // Strings that pre-serialization refers to (serializer.reference_from), or that lie in engine memory (run.target), are
 // not touched. With the copy engine, payload strings from copy_from on are not touched by the CPU, and cost it
 // copy_submit each; the stream is whole once the engine, at copy_bandwidth, has copied them. Without an engine in the
-// system (EngineKind:: kNone) they are the encoder's strings that are copied so: the paper's figure 6 has that, no
+// system (EngineKind::kNone) they are the encoder's strings that are copied so: the paper's figure 6 has that, no
 // codec does. All this is modelled with stated costs only.
 #pragma once
 

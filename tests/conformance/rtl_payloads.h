@@ -1,8 +1,12 @@
 // The binary payloads of the conformance suite, as conformance_testee --dump keeps them: a payload a file, named
-// <message>-<number>. For what replays them through the RTL.
+// <message>-<number>; and the programs that replay them through the RTL, but for what each does with them.
 #pragma once
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
+#include <cstdint>
+#include <cstdio>
 #include <deque>
 #include <filesystem>
 #include <fstream>
@@ -36,6 +40,35 @@ inline std::deque<Payload> load_payloads(const schema::DynamicSchema& schema, co
   }
   std::sort(payloads.begin(), payloads.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return payloads;
+}
+
+// NAME FILE DIR [--stalls N]: FILE is the FileDescriptorSet of the suite's .proto files, DIR holds the payloads. Ends
+// as `replay(schema, payloads, stalls)` says, with kSkipped if there are no payloads.
+template <typename Replay>
+int replay_main(int argc, char** argv, const char* name, const char* what, Replay replay) {
+  CLI::App app(what);
+  std::string descriptors, directory;
+  uint32_t stalls = 0;
+  app.add_option("FILE", descriptors, "FileDescriptorSet of the suite's .proto files")->required();
+  app.add_option("DIR", directory, "the payloads")->required();
+  app.add_option("--stalls", stalls, "of 256 cycles, in how many each stream stands still")->check(CLI::Range(0, 250));
+  CLI11_PARSE(app, argc, argv);
+  if (!std::filesystem::is_directory(directory)) {
+    std::printf("skipped: %s is not there: the conformance runner has not run\n", directory.c_str());
+    return kSkipped;
+  }
+  schema::DynamicSchema schema;
+  std::string error = schema::DynamicSchema::load(read_file(descriptors), &schema);
+  if (!error.empty()) {
+    std::printf("%s: %s: %s\n", name, descriptors.c_str(), error.c_str());
+    return 1;
+  }
+  std::deque<Payload> payloads = load_payloads(schema, directory);
+  if (payloads.empty()) {
+    std::printf("skipped: %s holds no payloads\n", directory.c_str());
+    return kSkipped;
+  }
+  return replay(schema, payloads, stalls);
 }
 
 }  // namespace drover::conformance

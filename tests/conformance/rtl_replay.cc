@@ -4,18 +4,14 @@
 // payload a file, named <message>-<number>. Every payload, well-formed or not, has to end in a record, and what comes
 // of it is compared with the software codec's: the same object, or the same refusal. Prints how many the hardware
 // leaves to software. Ends with 77 (ctest: skipped) if there are no payloads.
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <cstdio>
 #include <deque>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "rtl/deserializer/deserializer_bench.h"
-#include "schema/dynamic_schema.h"
 #include "tests/conformance/rtl_payloads.h"
 
 namespace drover::conformance {
@@ -42,7 +38,7 @@ void count(const Payload& payload, const rtl::Outcome& outcome, Tally* tally) {
 }
 
 // Each batch has a bench of its own, so that none starves for memory.
-Tally replay(const schema::DynamicSchema& schema, const std::deque<Payload>& payloads, uint32_t stalls) {
+int replay(const schema::DynamicSchema& schema, const std::deque<Payload>& payloads, uint32_t stalls) {
   Tally tally;
   for (size_t first = 0; first < payloads.size(); first += kBatch) {
     rtl::BenchOptions options;
@@ -56,33 +52,6 @@ Tally replay(const schema::DynamicSchema& schema, const std::deque<Payload>& pay
     if (!bench.run()) std::printf("failed: the deserializer hangs\n"), ++tally.failures;
     for (size_t i = first; i < end; ++i) count(payloads[i], bench.outcomes()[i - first], &tally);
   }
-  return tally;
-}
-
-int main(int argc, char** argv) {
-  CLI::App app("The conformance suite's binary payloads through the deserializer in RTL.");
-  std::string descriptors, directory;
-  uint32_t stalls = 0;
-  app.add_option("FILE", descriptors, "FileDescriptorSet of the suite's .proto files")->required();
-  app.add_option("DIR", directory, "the payloads")->required();
-  app.add_option("--stalls", stalls, "of 256 cycles, in how many each stream stands still")->check(CLI::Range(0, 250));
-  CLI11_PARSE(app, argc, argv);
-  if (!std::filesystem::is_directory(directory)) {
-    std::printf("skipped: %s is not there: the conformance runner has not run\n", directory.c_str());
-    return kSkipped;
-  }
-  schema::DynamicSchema schema;
-  std::string error = schema::DynamicSchema::load(read_file(descriptors), &schema);
-  if (!error.empty()) {
-    std::printf("conformance_rtl: %s: %s\n", descriptors.c_str(), error.c_str());
-    return 1;
-  }
-  std::deque<Payload> payloads = load_payloads(schema, directory);
-  if (payloads.empty()) {
-    std::printf("skipped: %s holds no payloads\n", directory.c_str());
-    return kSkipped;
-  }
-  Tally tally = replay(schema, payloads, stalls);
   std::printf("conformance in RTL: %zu payloads: %zu decoded alike, %zu refused alike, %zu failed; left to software:",
               payloads.size(), tally.decoded, tally.refused, tally.failures);
   for (const auto& [reason, number] : tally.left) std::printf(" %s %zu", reason.c_str(), number);
@@ -93,4 +62,8 @@ int main(int argc, char** argv) {
 }  // namespace
 }  // namespace drover::conformance
 
-int main(int argc, char** argv) { return drover::conformance::main(argc, argv); }
+int main(int argc, char** argv) {
+  return drover::conformance::replay_main(argc, argv, "conformance_rtl",
+                                          "The conformance suite's binary payloads through the deserializer in RTL.",
+                                          drover::conformance::replay);
+}

@@ -4,11 +4,8 @@
 // software codec decodes goes as an object through the serializer by every way: as a pre-serialized stream that copies,
 // as one that is pushed and refers to the object's bytes, and as the object itself (NIC-only). What comes out has to be
 // the encoder's bytes. Prints how many were left to software. Ends with 77 (ctest: skipped) if there are no payloads.
-#include <CLI/CLI.hpp>
-
 #include <array>
 #include <cstdio>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -48,8 +45,9 @@ class Batch {
     workload::testing::Object object(payload.type);
     if (!object.decode(payload.wire).ok()) return;
     ++tally->decoded;
+    std::string wire = object.encode();
     for (size_t way = 0; way < kWays; ++way) {
-      if (!send(payload, object, static_cast<Way>(way))) fail(payload, static_cast<Way>(way), "not sent", tally);
+      if (!send(payload, object, wire, static_cast<Way>(way))) fail(payload, static_cast<Way>(way), "not sent", tally);
     }
   }
   void run(Tally* tally) {
@@ -89,9 +87,8 @@ class Batch {
     std::printf("failed: %s, %s: %s\n", payload.name.c_str(), kWayNames[way], what);
   }
 
-  bool send(const Payload& payload, workload::testing::Object& object, Way way) {
+  bool send(const Payload& payload, workload::testing::Object& object, const std::string& wire, Way way) {
     rtl::SerializerCommand command;
-    std::string wire = object.encode();
     const Message* source = object.get();
     if (way != kStream) {
       size_t size = message::linearized_size(object.type(), *object.get());
@@ -117,7 +114,7 @@ class Batch {
     }
     command.cookie = static_cast<uint16_t>(sent_.size());
     bench_.send(command);
-    sent_.push_back({&payload, way, std::move(wire)});
+    sent_.push_back({&payload, way, wire});
     return true;
   }
 
@@ -125,29 +122,7 @@ class Batch {
   std::vector<Sent> sent_;
 };
 
-int main(int argc, char** argv) {
-  CLI::App app("The conformance suite's binary payloads through the serializer in RTL.");
-  std::string descriptors, directory;
-  uint32_t stalls = 0;
-  app.add_option("FILE", descriptors, "FileDescriptorSet of the suite's .proto files")->required();
-  app.add_option("DIR", directory, "the payloads")->required();
-  app.add_option("--stalls", stalls, "of 256 cycles, in how many each stream stands still")->check(CLI::Range(0, 250));
-  CLI11_PARSE(app, argc, argv);
-  if (!std::filesystem::is_directory(directory)) {
-    std::printf("skipped: %s is not there: the conformance runner has not run\n", directory.c_str());
-    return kSkipped;
-  }
-  schema::DynamicSchema schema;
-  std::string error = schema::DynamicSchema::load(read_file(descriptors), &schema);
-  if (!error.empty()) {
-    std::printf("conformance_serializer: %s: %s\n", descriptors.c_str(), error.c_str());
-    return 1;
-  }
-  std::deque<Payload> payloads = load_payloads(schema, directory);
-  if (payloads.empty()) {
-    std::printf("skipped: %s holds no payloads\n", directory.c_str());
-    return kSkipped;
-  }
+int replay(const schema::DynamicSchema& schema, const std::deque<Payload>& payloads, uint32_t stalls) {
   Tally tally;
   for (size_t first = 0; first < payloads.size(); first += kBatch) {
     Batch batch(schema.image(), stalls, first + 1);
@@ -165,4 +140,8 @@ int main(int argc, char** argv) {
 }  // namespace
 }  // namespace drover::conformance
 
-int main(int argc, char** argv) { return drover::conformance::main(argc, argv); }
+int main(int argc, char** argv) {
+  return drover::conformance::replay_main(argc, argv, "conformance_serializer",
+                                          "The conformance suite's binary payloads through the serializer in RTL.",
+                                          drover::conformance::replay);
+}
