@@ -5,8 +5,8 @@
 #include "cli/file_io.h"
 #include "cli/grpc_call.h"
 #include "cli/schema_source.h"
-#include "codec/decode.h"
-#include "codec/encode.h"
+#include "codec/decode/decode.h"
+#include "codec/encode/encode.h"
 #include "json/json.h"
 
 namespace drover::cli {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "cli/file_io.h"
-#include "codec/decode.h"
+#include "codec/decode/decode.h"
 #include "json/json.h"
 #include "workload/value_tree.h"
 

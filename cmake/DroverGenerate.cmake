@@ -1,12 +1,14 @@
 # drover_generate(TARGET name PROTOS a.proto ... [IMPORT_DIRS dir ...] [OPTIONS opt ...] [DEPENDS lib ...]
-#                 [MESSAGES_ONLY])
+#                 [MESSAGES_ONLY] [BESIDE_PROTOBUF])
 #
 # Makes the static library `name` of Drover's classes and services for the .proto files: foo.pb.{h,cc} and
 # foo.grpc.pb.{h,cc}, found by the same #include lines as protoc's own output. Paths are relative to the
 # current source directory, or to the first of IMPORT_DIRS that holds the file. OPTIONS go to --drover_opt:
 #   namespace_prefix=X   everything lies in namespace X (so that protobuf C++'s classes can stand beside it)
 #   include_prefix=DIR   the files are included as "DIR/foo.pb.h"
-# MESSAGES_ONLY leaves the services out, and with them the host library. A .proto that imports google/protobuf/...
+# MESSAGES_ONLY leaves the services out, and with them the host library. BESIDE_PROTOBUF is for programs that also use
+# protobuf C++'s own headers: Drover's headers of the same names (generated/include) are then not on the include path;
+# namespace_prefix implies it. A .proto that imports google/protobuf/...
 # gets drover::wkt, the well-known types, unless it has a namespace of its own.
 #
 # Where a .proto, or one that it imports, says `edition`, all PROTOS go through the protoc of grpcio-tools in .venv
@@ -66,7 +68,7 @@ function(_drover_protoc VARIABLE editions)
 endfunction()
 
 function(drover_generate)
-  cmake_parse_arguments(ARG "MESSAGES_ONLY" "TARGET" "PROTOS;IMPORT_DIRS;OPTIONS;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "MESSAGES_ONLY;BESIDE_PROTOBUF" "TARGET" "PROTOS;IMPORT_DIRS;OPTIONS;DEPENDS" ${ARGN})
   if(NOT ARG_TARGET OR NOT ARG_PROTOS)
     message(FATAL_ERROR "drover_generate needs TARGET and PROTOS")
   endif()
@@ -129,9 +131,12 @@ function(drover_generate)
   endforeach()
   add_library(${ARG_TARGET} STATIC ${generated})
   target_include_directories(${ARG_TARGET} PUBLIC ${out})
-  target_link_libraries(${ARG_TARGET} PUBLIC drover::accessors drover::codec ${ARG_DEPENDS})
+  target_link_libraries(${ARG_TARGET} PUBLIC drover::generated ${ARG_DEPENDS})
   if(NOT ARG_MESSAGES_ONLY)
     target_link_libraries(${ARG_TARGET} PUBLIC drover::host)
+  endif()
+  if(NOT ARG_BESIDE_PROTOBUF AND NOT options MATCHES "namespace_prefix=")
+    target_link_libraries(${ARG_TARGET} PUBLIC drover::protobuf_names)
   endif()
   if(needs_wkt AND TARGET drover_wkt AND NOT ARG_TARGET STREQUAL "drover_wkt" AND NOT options MATCHES "namespace_prefix=")
     target_link_libraries(${ARG_TARGET} PUBLIC drover_wkt)

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "codec/decode.h"
-#include "codec/encode.h"
+#include "codec/decode/decode.h"
+#include "codec/encode/encode.h"
 #include "codec/testdata/every.pb.h"
 #include "codec/testdata/implicit.pb.h"
 #include "message/operations.h"

@@ -1,6 +1,6 @@
 // The names of the codec's errors. Freestanding.
-#include "codec/decode_types.h"
-#include "codec/encode_types.h"
+#include "codec/decode/decode_types.h"
+#include "codec/encode/encode_types.h"
 
 namespace drover {
 

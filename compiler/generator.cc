@@ -115,8 +115,8 @@ std::string FileText::message_header() const {
   for (const char* header : {"cstdint", "limits", "string", "string_view", "type_traits"}) {
     out += std::string("#include <") + header + ">\n";
   }
-  out += std::string("\n") + (extends() ? "#include \"codec/extension.h\"\n" : "") +
-         "#include \"codec/generated_message.h\"\n#include \"compiler/accessors.h\"\n#include \"object/map.h\"\n"
+  out += std::string("\n") + (extends() ? "#include \"generated/extension.h\"\n" : "") +
+         "#include \"generated/generated_message.h\"\n#include \"generated/accessors.h\"\n#include \"object/map.h\"\n"
          "#include \"object/offset_ptr.h\"\n#include \"object/repeated.h\"\n#include \"object/string.h\"\n"
          "#include \"schema/message_type.h\"\n" +
          imports() + "\n" + open_namespace();

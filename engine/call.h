@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "codec/encode.h"
+#include "codec/encode/encode.h"
 
 namespace drover::engine {
 

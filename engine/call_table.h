@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "channel/chunk_pool.h"
-#include "codec/encode.h"
+#include "codec/encode/encode.h"
 #include "engine/call.h"
 #include "engine/timer_wheel.h"
 

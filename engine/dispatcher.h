@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "channel/layout.h"
-#include "codec/decode.h"
-#include "codec/encode.h"
+#include "codec/decode/decode.h"
+#include "codec/encode/encode.h"
 #include "engine/call.h"
 #include "engine/call_records.h"
 #include "engine/call_table.h"

@@ -10,8 +10,8 @@
 #include <set>
 #include <string>
 
-#include "codec/decode.h"
-#include "codec/encode.h"
+#include "codec/decode/decode.h"
+#include "codec/encode/encode.h"
 #include "json/json.h"
 #include "json/testdata/mapping.pb.h"
 #include "json/testdata/mapping2.pb.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codec/encode.h"
+#include "codec/encode/encode.h"
 #include "json/json.h"
 #include "json/lexer.h"
 #include "json/names.h"

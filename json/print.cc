@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "codec/decode.h"
+#include "codec/decode/decode.h"
 #include "codec/utf8.h"
 #include "json/base64.h"
 #include "json/number.h"

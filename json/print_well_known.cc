@@ -1,7 +1,7 @@
 // The forms of google.protobuf's well-known types that are not an object of their fields.
 #include <cmath>
 
-#include "codec/decode.h"
+#include "codec/decode/decode.h"
 #include "json/parser.h"
 #include "json/printer.h"
 #include "json/special_text.h"

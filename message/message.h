@@ -1,7 +1,7 @@
 // Message: what every object has in front of its fields (docs/formats.md, section 2), and the base class of every
 // generated message. It holds the 16 bytes of MessageHeader and nothing else; no virtual functions, so that an
 // object means the same in every process that maps it. What can be done with one is driven by a schema image:
-// message/operations.h, codec/decode.h, codec/encode.h.
+// message/operations.h, codec/decode/decode.h, codec/encode/encode.h.
 //
 // Members begin with drover_ so that a field of any name can have its accessor in the derived class.
 #pragma once

@@ -1,5 +1,5 @@
 // Fields by their offsets in a schema image, for code that works on any object: the codec and message/operations.
-// Trusted objects only; codec/encode_memory.h reads objects that are not. Freestanding.
+// Trusted objects only; codec/encode/encode_memory.h reads objects that are not. Freestanding.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 //   Words:    data | size | meta              of a String, a Repeated, and the front of a Map
 //             meta: borrowed, unterminated, class, back
 //
-// Trusted objects only; codec/encode_memory.h reads those that are not. Freestanding.
+// Trusted objects only; codec/encode/encode_memory.h reads those that are not. Freestanding.
 #pragma once
 
 #include <cstddef>

@@ -5,10 +5,10 @@
 //   std::string error = schema::DynamicSchema::load(bytes, &schema);
 //   std::optional<schema::MessageType> type = schema.find_message("shop.Order");
 //
-// From then on its types are like compiled ones: the same image, the same decoder at the same speed (codec/decode.h),
-// objects of message/reflection.h, JSON. The set is checked by protobuf's own rules, and what does not fit the formats'
-// limits is refused; both as a text that says why. Thread-safety: const functions from any thread. Movable; the types
-// that it gave out stay valid, and die with it.
+// From then on its types are like compiled ones: the same image, the same decoder at the same speed
+// (codec/decode/decode.h), objects of message/reflection.h, JSON. The set is checked by protobuf's own rules, and what
+// does not fit the formats' limits is refused; both as a text that says why. Thread-safety: const functions from any
+// thread. Movable; the types that it gave out stay valid, and die with it.
 #pragma once
 
 #include <google/protobuf/descriptor.pb.h>

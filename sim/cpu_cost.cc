@@ -5,9 +5,9 @@
 #include <cmath>
 #include <set>
 
-#include "codec/decode.h"
-#include "codec/encode.h"
-#include "codec/preserialize.h"
+#include "codec/decode/decode.h"
+#include "codec/encode/encode.h"
+#include "codec/preserialize/preserialize.h"
 #include "sim/target_fields.h"
 #include "workload/statistics.h"
 

@@ -4,9 +4,9 @@
 
 #include <utility>
 
-#include "codec/decode.h"
-#include "codec/encode.h"
-#include "codec/preserialize.h"
+#include "codec/decode/decode.h"
+#include "codec/encode/encode.h"
+#include "codec/preserialize/preserialize.h"
 #include "message/operations.h"
 
 namespace drover::sim {

@@ -4,7 +4,7 @@
 #include <map>
 #include <string_view>
 
-#include "codec/decode.h"
+#include "codec/decode/decode.h"
 #include "sim/units.h"
 
 namespace drover::sim {

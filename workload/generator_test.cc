@@ -5,7 +5,7 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <gtest/gtest.h>
 
-#include "codec/encode.h"
+#include "codec/encode/encode.h"
 #include "message/operations.h"
 #include "workload/message_generator.h"
 #include "workload/random_schema.h"

@@ -1,7 +1,7 @@
 // Encoding an object graph that a hostile host left in its region, changed where it hurts: pointers led in circles, to
 // other objects, to the edge of the memory and beyond it, sizes and metadata of strings, repeated fields, maps and
-// unknown fields, has-bits and oneof cases. (codec/hostile_encode_fuzz.cc scribbles bytes anywhere.) The graph lies in
-// one heap block of exactly the size of the bounds, so that AddressSanitizer sees every read outside.
+// unknown fields, has-bits and oneof cases. (codec/encode/hostile_encode_fuzz.cc scribbles bytes anywhere.) The graph
+// lies in one heap block of exactly the size of the bounds, so that AddressSanitizer sees every read outside.
 //
 //   input: u8 schema | u8 message | u16 message seed | changes: u8 what, u16 slot, u32 value
 #include <google/protobuf/stubs/logging.h>

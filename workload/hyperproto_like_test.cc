@@ -9,8 +9,8 @@
 #include <numeric>
 #include <set>
 
-#include "codec/decode.h"
-#include "codec/encode.h"
+#include "codec/decode/decode.h"
+#include "codec/encode/encode.h"
 #include "workload/hyperproto_shape.h"
 #include "workload/statistics.h"
 #include "workload/workload.h"

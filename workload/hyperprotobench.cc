@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "codec/decode.h"
+#include "codec/decode/decode.h"
 #include "schema/image_builder.h"
 #include "workload/group_image.h"
 #include "workload/workload.h"

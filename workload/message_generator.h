@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string>
 
-#include "codec/decode.h"
+#include "codec/decode/decode.h"
 #include "message/message.h"
 #include "object/arena.h"
 #include "schema/message_type.h"

@@ -24,7 +24,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codec/decode.h"
+#include "codec/decode/decode.h"
 #include "workload/workload_testing.h"
 
 namespace drover::workload::testing {

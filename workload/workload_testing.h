@@ -14,8 +14,8 @@
 #include <span>
 #include <string>
 
-#include "codec/decode.h"
-#include "codec/encode.h"
+#include "codec/decode/decode.h"
+#include "codec/encode/encode.h"
 #include "schema/image_builder.h"
 #include "schema/image_load.h"
 #include "schema/message_type.h"

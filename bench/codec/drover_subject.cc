@@ -5,8 +5,8 @@
 #include <map>
 
 #include "bench/codec/subject.h"
-#include "codec/decode.h"
-#include "codec/encode.h"
+#include "codec/decode/decode.h"
+#include "codec/encode/encode.h"
 #include "message/operations.h"
 #include "schema/image_builder.h"
 

@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "codec/best_copy.h"
-#include "codec/encode.h"
-#include "codec/preserialize.h"
-#include "codec/preserializer.h"
+#include "codec/copy/best_copy.h"
+#include "codec/encode/encode.h"
+#include "codec/preserialize/preserialize.h"
+#include "codec/preserialize/preserializer.h"
 #include "workload/workload.h"
 #include "workload/workload_testing.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "codec/encode.h"
+#include "codec/encode/encode.h"
 #include "message/operations.h"
 #include "rtl/serializer/serializer_bench.h"
 #include "workload/workload.h"

@@ -4,10 +4,10 @@
 #include <cstring>
 
 #include "bench/sim/cost_way.h"
-#include "codec/decode.h"
-#include "codec/encode.h"
-#include "codec/preserialize.h"
-#include "codec/preserializer.h"
+#include "codec/decode/decode.h"
+#include "codec/encode/encode.h"
+#include "codec/preserialize/preserialize.h"
+#include "codec/preserialize/preserializer.h"
 
 namespace drover::bench {
 namespace {

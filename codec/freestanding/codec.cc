@@ -1,10 +1,10 @@
 #include "codec/freestanding/codec.h"
 
-#include "codec/decode_handlers.h"
-#include "codec/decode_repeated.h"
-#include "codec/decode_unknown.h"
-#include "codec/encode_handlers.h"
-#include "codec/host_memory.h"
+#include "codec/decode/decode_handlers.h"
+#include "codec/decode/decode_repeated.h"
+#include "codec/decode/decode_unknown.h"
+#include "codec/decode/host_memory.h"
+#include "codec/encode/encode_handlers.h"
 
 namespace drover::freestanding {
 namespace {

@@ -1,16 +1,17 @@
-// The codec for a core without an operating system: codec/decode.h and codec/encode.h in plain pointers, without a heap
-// and without the C++ library (docs/freestanding.md). For a core that cannot reach the object's memory itself there are
-// decode_to_host (codec/scratchpad_memory.h) and encode_from_host (codec/fetched_memory.h), which are templates over
-// the core's DMA. Thread-safety: any number of calls at once on different objects, arenas and outputs.
+// The codec for a core without an operating system: codec/decode/decode.h and codec/encode/encode.h in plain pointers,
+// without a heap and without the C++ library (docs/freestanding.md). For a core that cannot reach the object's memory
+// itself there are decode_to_host (codec/freestanding/scratchpad_memory.h) and encode_from_host
+// (codec/freestanding/fetched_memory.h), which are templates over the core's DMA. Thread-safety: any number of calls at
+// once on different objects, arenas and outputs.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
-#include "codec/decode_types.h"
-#include "codec/encode_types.h"
-#include "codec/fixed_sink.h"
+#include "codec/decode/decode_types.h"
+#include "codec/encode/encode_types.h"
+#include "codec/encode/fixed_sink.h"
 #include "object/arena.h"
 #include "schema/image.h"
 

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "codec/decode.h"
-#include "codec/encode.h"
+#include "codec/decode/decode.h"
+#include "codec/encode/encode.h"
 #include "json/guide/guide_testing.h"
 #include "json/json.h"
 #include "message/reflection.h"

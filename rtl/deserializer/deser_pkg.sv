@@ -37,7 +37,7 @@ package deser_pkg;
   localparam logic [1:0] TokEnd = 2'd2;    // the outermost is
   localparam logic [1:0] TokError = 2'd3;
 
-  // DecodeError of codec/decode_types.h; the last is the engine's own.
+  // DecodeError of codec/decode/decode_types.h; the last is the engine's own.
   localparam logic [7:0] ErrOk = 8'd0;
   localparam logic [7:0] ErrTruncated = 8'd1;
   localparam logic [7:0] ErrOverlongVarint = 8'd2;

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "codec/decode.h"
-#include "codec/encode.h"
+#include "codec/decode/decode.h"
+#include "codec/encode/encode.h"
 #include "rtl/driver/schema_table.h"
 
 namespace drover::rtl {
@@ -257,7 +257,7 @@ std::string DeserializerBench::compare(const Sent& sent, const Record& record) c
     if (record.code == kBadAddress) return "";
     auto said = static_cast<DecodeError>(record.code);
     if (said == result.error) return "";
-    // Which of the two a packed field has first depends on how software reads it (codec/decode_repeated.h).
+    // Which of the two a packed field has first depends on how software reads it (codec/decode/decode_repeated.h).
     auto either = [](DecodeError e) { return e == DecodeError::truncated || e == DecodeError::overlong_varint; };
     if (either(said) && either(result.error)) return "";
     return "the engine says " + std::string(decode_error_name(said)) + ", software " + to_string(result);

@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codec/decode_types.h"
+#include "codec/decode/decode_types.h"
 #include "rtl/testing/axi_memory.h"
 #include "rtl/testing/axi_stream.h"
 #include "rtl/testing/simulation.h"

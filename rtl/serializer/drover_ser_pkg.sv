@@ -1,5 +1,5 @@
 // Types of the serializer: records of the pre-serialized stream (docs/formats.md, section 4; the numbers are those of
-// codec/preserialized.def), what a front end tells the encoder (uop_t), and what is told of a message (cmd_t, msg_t).
+// codec/preserialize/preserialized.def), what a front end tells the encoder (uop_t), and what is told of a message (cmd_t, msg_t).
 package drover_ser_pkg;
 
   localparam int unsigned LineBytes = 64;

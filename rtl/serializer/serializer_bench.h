@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "codec/preserialize.h"
+#include "codec/preserialize/preserialize.h"
 #include "rtl/serializer/serializer_table.h"
 #include "rtl/testing/axi_memory.h"
 #include "rtl/testing/axi_stream.h"

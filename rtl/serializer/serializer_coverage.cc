@@ -4,7 +4,7 @@
 #include <iterator>
 #include <vector>
 
-#include "codec/preserialize.h"
+#include "codec/preserialize/preserialize.h"
 #include "codec/wire.h"
 
 namespace drover::rtl {

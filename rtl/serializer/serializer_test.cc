@@ -19,7 +19,7 @@ TEST(SerializerPackage, HasTheNumbersOfTheDefinitionFile) {
     ++count;
   };
 #define DROVER_RECORD_OP(name, number) expect(#name, number);
-#include "codec/preserialized.def"
+#include "codec/preserialize/preserialized.def"
   std::regex any("\\bRec[A-Za-z0-9]+ += 7'd");
   EXPECT_EQ(count, static_cast<size_t>(
                        std::distance(std::sregex_iterator(text.begin(), text.end(), any), std::sregex_iterator())));

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "codec/encode.h"
+#include "codec/encode/encode.h"
 #include "message/operations.h"
 #include "rtl/serializer/serializer_bench.h"
 #include "workload/message_generator.h"

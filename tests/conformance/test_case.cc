@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "codec/encode.h"
+#include "codec/encode/encode.h"
 #include "json/json.h"
 #include "message/operations.h"
 

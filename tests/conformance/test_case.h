@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "codec/decode.h"
+#include "codec/decode/decode.h"
 #include "object/arena.h"
 #include "schema/message_type.h"
 

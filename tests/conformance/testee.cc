@@ -16,7 +16,7 @@
 #include <iterator>
 #include <optional>
 
-#include "codec/encode.h"
+#include "codec/encode/encode.h"
 #include "message/reflection.h"
 #include "schema/dynamic_schema.h"
 #include "tests/conformance/test_case.h"

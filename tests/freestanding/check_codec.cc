@@ -14,10 +14,10 @@
 #include <cstring>
 #include <new>
 
-#include "codec/fetched_memory.h"
 #include "codec/freestanding/codec.h"
 #include "codec/freestanding/delayed_dma.h"
-#include "codec/scratchpad_memory.h"
+#include "codec/freestanding/fetched_memory.h"
+#include "codec/freestanding/scratchpad_memory.h"
 #include "tests/freestanding/bare.h"
 #include "tests/freestanding/cases.h"
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "codec/scratchpad_memory.h"
+#include "codec/freestanding/scratchpad_memory.h"
 #include "tests/freestanding/device.h"
 
 struct Task {

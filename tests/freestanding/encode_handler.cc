@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "codec/fetched_memory.h"
+#include "codec/freestanding/fetched_memory.h"
 #include "tests/freestanding/device.h"
 
 struct Task {

@@ -121,7 +121,7 @@ void add_test_messages(CasesFile* file) {
   }
 }
 
-// The first byte chooses the type as in codec/decode_fuzz.cc.
+// The first byte chooses the type as in codec/decode/decode_fuzz.cc.
 bool add_corpus(CasesFile* file, const std::filesystem::path& directory) {
   int count = 0;
   for (const auto& item : std::filesystem::directory_iterator(directory)) {

@@ -11,7 +11,7 @@
 //
 // A method that only has to be answered with UNIMPLEMENTED (one that streams, for now) keeps its position by
 // AddMethod(::grpc::internal::MakeAbsentMethod("/pkg.Foo/Baz")). Paths are string literals. Req and Rep are generated
-// message classes (codec/generated_message.h). The service must outlive the server that it is registered with.
+// message classes (generated/generated_message.h). The service must outlive the server that it is registered with.
 #pragma once
 
 #include <cstddef>

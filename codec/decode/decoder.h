@@ -1,0 +1,319 @@
+// Decoder<Memory>: the decoder's state and its pieces, private to codec/. decode_handlers.h has one handler for each op
+// of a FieldStep (docs/formats.md), decode_repeated.h repeated fields and maps, decode_unknown.h the rest.
+//
+// A message is decoded without recursion: a handler reads one field and goes on to the handler of the next tag; what
+// has to be known again behind a sub-message lies in a Frame. Between handlers these travel in registers:
+//
+//   d        the decoder                          slots   steps of the innermost message by field number
+//   p        the position in the wire bytes       has     has-bits found so far, not yet in the object
+//   object   the innermost message's object       step    of the field at hand; null: there is none
+//   table    the handlers by op                   tag     the two bytes at p
+//
+// Every function that takes a position `p` returns the position behind what it read, or null after fail().
+#pragma once
+
+#include <bit>
+#include <cstring>
+
+#include "codec/compiler.h"
+#include "codec/decode/decode_types.h"
+#include "codec/input.h"
+#include "codec/utf8.h"
+#include "codec/wire.h"
+#include "message/raw.h"
+
+namespace drover {
+
+static_assert(std::endian::native == std::endian::little, "steps and wire integers are read as the machine's own");
+
+template <typename Memory>
+class Decoder {
+ public:
+  using FieldEntry = schema::FieldEntry;
+  using MessageEntry = schema::MessageEntry;
+  using FieldStep = schema::FieldStep;
+  using Kind = schema::Kind;
+
+  Decoder(const schema::Image& image, Memory& memory, const DecodeOptions& options)
+      : image_(image), memory_(memory), arena_(memory.arena()), owner_(memory.owner()), options_(options) {}
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+
+  DecodeResult run(uint32_t message_index, char* object, const std::string_view* pieces, size_t count, size_t total);
+
+ private:
+  // What is known of a message while one inside it is read.
+  struct Frame {
+    char* object;
+    const char* slots;
+    uint64_t has;
+    const FieldStep* step;  // of the field that holds the inner message
+    int64_t outer;          // for Input::pop_limit
+    const MessageEntry* entry;
+    uint32_t end_group;
+    bool map;  // the inner message is an entry of a map
+  };
+
+  using Handler = const char*(DROVER_HANDLER_CALL*)(Decoder*, const char*, char*, const char*, uint64_t,
+                                                    const FieldStep*, uint64_t, const void*);
+
+  // ---- decode_handlers.h
+  struct Handlers;
+  void flush(char* object, uint64_t has);
+  const FieldStep* find_step(uint32_t number) const;
+  const FieldEntry& field_at(const FieldStep* step) const { return image_.fields(*entry_).first[step->position - 1]; }
+  const char* slots_of(const MessageEntry& entry) const { return reinterpret_cast<const char*>(image_.slots(entry)); }
+  bool more_frames(const char* p);
+  // Keeps the message at hand in `frame`, behind the frames in use, and goes on to one of type `inner`.
+  DROVER_INLINE void push(Frame* frame, char* object, const char* slots, uint64_t has, const FieldStep* step, bool map,
+                          uint32_t end_group, const MessageEntry& inner) {
+    frame->object = object;
+    frame->slots = slots;
+    frame->has = has;
+    frame->step = step;
+    frame->entry = entry_;
+    frame->end_group = end_group_;
+    frame->map = map;
+    top_ = frame + 1;
+    end_group_ = end_group;
+    entry_ = &inner;
+  }
+  const char* length(const char* p, uint32_t* size);  // checked against the limit
+  const char* length_long(const char* p, uint32_t* size);
+  // A length of one to three bytes, and the position behind it; null if it is longer.
+  static DROVER_INLINE const char* short_length(const char* p, uint32_t* size) {
+    uint32_t first = static_cast<uint8_t>(p[0]);
+    if (first < 0x80) {
+      *size = first;
+      return p + 1;
+    }
+    uint32_t second = static_cast<uint8_t>(p[1]);
+    first = (first & 0x7f) | (second & 0x7f) << 7;
+    if (second < 0x80) {
+      *size = first;
+      return p + 2;
+    }
+    uint32_t third = static_cast<uint8_t>(p[2]);
+    *size = first | third << 14;
+    return third < 0x80 ? p + 3 : nullptr;
+  }
+  const char* bad_tag(uint32_t tag, const char* start, const char* behind);
+  char* new_message(const MessageEntry& entry);
+  char* new_message_at_hand(const MessageEntry& entry);
+  // A copy of a string of less than kShortString bytes, with a NUL behind it; p is at its length, a byte. Null if it is
+  // empty, or if the buffer or the arena's block at hand ends too soon.
+  static constexpr uint32_t kShortString = 32;
+  DROVER_INLINE char* copy_short(const char* p, uint32_t size) {
+    // Twice 16 bytes are copied whatever the size says, the first and the last ones (or the first again). What is read
+    // beyond the string lies in the 16 bytes that can be read behind any position well inside.
+    if (static_cast<int64_t>(size) >= input_.left_inside(p) || !arena_.has_room(size + 1, kShortString) || size == 0)
+        [[unlikely]]
+      return nullptr;
+    char* bytes = arena_.take(size + 1);
+    size_t last = size > 16 ? size - 16 : 0;
+    std::memcpy(bytes, p + 1, 16);
+    std::memcpy(bytes + last, p + 1 + last, 16);
+    bytes[size] = '\0';
+    return bytes;
+  }
+  const char* string(const char* p, raw::Words* to, bool check_utf8);
+  const char* string_copy(const char* p, raw::Words* to, uint32_t size, bool check_utf8);
+  bool string_alias(const char* p, raw::Words* to, uint32_t size);
+  // The NUL behind an aliased string is written once the tag that stands there has been read for certain: when the
+  // next string is at hand, or at the end.
+  void terminate_later(char* at) {
+    *pending_nul_ = '\0';
+    pending_nul_ = at;
+  }
+  // A closed enum knows the value.
+  bool enum_knows(const FieldEntry& field, uint64_t value) const {
+    return image_.enum_has_value(field.sub, static_cast<int32_t>(value));
+  }
+  void note_presence(char* object, const FieldEntry& field);
+  const char* singular(const char* p, char* object, const FieldEntry& field);
+  char* sub_object(const char* p, char* object, const FieldEntry& field);
+
+  // ---- decode_repeated.h
+  // One element, and those that follow it with the same tag; p is behind the tag.
+  const char* repeated(const char* p, char* object, const FieldStep* step, uint32_t tag);
+  template <uint32_t kOp, typename Next>
+  const char* repeated_varints(const char* p, char* object, raw::Words* to, const FieldStep* step, Next next);
+  template <typename Element, typename Next>
+  const char* repeated_fixed(const char* p, raw::Words* to, const FieldStep* step, Next next);
+  const char* repeated_strings(const char* p, char* object, const FieldEntry& field, uint32_t tag);
+  char* add_message(const char* p, char* repeated, const FieldEntry& field, uint32_t tag_size, uint32_t tag);
+  const char* packed(const char* p, char* object, const FieldEntry& field);
+  const char* packed_fixed(const char* p, raw::Words* to, const FieldEntry& field, uint32_t size);
+  const char* packed_varints(const char* p, raw::Words* to, const FieldEntry& field, uint32_t size, uint32_t more);
+  const char* packed_varints_slow(const char* p, char* object, const FieldEntry& field, uint32_t size);
+  bool end_map_entry(const char* p, char* object, const FieldEntry& field, char* added);
+  uint32_t count_run(const char* p, uint32_t tag_size, uint32_t tag) const;
+  // Room for `wanted` elements; false after fail(out_of_memory). An error's position is `p`.
+  bool grow(raw::Words* repeated, uint32_t wanted, const FieldEntry& field, const char* p);
+  // The same for one more scalar in a full array.
+  template <uint32_t kElementSize>
+  bool grow_scalars(raw::Words* repeated, const FieldStep* step, const char* p);
+  bool next_is(const char* p, uint32_t tag, int* tag_size);
+
+  // ---- decode_unknown.h
+  const char* unknown_field(const char* p, char* object, uint32_t tag, int depth);  // p is behind the tag
+  const char* unknown_group(const char* p, char* object, uint32_t tag, int depth);
+  // Makes the object's unknown bytes longer by `size`; where to write them. Null after fail().
+  char* extend_unknown(char* object, size_t size, const char* p);
+  bool append_unknown_varint(char* object, uint32_t tag, uint64_t value, const char* p);
+  // A map entry whose enum value is unknown, written out as a field of `object`.
+  bool append_unknown_entry(char* object, const FieldEntry& field, const char* map_entry, const char* p);
+
+  const char* fail(DecodeError error, const char* p);  // null
+  const char* fail_past_limit();
+  int depth_left() const { return options_.depth_limit - static_cast<int>(top_ - frames_); }
+
+  Input input_;
+  const schema::Image image_;
+  Memory& memory_;
+  Arena& arena_;
+  const OwnerWord owner_;
+  const DecodeOptions& options_;
+  const Handler* handlers_;
+  const MessageEntry* entry_;  // the innermost message
+  Frame* top_;                 // one past the frames in use
+  Frame* frames_end_;          // at most depth_limit of them
+  Frame* frames_;
+  char* entering_;               // the object that `enter` is to go on with
+  uint32_t min_alias_size_;      // at least 1
+  uint32_t end_group_ = 0;       // the tag that ends the innermost message, if it is a group
+  uint32_t unknown_number_ = 0;  // of the unknown field that is being read
+  char* pending_nul_ = &no_pending_;
+  DecodeError error_ = DecodeError::ok;
+  char no_pending_;
+  size_t error_offset_ = 0;
+  const MessageEntry* error_message_ = nullptr;
+  uint32_t error_field_ = 0;
+#if !DROVER_MUSTTAIL
+  // The handlers' registers, while between two of them.
+  struct {
+    char* object;
+    const char* slots;
+    uint64_t has;
+    const FieldStep* step;
+    bool finished = false;
+  } loop_;
+#endif
+  Frame inline_frames_[Memory::kInlineFrames];
+};
+
+template <typename Memory>
+const char* Decoder<Memory>::fail(DecodeError error, const char* p) {
+  if (error_ == DecodeError::ok) {
+    error_ = error;
+    error_offset_ = input_.offset(p);
+  }
+  return nullptr;
+}
+
+template <typename Memory>
+const char* Decoder<Memory>::fail_past_limit() {
+  if (error_ == DecodeError::ok) {
+    error_ = DecodeError::truncated;
+    error_offset_ = input_.limit_offset();
+  }
+  return nullptr;
+}
+
+template <typename Memory>
+DROVER_INLINE const char* Decoder<Memory>::length(const char* p, uint32_t* size) {
+  uint32_t first = static_cast<uint8_t>(p[0]);
+  if (first >= 0x80) {
+    uint32_t second = static_cast<uint8_t>(p[1]);
+    if (second >= 0x80) [[unlikely]] {
+      uint32_t slow = 0;  // so that the caller's size can stay in a register
+      p = length_long(p, &slow);
+      *size = slow;
+      return p;
+    }
+    first = (first & 0x7f) | second << 7;
+    ++p;
+  }
+  ++p;
+  *size = first;
+  if (static_cast<int64_t>(first) > input_.left(p)) [[unlikely]] {
+    return input_.left(p) < 0 ? fail_past_limit() : fail(DecodeError::length_past_end, p - 1);
+  }
+  return p;
+}
+
+template <typename Memory>
+DROVER_NOINLINE const char* Decoder<Memory>::length_long(const char* p, uint32_t* size) {
+  const char* behind = wire::read_varint32(p, size);
+  if (behind == nullptr) return fail(DecodeError::overlong_varint, p);
+  if (input_.left(behind) < 0) return fail_past_limit();
+  if (*size > wire::kMaxMessage) return fail(DecodeError::too_large, p);
+  if (static_cast<int64_t>(*size) > input_.left(behind)) return fail(DecodeError::length_past_end, p);
+  return behind;
+}
+
+// Up to 24 bytes more are zeroed than `size`, which is not 0.
+DROVER_INLINE void zero_past(char* at, size_t size) {
+  char* end = at + size;
+  do {
+    std::memset(at, 0, 32);
+    at += 32;
+    asm volatile("" : "+r"(at));  // stays a loop: for so few bytes it is faster than a call of memset
+  } while (at < end);
+}
+// Exactly `size` bytes, a multiple of 8.
+DROVER_INLINE void zero(char* at, size_t size) {
+  if (size > 256) {
+    std::memset(at, 0, size);
+    return;
+  }
+  for (char* end = at + size; at != end; at += 8) {
+    raw::store<uint64_t>(at, 0);
+    asm volatile("" : "+r"(at));  // stays a loop
+  }
+}
+
+// An empty object in the arena's block at hand; null if that has no room.
+template <typename Memory>
+DROVER_INLINE char* Decoder<Memory>::new_message_at_hand(const MessageEntry& entry) {
+  size_t size = entry.object_size;  // a multiple of 8
+  if (!arena_.has_room(size, 32)) [[unlikely]]
+    return nullptr;
+  char* object = arena_.take_words(size);
+  zero_past(object, size);
+  raw::store(object, owner_);
+  return object;
+}
+
+// An empty object, or null.
+template <typename Memory>
+char* Decoder<Memory>::new_message(const MessageEntry& entry) {
+  char* object = new_message_at_hand(entry);
+  if (object != nullptr) [[likely]]
+    return object;
+  object = static_cast<char*>(arena_.allocate_zeroed(entry.object_size));
+  if (object != nullptr) raw::store(object, owner_);
+  return object;
+}
+
+// How a varint is stored: zigzag undone, cut to the field's width.
+template <uint32_t kOp>
+DROVER_INLINE void store_varint(char* at, uint64_t value) {
+  if constexpr (kOp == schema::kOpBool) {
+    *at = value != 0;
+  } else if constexpr (kOp == schema::kOpSint32) {
+    raw::store(at, wire::unzigzag32(static_cast<uint32_t>(value)));
+  } else if constexpr (kOp == schema::kOpSint64) {
+    raw::store(at, wire::unzigzag(value));
+  } else if constexpr (kOp == schema::kOpVarint64) {
+    raw::store<uint64_t>(at, value);
+  } else {
+    raw::store<uint32_t>(at, static_cast<uint32_t>(value));
+  }
+}
+template <uint32_t kOp>
+inline constexpr uint32_t kVarintStorage = kOp == schema::kOpBool                                   ? 1
+                                           : kOp == schema::kOpSint64 || kOp == schema::kOpVarint64 ? 8
+                                                                                                    : 4;
+
+}  // namespace drover

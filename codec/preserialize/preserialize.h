@@ -1,0 +1,44 @@
+// preserialize: an object into a pre-serialized stream (codec/preserialize/preserialize_types.h), driven by a schema
+// image; and finish_preserialized, which does in software what a serializer in hardware does with one: the reference
+// that the RTL is compared with, and the way out for streams that the hardware leaves to software.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "codec/copy/memcpy_engine.h"
+#include "codec/encode/encode_types.h"
+#include "codec/preserialize/preserialize_types.h"
+#include "message/message.h"
+#include "schema/message_type.h"
+
+namespace drover {
+
+// Presence, order and limits are encode()'s; EncodeError::no_room: the buffer is too small. With bounds the object is
+// hostile. EncodeResult::size is that of records and payload together. The stream is whole when this returns.
+EncodeResult preserialize(const schema::MessageType& type, const Message* object, const PreserializeOptions& options,
+                          PreserializedOutput* out);
+
+// The same with that engine for payload, whose copies may be under way when this returns without an error: the stream
+// is whole after engine.wait(), before which the object must stay as it is. After an error none is.
+class BestCopy;  // codec/copy/best_copy.h
+EncodeResult preserialize(const schema::MessageType& type, const Message* object, const PreserializeOptions& options,
+                          BestCopy& engine, PreserializedOutput* out);
+
+// Why a stream is no stream.
+enum class StreamError : uint8_t {
+  ok = 0,
+  bad_record,     // an op that there is not, or one where it may not stand
+  truncated,      // a record that goes on behind the records' end, or no end
+  bad_nesting,    // an open without a close, or the reverse
+  out_of_bounds,  // payload, engine or host memory that is not there
+  too_large,      // the message has more than 2^31 - 1 bytes
+};
+const char* stream_error_name(StreamError error);
+
+// Wire bytes of a stream, which may be hostile. `engine` is the engine's memory, `host` what the engine may read of the
+// host's.
+StreamError finish_preserialized(std::span<const char> records, std::span<const char> payload,
+                                 std::span<const char> engine, std::span<const char> host, std::string* wire);
+
+}  // namespace drover

@@ -1,0 +1,182 @@
+// The preserializer's handlers, one for each op of a FieldStep and size of tag; included by
+// codec/preserialize/preserializer.h. A step's first four bytes (tag, op, has_bit) are a record's: nothing of a scalar
+// is computed.
+#pragma once
+
+#include "codec/preserialize/preserializer.h"
+
+namespace drover {
+
+#define DROVER_HANDLER(name) DROVER_WALK_HANDLER(Preserializer, name)
+#define DROVER_GO(handler) DROVER_WALK_GO(handler)
+#define DROVER_NEXT() DROVER_WALK_NEXT()
+
+template <typename Memory, MemcpyEngine Engine>
+struct Preserializer<Memory, Engine>::Handlers : WalkHandlers<Preserializer<Memory, Engine>, Memory> {
+  using Walk = WalkHandlers<Preserializer, Memory>;
+  using Walk::by_value;
+  using Walk::end;
+  using Walk::generic;
+  using Walk::repeated;
+  using Walk::whole;
+#if DROVER_MUSTTAIL
+  using Walk::next;
+#endif
+
+  static DROVER_NOINLINE DROVER_HANDLER(no_room) {
+    static_cast<void>(p);
+    return e->fail(EncodeError::no_room, *e->entry_, e->field_of(step).number);
+  }
+  // A record's head from the step itself; the tag's slot too, if it has one.
+  template <int kTagSize>
+  static DROVER_INLINE char* put_head(Preserializer* e, char* p, const FieldStep* step, uint32_t value) {
+    uint32_t low;
+    std::memcpy(&low, step, 4);
+    std::memcpy(p, &low, 4);
+    std::memcpy(p + 4, &value, 4);
+    p += 8;
+    if constexpr (kTagSize == 2) {
+      if (static_cast<uint16_t>(low) == 0) [[unlikely]]
+        return long_tag(e, p, step);
+    }
+    return p;
+  }
+  static DROVER_NOINLINE char* long_tag(Preserializer* e, char* p, const FieldStep* step) {
+    const FieldEntry& field = e->field_of(step);
+    return put_word(p, wire::make_tag(field.number, field.wire_type));
+  }
+
+  // ---- scalars
+  template <typename T, int kTagSize>
+  static DROVER_HANDLER(scalar) {
+    T value = e->memory_.template load<T>(object + step->offset);
+    if (value == 0) [[unlikely]] {
+      if (by_value(step)) DROVER_NEXT();
+    }
+    if (p > e->limit_) [[unlikely]]
+      DROVER_GO(no_room);
+    if constexpr (sizeof(T) == 8) {
+      p = put_head<kTagSize>(e, p, step, 0);
+      p = put_word(p, value);
+    } else {
+      p = put_head<kTagSize>(e, p, step, sizeof(T) == 1 ? value != 0 : value);
+    }
+    DROVER_NEXT();
+  }
+
+  // ---- strings
+  template <int kTagSize>
+  static DROVER_HANDLER(string) {
+    const char* at = object + step->offset;
+    uint64_t place;
+    if (e->in_engine(at, &place)) [[unlikely]]
+      DROVER_GO(string_in_engine);
+    EncodeError error = EncodeError::ok;
+    LoadedRange range;
+    if (!e->memory_.load_range(at, 1, 1, &range, &error)) [[unlikely]]
+      return e->fail(error, *e->entry_, e->field_of(step).number);
+    if (range.size == 0 && by_value(step)) DROVER_NEXT();
+    if (range.size >= e->reference_from_) DROVER_GO(long_string);
+    bool body = range.size < e->options_.payload_threshold;
+    if (!e->has_room(p, body ? range.size : 0)) [[unlikely]]
+      DROVER_GO(no_room);
+    char* head = p;
+    p = put_head<kTagSize>(e, p, step, range.size);
+    if (body) {
+      p = e->put_body(p, range.data, range.size);
+    } else {
+      head[2] = static_cast<char>(kRecordPayload << 1 | (kTagSize - 1));
+      if (!e->put_payload(p, range.data, range.size)) [[unlikely]]
+        DROVER_GO(no_room);
+    }
+    DROVER_NEXT();
+  }
+  // One that may be referred to.
+  static DROVER_NOINLINE DROVER_HANDLER(long_string) {
+    const MessageEntry* entry = e->entry_;
+    p = e->string(p, object + step->offset, *entry, e->field_of(step));
+    if (p == nullptr) return nullptr;
+    DROVER_NEXT();
+  }
+  static DROVER_NOINLINE DROVER_HANDLER(string_in_engine) {
+    const char* at = object + step->offset;
+    uint64_t place = 0;
+    e->in_engine(at, &place);
+    uint32_t size = e->memory_.template load<uint32_t>(at + 8);
+    if (size == 0 && by_value(step)) DROVER_NEXT();
+    p = e->engine_bytes(p, place, size, e->field_of(step).number, *e->entry_);
+    if (p == nullptr) return nullptr;
+    DROVER_NEXT();
+  }
+
+  // ---- messages
+  template <int kTagSize>
+  static DROVER_HANDLER(message) {
+    const FieldEntry& field = e->field_of(step);
+    const MessageEntry& sub = e->image_.message(field.sub);
+    EncodeError error = EncodeError::ok;
+    const char* inner = e->memory_.load_pointer(object + step->offset, sub.object_size, &error);
+    if (inner == nullptr) DROVER_GO(no_message);
+    if (e->depth_ <= 0) [[unlikely]]
+      return e->fail(EncodeError::depth_limit, *e->entry_, field.number);
+    if (p > e->limit_) [[unlikely]]
+      DROVER_GO(no_room);
+    const MessageEntry* entry = e->entry_;
+    p = put(p, 0, kRecordClose << 1, 0);
+    --e->depth_;
+    p = whole(e, p, inner, sub);
+    if (p == nullptr) [[unlikely]]
+      return nullptr;
+    ++e->depth_;
+    e->entry_ = entry;
+    if (p > e->limit_) [[unlikely]]
+      DROVER_GO(no_room);
+    p = put_head<kTagSize>(e, p, step, 0);
+    DROVER_NEXT();
+  }
+  // A null pointer, or one that leads astray: absent, or in a map entry the empty message.
+  static DROVER_NOINLINE DROVER_HANDLER(no_message) {
+    p = e->generic(p, object, *e->entry_, e->field_of(step));
+    if (p == nullptr) return nullptr;
+    DROVER_NEXT();
+  }
+
+  struct Table {
+    Handler handler[schema::kOpCount * 2];
+  };
+  template <int kTagSize>
+  static constexpr void fill(Table* table) {
+    using namespace schema;  // NOLINT: the ops' names
+    Handler* to = table->handler + (kTagSize - 1);
+    for (uint32_t op = 0; op < kOpCount; ++op) to[op * 2] = repeated;
+    to[kOpNone * 2] = end;
+    for (uint32_t op = kOpInt32; op <= kOpClosedEnum; ++op) to[op * 2] = scalar<uint32_t, kTagSize>;
+    to[kOpVarint64 * 2] = scalar<uint64_t, kTagSize>;
+    to[kOpSint64 * 2] = scalar<uint64_t, kTagSize>;
+    to[kOpFixed64 * 2] = scalar<uint64_t, kTagSize>;
+    to[kOpBool * 2] = scalar<uint8_t, kTagSize>;
+    to[kOpUtf8 * 2] = string<kTagSize>;
+    to[kOpBytes * 2] = string<kTagSize>;
+    to[kOpMessage * 2] = message<kTagSize>;
+    to[kOpGroup * 2] = generic;
+    to[kOpGeneric * 2] = generic;
+  }
+  static constexpr Table make_table() {
+    Table table{};
+    fill<1>(&table);
+    fill<2>(&table);
+    return table;
+  }
+  static constexpr Table kTable = make_table();
+};
+
+template <typename Memory, MemcpyEngine Engine>
+char* Preserializer<Memory, Engine>::message(char* p, const char* object, const MessageEntry& entry) {
+  return Handlers::whole(this, p, object, entry);
+}
+
+#undef DROVER_GO
+#undef DROVER_NEXT
+#undef DROVER_HANDLER
+
+}  // namespace drover
