@@ -2,6 +2,7 @@
 
 #include <toml++/toml.h>
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <sstream>
@@ -14,6 +15,7 @@ constexpr int64_t kKi = 1024;
 constexpr int64_t kMi = 1024 * kKi;
 constexpr int64_t kGi = 1024 * kMi;
 constexpr int64_t kDayMs = 24 * 3600 * 1000;
+constexpr size_t kOriginColumn = 40;  // of the comments of --print-config
 
 ConfigKey integer(const char* name, int64_t Config::* field, int64_t min, int64_t max, const char* unit,
                   const char* doc) {
@@ -62,33 +64,36 @@ std::vector<ConfigKey> make_keys() {
               "Engine threads. Each has its own listener socket, connections and channels."),
       text("engine.cpus", &Config::cpus, "DROVER_ENGINE_CPUS",
            "CPUs that the engine threads are pinned to, in turn: \"0\", \"0-1\", \"0,2-3\". Empty: not pinned."),
-      integer("engine.spin_us", &Config::spin_us, 0, 1'000'000, "microseconds",
-              "How long an engine thread goes on looking for work before it sleeps, at most; it adapts below that."),
+      integer(
+          "engine.spin_us", &Config::spin_us, 0, 1'000'000, "microseconds",
+          "The longest time that an idle engine thread polls for work before it sleeps. The time adapts below that."),
       text("engine.control_socket", &Config::control_socket, nullptr,
-           "Where hosts attach: \"unix:PATH\", or \"unix:@NAME\" for the abstract name space. Must be given."),
+           "Where hosts attach: \"unix:PATH\", or \"unix:@NAME\" for an abstract name. Required."),
       text("engine.pidfile", &Config::pidfile, "DROVER_ENGINE_PIDFILE",
-           "File that the process id is written to once the engine is ready. Empty: none."),
+           "File for the process id, written once the engine is ready. Empty: no file."),
       integer("engine.orphan_timeout_ms", &Config::orphan_timeout_ms, 0, kDayMs, "milliseconds",
-              "With --child: how long the engine lives without a host."),
+              "With --child: how long the engine keeps running without a host."),
       integer("engine.drain_grace_ms", &Config::drain_grace_ms, 0, kDayMs, "milliseconds",
-              "After SIGTERM: how long running calls may take before the engine ends without them."),
+              "After SIGTERM: how long running calls may take before the engine aborts them."),
 
       power_of_two(integer("channel.ring_slots", &Config::ring_slots, 16, 65536, "slots",
-                           "Slots of each ring (a power of two), unless a host asks for something else.")),
+                           "Slots of each ring (a power of two), unless a host asks for another number.")),
       bytes("channel.rx_bytes", &Config::rx_bytes, 64 * kKi, 64 * kGi,
-            "Memory of a channel for requests, unless a host asks for something else."),
+            "Memory of a channel for requests, unless a host asks for another size."),
       bytes("channel.tx_bytes", &Config::tx_bytes, 64 * kKi, 64 * kGi,
-            "Memory of a channel for responses, unless a host asks for something else."),
+            "Memory of a channel for responses, unless a host asks for another size."),
 
       choice("dispatch.policy", &Config::policy, {"round-robin", "least-outstanding"},
-             "How a call's worker is chosen."),
-      integer("dispatch.wait_ms", &Config::wait_ms, 0, kDayMs, "milliseconds",
-              "How long a call waits for room in the region, or for a host after the last one went, before it ends in "
-              "RESOURCE_EXHAUSTED or UNAVAILABLE."),
+             "How the worker of a call is chosen."),
+      integer(
+          "dispatch.wait_ms", &Config::wait_ms, 0, kDayMs, "milliseconds",
+          "How long a call waits for room in the region (then RESOURCE_EXHAUSTED), or for a host after the last one "
+          "left (then UNAVAILABLE)."),
       integer("dispatch.max_waiting", &Config::max_waiting, 0, 10'000'000, "calls",
               "Calls that may wait on one engine thread."),
       bytes("dispatch.max_waiting_bytes", &Config::max_waiting_bytes, 0, 64 * kGi,
-            "Request bytes that an engine thread keeps outside the region for calls that wait or are received."),
+            "Request bytes that one engine thread may hold outside the region, for calls that wait or are being "
+            "received."),
 
       bytes("limits.max_request_bytes", &Config::max_request_bytes, 0, 0x7fffffff,
             "Largest request message, unless the host's server sets its own."),
@@ -98,34 +103,35 @@ std::vector<ConfigKey> make_keys() {
       bytes("limits.max_header_bytes", &Config::max_header_bytes, 256, 64 * kKi,
             "Headers of one request, counted as HTTP/2 does (name + value + 32 each)."),
       integer("limits.max_connections", &Config::max_connections, 1, 1'000'000, "connections",
-              "Client connections of the whole engine; more are closed at once."),
+              "Client connections of the whole engine; further ones are closed at once."),
 
       bytes("http2.stream_window", &Config::stream_window, 65535, 0x7fffffff,
             "Flow control window of one request stream."),
       bytes("http2.connection_window", &Config::connection_window, 65535, 0x7fffffff,
-            "Flow control window of a connection. Bounds what a connection's requests may take while they are received "
-            "or wait for room."),
+            "Flow control window of a connection: bounds the bytes of its requests that are being received or wait for "
+            "room."),
       integer("http2.reset_burst", &Config::reset_burst, 1, 100'000'000, "streams",
-              "Streams that a peer may cancel at once."),
+              "Streams that a peer may cancel in one burst."),
       integer("http2.reset_rate", &Config::reset_rate, 1, 100'000'000, "streams a second",
-              "Streams that a peer may cancel for ever; beyond, the connection ends."),
+              "Streams that a peer may cancel in the long run; the connection of a faster peer is closed."),
       integer("http2.control_frame_rate", &Config::control_frame_rate, 10, 100'000'000, "frames a second",
-              "Frames without a request (PING, SETTINGS, RST_STREAM, empty DATA) that a peer may send; twice "
-              "as many at once."),
+              "Frames without a request (PING, SETTINGS, RST_STREAM, empty DATA) that a peer may send, with "
+              "bursts of twice as many."),
       integer("http2.handshake_timeout_ms", &Config::handshake_timeout_ms, 100, kDayMs, "milliseconds",
               "Time for a new connection's preface and SETTINGS."),
       integer("http2.idle_timeout_ms", &Config::idle_timeout_ms, 0, kDayMs, "milliseconds",
               "A connection without a call for this long is closed with GOAWAY. 0: never."),
       integer("http2.stall_timeout_ms", &Config::stall_timeout_ms, 0, kDayMs, "milliseconds",
-              "A request or reply that does not move for this long is ended. 0: never."),
+              "A request or reply without progress for this long is ended. 0: never."),
 
       choice("log.level", &Config::log_level, {"trace", "debug", "info", "warn", "error", "off"},
              "The least serious events that are logged."),
-      choice("log.format", &Config::log_format, {"text", "json"}, "One line an event, as text or as a JSON object."),
-      text("log.file", &Config::log_file, nullptr, "File that the log is appended to. Empty: stderr."),
+      choice("log.format", &Config::log_format, {"text", "json"}, "Each event is one line of text or one JSON object."),
+      text("log.file", &Config::log_file, nullptr,
+           "File that the log is appended to; its directory must exist. Empty: stderr."),
 
       text("metrics.address", &Config::metrics_address, "DROVER_METRICS",
-           "Where Prometheus metrics are served (HTTP, /metrics), as \"127.0.0.1:9464\". Empty: nowhere."),
+           "Address that serves Prometheus metrics (HTTP, /metrics), such as \"127.0.0.1:9464\". Empty: not served."),
   };
 }
 
@@ -152,19 +158,40 @@ std::string range_text(const ConfigKey& key) {
   return "";
 }
 
-// "4194304", and for bytes also "4096KiB", "4MiB", "1GiB".
-bool parse_integer(std::string_view value, bool is_bytes, int64_t* out) {
+// The factor of "", and for byte counts of "KiB", "MiB" and "GiB"; 0 for any other unit.
+int64_t unit_factor(std::string_view unit, bool is_bytes) {
+  if (unit.empty()) return 1;
+  if (!is_bytes) return 0;
+  return unit == "KiB" ? kKi : unit == "MiB" ? kMi : unit == "GiB" ? kGi : 0;
+}
+
+// What is wrong with `unit` of the byte count `value`: names the binary unit that "MB", "m" or "mib" may have meant.
+std::string wrong_unit(std::string_view value, std::string_view digits, std::string_view unit) {
+  std::string wrong =
+      "'" + std::string(value) + "': '" + std::string(unit) + "' is not a unit of bytes; expected KiB, ";
+  wrong += "MiB, GiB or none";
+  std::string_view rest = unit.substr(1);
+  bool known =
+      rest.empty() || rest == "b" || rest == "B" || rest == "i" || rest == "ib" || rest == "iB" || rest == "IB";
+  size_t prefix = std::string_view("kKmMgG").find(unit.front());
+  if (!known || prefix == std::string_view::npos) return wrong;
+  const char* meant[] = {"KiB", "MiB", "GiB"};
+  return wrong + " (did you mean " + std::string(digits) + meant[prefix / 2] + "?)";
+}
+
+// "4194304", and for bytes also "4096KiB", "4MiB", "1GiB". Returns what is wrong with the value, or "".
+std::string parse_integer(const ConfigKey& key, std::string_view value, int64_t* out) {
+  bool is_bytes = key.type == ConfigKey::Type::kBytes;
+  std::string expected = "; expected " + range_text(key) + " (" + key.unit + ")";
   int64_t number = 0;
   auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error != std::errc()) return false;
-  std::string_view unit = value.substr(static_cast<size_t>(end - value.data()));
-  int64_t factor = unit.empty()    ? 1
-                   : !is_bytes     ? 0
-                   : unit == "KiB" ? kKi
-                   : unit == "MiB" ? kMi
-                   : unit == "GiB" ? kGi
-                                   : 0;
-  return factor != 0 && !__builtin_mul_overflow(number, factor, out);
+  if (error == std::errc::invalid_argument) return "'" + std::string(value) + "' is not a number" + expected;
+  auto digits = static_cast<size_t>(end - value.data());
+  int64_t factor = unit_factor(value.substr(digits), is_bytes);
+  if (factor == 0 && is_bytes) return wrong_unit(value, value.substr(0, digits), value.substr(digits));
+  if (factor == 0) return "'" + std::string(value) + "' is not a whole number" + expected;
+  if (error == std::errc() && !__builtin_mul_overflow(number, factor, out)) return "";
+  return "'" + std::string(value) + "' is out of range" + expected;
 }
 
 std::string check_number(const ConfigKey& key, int64_t value) {
@@ -178,10 +205,8 @@ std::string check_number(const ConfigKey& key, int64_t value) {
 // Sets one key from text. Returns what is wrong with the value, or "".
 std::string set_value(const ConfigKey& key, std::string_view value, Config* config) {
   if (key.number) {
-    int64_t number;
-    if (!parse_integer(value, key.type == ConfigKey::Type::kBytes, &number)) {
-      return "'" + std::string(value) + "' is not a number; expected " + range_text(key) + " (" + key.unit + ")";
-    }
+    int64_t number = 0;
+    if (std::string wrong = parse_integer(key, value, &number); !wrong.empty()) return wrong;
     if (std::string wrong = check_number(key, number); !wrong.empty()) return wrong;
     config->*key.number = number;
     return "";
@@ -194,43 +219,78 @@ std::string set_value(const ConfigKey& key, std::string_view value, Config* conf
     std::vector<int> cpus;
     if (!parse_cpus(value, &cpus)) return "'" + std::string(value) + "' is not a list of CPUs such as 0, 0-1 or 0,2-3";
   }
+  if (key.text == &Config::control_socket && !value.empty() && !value.starts_with("unix:")) {
+    return "'" + std::string(value) + "' is not the address of a control socket; expected unix:PATH or unix:@NAME";
+  }
   config->*key.text = std::string(value);
   return "";
 }
 
-std::string at(const std::string& file, const toml::node& node) {
-  return file + ":" + std::to_string(node.source().begin.line);
-}
+// Values by key, and where each came from.
+struct Loading {
+  Config* config;
+  std::vector<std::string>* origins;
 
-std::string read_node(const std::string& name, const toml::node& node, const std::string& file, Config* config) {
+  std::string& origin(const ConfigKey& key) { return (*origins)[static_cast<size_t>(&key - config_keys().data())]; }
+};
+
+std::string read_node(const std::string& name, const toml::node& node, const std::string& file, Loading& loading) {
   if (const toml::table* table = node.as_table()) {
     for (auto&& [key, value] : *table) {
       std::string full = name.empty() ? std::string(key.str()) : name + "." + std::string(key.str());
-      if (std::string wrong = read_node(full, value, file, config); !wrong.empty()) return wrong;
+      if (std::string wrong = read_node(full, value, file, loading); !wrong.empty()) return wrong;
     }
     return "";
   }
+  std::string at = file + ":" + std::to_string(node.source().begin.line);
   const ConfigKey* key = find_key(name);
-  if (!key) return at(file, node) + ": " + name + ": unknown key";
+  if (!key) return at + ": " + name + ": unknown key";
   std::string wrong;
   if (auto number = node.value_exact<int64_t>()) {
     wrong = key->number ? check_number(*key, *number) : "expected text, not a number";
-    if (wrong.empty()) config->*(key->number) = *number;
+    if (wrong.empty()) loading.config->*(key->number) = *number;
   } else if (auto string = node.value_exact<std::string>()) {
     bool takes_text = !key->number || key->type == ConfigKey::Type::kBytes;
-    wrong = takes_text ? set_value(*key, *string, config) : "expected a number, not text";
+    wrong = takes_text ? set_value(*key, *string, loading.config) : "expected a number, not text";
   } else {
     wrong = key->number ? "expected a number" : "expected text";
   }
-  return wrong.empty() ? "" : at(file, node) + ": " + name + ": " + wrong;
+  if (!wrong.empty()) return at + ": " + name + ": " + wrong;
+  loading.origin(*key) = at;
+  return "";
 }
 
-std::string read_file(const std::string& path, Config* config) {
+std::string read_file(const std::string& path, Loading& loading) {
   std::ifstream file(path);
   if (!file) return "--config: cannot read '" + path + "': " + std::strerror(errno);
   std::stringstream content;
   content << file.rdbuf();
-  return read_toml(content.str(), path, config);
+  try {
+    toml::table table = toml::parse(content.str(), path);
+    return read_node("", table, path, loading);
+  } catch (const toml::parse_error& e) {
+    return path + ":" + std::to_string(e.source().begin.line) + ": " + std::string(e.description());
+  }
+}
+
+// A value as TOML has it; byte counts with the largest unit that divides them.
+std::string toml_text(const ConfigKey& key, const Config& config) {
+  if (!key.number) {
+    const std::string& text = config.*key.text;
+    bool plain =
+        std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; });
+    if (plain) return '"' + text + '"';
+    std::ostringstream quoted;
+    quoted << toml::value<std::string>(text);
+    return quoted.str();
+  }
+  int64_t number = config.*key.number;
+  if (key.type == ConfigKey::Type::kBytes && number != 0) {
+    for (const auto& [factor, unit] : {std::pair{kGi, "GiB"}, std::pair{kMi, "MiB"}, std::pair{kKi, "KiB"}}) {
+      if (number % factor == 0) return "\"" + std::to_string(number / factor) + unit + "\"";
+    }
+  }
+  return std::to_string(number);
 }
 
 std::string default_text(const ConfigKey& key) {
@@ -253,24 +313,17 @@ const std::vector<ConfigKey>& config_keys() {
   return keys;
 }
 
-std::string read_toml(std::string_view text, const std::string& name, Config* config) {
-  try {
-    toml::table table = toml::parse(text, name);
-    return read_node("", table, name, config);
-  } catch (const toml::parse_error& e) {
-    return name + ":" + std::to_string(e.source().begin.line) + ": " + std::string(e.description());
-  }
-}
-
 ConfigResult load_config(const std::vector<std::string>& arguments, const Environment& environment) {
   ConfigResult result;
   CLI::App app("droverd: the engine that does a service's RPC work", "droverd");
   std::string file;
   bool dump_docs = false;
+  bool print = false;
   bool version = false;
   bool child = false;
   app.add_option("--config", file, "TOML file with the keys below, as [section] key = value.");
   app.add_flag("--child", child, "Started by a host: end when no host is left (engine.orphan_timeout_ms).");
+  app.add_flag("--print-config", print, "Print every key with its value and where the value came from, as TOML; exit.");
   app.add_flag("--dump-config-docs", dump_docs, "Print docs/configuration.md and exit.");
   app.add_flag("--version", version, "Print the version and exit.");
   std::vector<std::string> values(config_keys().size());
@@ -301,21 +354,45 @@ ConfigResult load_config(const std::vector<std::string>& arguments, const Enviro
     return result;
   };
   result.config.child = child;
+  result.origins.assign(config_keys().size(), "default");
+  Loading loading{&result.config, &result.origins};
   if (!file.empty()) {
-    if (std::string wrong = read_file(file, &result.config); !wrong.empty()) return fail(wrong);
+    if (std::string wrong = read_file(file, loading); !wrong.empty()) return fail(wrong);
   }
   for (const ConfigKey& key : config_keys()) {
     const char* value = key.environment ? environment(key.environment) : nullptr;
     if (!value) continue;
     std::string wrong = set_value(key, value, &result.config);
     if (!wrong.empty()) return fail(std::string(key.environment) + ": " + key.name + ": " + wrong);
+    loading.origin(key) = key.environment;
   }
   for (size_t i = 0; i < options.size(); ++i) {
     if (options[i]->count() == 0) continue;
-    std::string wrong = set_value(config_keys()[i], values[i], &result.config);
-    if (!wrong.empty()) return fail("--" + std::string(config_keys()[i].name) + ": " + wrong);
+    const ConfigKey& key = config_keys()[i];
+    std::string wrong = set_value(key, values[i], &result.config);
+    if (!wrong.empty()) return fail("--" + std::string(key.name) + ": " + wrong);
+    loading.origin(key) = "--" + std::string(key.name);
+  }
+  if (print) {
+    result.status = ConfigResult::Status::kExit;
+    result.output = print_config(result.config, result.origins);
   }
   return result;
+}
+
+std::string print_config(const Config& config, const std::vector<std::string>& origins) {
+  std::string out, section;
+  for (size_t i = 0; i < origins.size(); ++i) {
+    const ConfigKey& key = config_keys()[i];
+    std::string_view name = key.name;
+    std::string_view in = name.substr(0, name.find('.'));
+    if (in != section) out += (section.empty() ? "[" : "\n[") + std::string(in) + "]\n";
+    section = in;
+    std::string line = std::string(name.substr(in.size() + 1)) + " = " + toml_text(key, config);
+    line.resize(std::max(line.size() + 2, kOriginColumn), ' ');
+    out += line + "# " + origins[i] + "\n";
+  }
+  return out;
 }
 
 std::string config_docs() {
@@ -324,9 +401,11 @@ std::string config_docs() {
       "<!-- Made by `droverd --dump-config-docs` from the table in engine/config.cc; do not edit. -->\n\n"
       "Every key is a flag (`--engine.threads=2`) and a key of the TOML file that `--config FILE` names:\n\n"
       "```toml\n[engine]\nthreads = 2\ncpus = \"0-1\"\n\n[limits]\nmax_request_bytes = \"8MiB\"\n```\n\n"
-      "A flag wins over the environment, the environment over the file, the file over the default. Keys that are not "
-      "known and values out of range end droverd with exit status 2 and a message that names the key and where it "
-      "stands. Byte counts take KiB, MiB and GiB.\n\n"
+      "A flag wins over the environment, the environment over the file, the file over the default. "
+      "`droverd --print-config` prints every key with its value and where the value came from (`default`, `FILE:LINE`, "
+      "the environment variable or the flag), as a TOML file that `--config` takes.\n\n"
+      "An unknown key or a value out of range ends droverd with exit status 2. The message names the key and where the "
+      "value came from. Byte counts take the units KiB, MiB and GiB.\n\n"
       "| key | values | unit | default | environment | meaning |\n| --- | --- | --- | --- | --- | --- |\n";
   for (const ConfigKey& key : config_keys()) {
     std::string value = default_text(key);
@@ -335,10 +414,10 @@ std::string config_docs() {
            (key.environment ? "`" + std::string(key.environment) + "`" : "") + " | " + key.doc + " |\n";
   }
   out +=
-      "\nFlags without a key: `--config FILE`; `--child` (started by a host: the engine ends when no host is left); "
-      "`--dump-config-docs`; `--version`; `--help`.\n\n"
-      "SIGTERM or SIGINT: listeners close, clients get GOAWAY, running calls have `engine.drain_grace_ms`; then exit "
-      "status 0. A second signal ends the process at once, with status 1.\n";
+      "\nFlags without a key: `--config FILE`; `--child` (a host started this engine: it ends when no host is left); "
+      "`--print-config`; `--dump-config-docs`; `--version`; `--help`.\n\n"
+      "On SIGTERM or SIGINT the listeners close, clients get GOAWAY, and running calls have `engine.drain_grace_ms` to "
+      "finish; then droverd ends with exit status 0. A second signal ends it at once, with exit status 1.\n";
   return out;
 }
 

@@ -1,8 +1,8 @@
 // droverd's configuration: one table of keys (config.cc) from which the flags, --help, the check of the TOML file,
 // the environment variables and docs/configuration.md are made.
 //
-// What wins, from the strongest: flag (--engine.threads=2), environment (DROVER_...), TOML file (--config FILE),
-// default. Every error names the key, and where the value came from.
+// Precedence, from the strongest: flag (--engine.threads=2), environment (DROVER_...), TOML file (--config FILE),
+// default. Every error names the key and where the value came from; --print-config shows both for every key.
 #pragma once
 
 #include <cstdint>
@@ -75,20 +75,22 @@ struct ConfigResult {
   enum class Status { kRun, kExit, kError };
   Status status = Status::kRun;
   Config config;
-  std::string output;  // kExit: to print on stdout (help, version, docs); kError: what is wrong
+  std::vector<std::string> origins;  // where each key's value came from, in the order of config_keys()
+  std::string output;                // kExit: to print on stdout (help, version, docs); kError: what is wrong
 };
 
 using Environment = std::function<const char*(const char*)>;
 
 // Reads the arguments (without the program's name), the environment and the file that --config names.
 ConfigResult load_config(const std::vector<std::string>& arguments, const Environment& environment);
-// Checks `toml` as if it came from the file `name`, and puts its values into `config`. Returns what is wrong, or "".
-std::string read_toml(std::string_view toml, const std::string& name, Config* config);
+// Every key and its value as TOML, with its origin as a comment: "default", "FILE:LINE", the environment variable or
+// the flag. `origins` is parallel to config_keys().
+std::string print_config(const Config& config, const std::vector<std::string>& origins);
 
 // docs/configuration.md.
 std::string config_docs();
 
-// "0", "0-1", "0,2-3": the CPUs in order. Returns false if it is none of that.
+// "0", "0-1", "0,2-3": the CPUs in order. Returns false for any other text.
 bool parse_cpus(std::string_view text, std::vector<int>* cpus);
 
 }  // namespace drover::engine

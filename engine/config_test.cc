@@ -12,7 +12,10 @@
 namespace drover::engine {
 namespace {
 
+using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 using Status = ConfigResult::Status;
 
 ConfigResult load(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& env = {}) {
@@ -69,16 +72,19 @@ TEST(Config, MistakesInTheFileNameKeyFileAndLine) {
   struct {
     const char* toml;
     const char* says;
-  } cases[] = {{"[engine]\nthreads = 0\n", ":2: engine.threads: 0 is out of range; expected 1 to 256"},
-               {"[engine]\n\nthread = 1\n", ":3: engine.thread: unknown key"},
-               {"[engine]\nthreads = \"two\"\n", ":2: engine.threads: expected a number"},
-               {"[engine]\ncpus = 3\n", ":2: engine.cpus: expected text"},
-               {"[engine]\nthreads = [1]\n", ":2: engine.threads: expected a number"},
-               {"[log]\nlevel = \"loud\"\n", ":2: log.level: 'loud' is not one of: trace, debug"},
-               {"[channel]\nring_slots = 1000\n", ":2: channel.ring_slots: 1000 is not a power of two"},
-               {"[limits]\nmax_request_bytes = \"4MB\"\n", ":2: limits.max_request_bytes: '4MB' is not a number"},
-               {"threads = 1\n", ":1: threads: unknown key"},
-               {"[engine\n", ":1: "}};
+  } cases[] = {
+      {"[engine]\nthreads = 0\n", ":2: engine.threads: 0 is out of range; expected 1 to 256"},
+      {"[engine]\n\nthread = 1\n", ":3: engine.thread: unknown key"},
+      {"[engine]\nthreads = \"two\"\n", ":2: engine.threads: expected a number"},
+      {"[engine]\ncpus = 3\n", ":2: engine.cpus: expected text"},
+      {"[engine]\nthreads = [1]\n", ":2: engine.threads: expected a number"},
+      {"[log]\nlevel = \"loud\"\n", ":2: log.level: 'loud' is not one of: trace, debug"},
+      {"[channel]\nring_slots = 1000\n", ":2: channel.ring_slots: 1000 is not a power of two"},
+      {"[limits]\nmax_request_bytes = \"4MB\"\n",
+       ":2: limits.max_request_bytes: '4MB': 'MB' is not a unit of bytes; expected KiB, MiB, GiB or none (did you "
+       "mean 4MiB?)"},
+      {"threads = 1\n", ":1: threads: unknown key"},
+      {"[engine\n", ":1: "}};
   for (const auto& one : cases) {
     TomlFile file(one.toml);
     ConfigResult result = load({"--config", file.path});
@@ -92,6 +98,68 @@ TEST(Config, MistakesInFlagsAndEnvironmentNameTheirOrigin) {
   EXPECT_THAT(load({"--engine.treads=1"}).output, HasSubstr("--engine.treads"));
   EXPECT_THAT(load({"--config", "/no/such/file"}).output, HasSubstr("cannot read '/no/such/file'"));
   EXPECT_THAT(load({}, {{"DROVER_ENGINE_CPUS", "0-"}}).output, HasSubstr("DROVER_ENGINE_CPUS: engine.cpus: '0-'"));
+}
+
+TEST(Config, AByteCountInAnotherUnitGetsASuggestion) {
+  for (auto [value, meant] :
+       {std::pair{"8MB", "8MiB"}, {"8m", "8MiB"}, {"8mib", "8MiB"}, {"64k", "64KiB"}, {"2GB", "2GiB"}}) {
+    EXPECT_THAT(load({"--channel.rx_bytes=" + std::string(value)}).output,
+                AllOf(HasSubstr("--channel.rx_bytes: '" + std::string(value)),
+                      HasSubstr("did you mean " + std::string(meant))));
+  }
+  EXPECT_THAT(load({"--channel.rx_bytes=8 apples"}).output, Not(HasSubstr("did you mean")));
+  EXPECT_THAT(load({"--channel.rx_bytes=99999999999999999999"}).output, HasSubstr("is out of range"));
+  EXPECT_THAT(load({"--channel.rx_bytes=9999999999GiB"}).output, HasSubstr("is out of range"));
+  EXPECT_THAT(load({"--engine.threads=2MiB"}).output, HasSubstr("'2MiB' is not a whole number"));
+}
+
+TEST(Config, AControlSocketIsAUnixAddress) {
+  const char* expected = "is not the address of a control socket; expected unix:PATH or unix:@NAME";
+  for (const char* address : {"/run/drover.sock", "@drover", "localhost:80"}) {
+    EXPECT_THAT(load({"--engine.control_socket=" + std::string(address)}).output,
+                HasSubstr("--engine.control_socket: '" + std::string(address) + "' " + expected));
+  }
+  TomlFile file("[engine]\ncontrol_socket = \"/run/drover.sock\"\n");
+  EXPECT_THAT(load({"--config", file.path}).output, HasSubstr(file.path + ":2: engine.control_socket: "));
+  EXPECT_EQ(load({"--engine.control_socket=unix:/run/drover.sock"}).status, Status::kRun);
+}
+
+TEST(Config, PrintedConfigurationNamesEachValuesOrigin) {
+  TomlFile file("[engine]\nthreads = 2\n[limits]\nmax_request_bytes = \"8MiB\"\n");
+  ConfigResult result =
+      load({"--config", file.path, "--log.level=warn", "--print-config"}, {{"DROVER_ENGINE_CPUS", "0-1"}});
+  EXPECT_EQ(result.status, Status::kExit);
+  auto says = [&](const std::string& value, const std::string& origin) {
+    EXPECT_THAT(result.output, ContainsRegex("\n" + value + " +# " + origin + "\n"));
+  };
+  says("threads = 2", file.path + ":2");
+  says("cpus = \"0-1\"", "DROVER_ENGINE_CPUS");
+  says("max_request_bytes = \"8MiB\"", file.path + ":4");
+  says("max_response_bytes = 2147483647", "default");
+  says("level = \"warn\"", "--log.level");
+  for (const ConfigKey& key : config_keys()) {
+    EXPECT_THAT(result.output,
+                HasSubstr("\n" + std::string(key.name).substr(std::string(key.name).find('.') + 1) + " = "));
+  }
+}
+
+TEST(Config, PrintedConfigurationReadsBackAsItself) {
+  const std::vector<std::string> set = {"--engine.control_socket=unix:/run/o'r \"x\".sock", "--channel.rx_bytes=65KiB",
+                                        "--log.file=/a\\b\n", "--dispatch.policy=least-outstanding"};
+  for (const auto& flags : {std::vector<std::string>(), set}) {
+    ConfigResult first = load(flags);
+    ASSERT_EQ(first.status, Status::kRun) << first.output;
+    TomlFile file(print_config(first.config, first.origins));
+    ConfigResult second = load({"--config", file.path});
+    ASSERT_EQ(second.status, Status::kRun) << second.output;
+    for (const ConfigKey& key : config_keys()) {
+      if (key.number) {
+        EXPECT_EQ(first.config.*key.number, second.config.*key.number) << key.name;
+      } else {
+        EXPECT_EQ(first.config.*key.text, second.config.*key.text) << key.name;
+      }
+    }
+  }
 }
 
 TEST(Config, CpuListsAreRead) {

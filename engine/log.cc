@@ -1,8 +1,12 @@
 #include "engine/log.h"
 
+#include <fcntl.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
+#include <cerrno>
+#include <cstring>
 #include <ctime>
 
 #include <memory>
@@ -122,6 +126,16 @@ std::string as_text(Level level, std::string_view event, Fields fields) {
   return line;
 }
 
+// Why the log cannot be appended to `path`, or "". spdlog by itself makes missing directories, so that a misspelled
+// path would take the log where it is not looked for.
+std::string check_file(const std::string& path) {
+  if (path.empty()) return "";
+  int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (fd < 0) return "log.file: cannot append to '" + path + "': " + std::strerror(errno);
+  ::close(fd);
+  return "";
+}
+
 int64_t monotonic_now() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
@@ -136,10 +150,11 @@ std::string open(const Options& options) {
   for (int i = 0; i < 6; ++i) {
     if (options.level == kLevelNames[i]) level = i;
   }
-  if (level < 0) return "log.level: '" + options.level + "' is none of trace, debug, info, warn, error, off";
+  if (level < 0) return "log.level: '" + options.level + "' is not one of trace, debug, info, warn, error, off";
   if (options.format != "text" && options.format != "json") {
-    return "log.format: '" + options.format + "' is neither text nor json";
+    return "log.format: '" + options.format + "' is not one of text, json";
   }
+  if (std::string wrong = check_file(options.file); !wrong.empty()) return wrong;
   std::shared_ptr<spdlog::logger> logger;
   try {
     spdlog::sink_ptr sink;

@@ -1,5 +1,5 @@
 // The engine's log: one line an event, as text (`time level event key=value ...`) or as JSON (one object a line).
-// Events that a peer or a host can cause go through a Limit, so that nobody can fill a disk by asking.
+// Events that a peer or a host can cause go through a Limit, so that neither can fill a disk.
 //
 // Thread-safe. Before `open` is called, lines go to stderr as text from level info up.
 #pragma once
@@ -45,8 +45,8 @@ using Fields = std::initializer_list<Field>;
 bool enabled(Level level);
 void write(Level level, std::string_view event, Fields fields);
 
-// Lets `burst` events through every ten seconds and counts the others; the next line let through carries how many
-// were left out ("suppressed"). One static object a place in the code.
+// Lets `burst` events through every ten seconds and counts the others; the next event let through is followed by a line
+// with their number ("suppressed"). Each place in the code that logs such an event has a static Limit of its own.
 class Limit {
  public:
   explicit Limit(uint32_t burst = 20) : burst_(burst) {}

@@ -55,5 +55,12 @@ TEST(Log, WrongOptionsNameTheKey) {
   EXPECT_THAT(log::open({"info", "text", "/proc/no/such/file"}), HasSubstr("log.file"));
 }
 
+TEST(Log, AFileInADirectoryThatDoesNotExistIsAnErrorAndMakesNoDirectory) {
+  std::string directory = testing::TempDir() + "/drover_no_such_directory_" + std::to_string(getpid());
+  EXPECT_EQ(log::open({"info", "text", directory + "/log"}),
+            "log.file: cannot append to '" + directory + "/log': No such file or directory");
+  EXPECT_NE(::access(directory.c_str(), F_OK), 0);
+}
+
 }  // namespace
 }  // namespace drover::engine

@@ -236,6 +236,7 @@ int Engine::run() {
   std::string error;
   if (!start(&error)) {
     log::error("cannot start", {{"why", error}});
+    if (!config_.log_file.empty()) std::fprintf(stderr, "droverd: cannot start: %s\n", error.c_str());
     stop();
     return 1;
   }

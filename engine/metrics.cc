@@ -1,9 +1,15 @@
 #include "engine/metrics.h"
 
+#include <netdb.h>
 #include <prometheus/collectable.h>
 #include <prometheus/exposer.h>
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
 
 #include <algorithm>
 
@@ -89,6 +95,45 @@ void append_methods(const std::map<std::string, MethodTotals>& methods, std::vec
     latency.metric.push_back(latency_sample(method, totals));
   }
   for (auto* one : {&started, &finished, &abandoned, &in, &out_bytes, &latency}) out.push_back(std::move(*one));
+}
+
+// "HOST:PORT" or "[IPV6]:PORT", in two parts. False for any other text.
+bool split_address(const std::string& text, std::string* host, std::string* port) {
+  size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0) return false;
+  *host = text.substr(0, colon);
+  *port = text.substr(colon + 1);
+  unsigned number = 0;
+  auto [end, error] = std::from_chars(port->data(), port->data() + port->size(), number);
+  if (error != std::errc() || end != port->data() + port->size() || number > 65535) return false;
+  if (host->front() == '[' && host->back() == ']') {
+    *host = host->substr(1, host->size() - 2);
+    return true;
+  }
+  return host->find(':') == std::string::npos;
+}
+
+// Why an HTTP server cannot listen on `text`, or "": prometheus-cpp's server does not tell. Binds it for a moment.
+std::string check_address(const std::string& text) {
+  std::string host, port;
+  if (!split_address(text, &host, &port)) {
+    return "'" + text + "' is not an address; expected HOST:PORT, such as 127.0.0.1:9464";
+  }
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* found = nullptr;
+  if (int code = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found); code != 0) {
+    return "cannot serve on '" + text + "': " + ::gai_strerror(code);
+  }
+  int fd = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int on = 1;
+  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  bool bound = ::bind(fd, found->ai_addr, found->ai_addrlen) == 0 && ::listen(fd, 1) == 0;
+  std::string why = bound ? "" : "cannot serve on '" + text + "': " + std::strerror(errno);
+  ::close(fd);
+  ::freeaddrinfo(found);
+  return why;
 }
 
 }  // namespace
@@ -200,12 +245,13 @@ MetricsExporter::~MetricsExporter() = default;
 void MetricsExporter::add(const ThreadMetrics* metrics) { impl_->source->threads.push_back(metrics); }
 
 std::string MetricsExporter::start(const std::string& address) {
+  if (std::string wrong = check_address(address); !wrong.empty()) return "metrics.address: " + wrong;
   try {
     impl_->exposer = std::make_unique<prometheus::Exposer>(address, 1);
     impl_->exposer->RegisterCollectable(impl_->source);
     return "";
-  } catch (const std::exception& e) {  // what prometheus-cpp's server throws when it cannot bind
-    return "metrics.address: cannot serve on '" + address + "': " + e.what();
+  } catch (const std::exception&) {  // its text names CivetServer's state, not the reason
+    return "metrics.address: cannot serve on '" + address + "': the HTTP server did not start";
   }
 }
 

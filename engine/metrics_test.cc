@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 namespace drover::engine {
 namespace {
@@ -60,6 +63,26 @@ TEST(Metrics, ARemovedSeriesIsNoLongerExported) {
 TEST(Metrics, AnAddressThatCannotBeServedIsAnErrorThatNamesTheKey) {
   MetricsExporter exporter;
   EXPECT_THAT(exporter.start("256.0.0.1:1"), HasSubstr("metrics.address"));
+  for (const char* address : {"nonsense", "127.0.0.1", "127.0.0.1:", "127.0.0.1:70000", "::1:80"}) {
+    EXPECT_EQ(exporter.start(address), "metrics.address: '" + std::string(address) +
+                                           "' is not an address; expected HOST:PORT, such as 127.0.0.1:9464");
+  }
+}
+
+TEST(Metrics, APortThatIsTakenIsAnErrorThatNamesAddressKeyAndReason) {
+  int taken = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(taken, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(taken, 1), 0);
+  ASSERT_EQ(::getsockname(taken, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  std::string text = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  MetricsExporter exporter;
+  EXPECT_EQ(exporter.start(text), "metrics.address: cannot serve on '" + text + "': Address already in use");
+  ::close(taken);
+  EXPECT_EQ(exporter.start(text), "");
 }
 
 }  // namespace
