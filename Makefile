@@ -63,8 +63,8 @@ fit-cpu-costs: configure ## what the codecs cost this machine's CPU, warm and co
 	  --out build/bench/cpu_costs.json $(HPB_ARGS)
 
 synth: configure ## LUT, FF, BRAM and the longest logic path of the RTL, by yosys
-	@cmake --build --preset $(PRESET) -j $(JOBS) --target drover_image_pkg
-	@.venv/bin/python tools/synth_rtl.py --image-pkg $(BUILD)/rtl/drover_image_pkg.sv
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target drover_formats
+	@.venv/bin/python tools/synth_rtl.py --packages $(BUILD)/formats/sv/*.sv
 
 bench: bench-codec bench-echo ## all benchmarks: bench-codec, bench-echo, and the parts alone
 	@tools/bench_parts.sh $(BUILD)
