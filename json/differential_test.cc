@@ -128,7 +128,7 @@ TEST_P(JsonDifferential, RandomMessagesOfRandomSchemasAgree) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, JsonDifferential, ::testing::Range(1, 41));
 
-TEST(JsonDifferentialTest, MessagesOfWellKnownTypesAgree) {
+TEST(JsonPeer, MessagesOfWellKnownTypesAgree) {
   std::mt19937_64 random(5);
   const schema::MessageType type = testing::type_named("jt.Mapping");
   for (int round = 0; round < 300; ++round) {
@@ -199,7 +199,7 @@ void check(const Case& c) {
                            << message.ShortDebugString();
 }
 
-TEST(JsonDifferentialTest, TextsAreTakenByBothOrWhatDiffersIsKnown) {
+TEST(JsonPeer, TextsAreTakenByBothOrWhatDiffersIsKnown) {
   for (const Case& c : {
            Case{R"({})", true},
            {R"({"anInt32":1})", true},
