@@ -204,7 +204,7 @@ TEST(Parse, LimitsNesting) {
   EXPECT_EQ(error("{\"anInt32\":1}", {.depth_limit = 0}), Error::depth_limit);
 }
 
-// Blocks from the heap, as many bytes as it is given.
+// Blocks from the heap, up to a given number of bytes.
 class LimitedSource final : public BlockSource {
  public:
   explicit LimitedSource(size_t bytes) : left_(bytes) {}

@@ -68,7 +68,7 @@ TEST(WellKnown, StandAtTheTopAsWell) {
             "wrong type at 1:1: expected a time, \"2000-01-31T00:00:00Z\"");
 }
 
-// ---- what has no text
+// ---- values without text
 
 TEST(WellKnown, RefusesToPrintWhatWouldNotComeBack) {
   auto wire_of = [](auto fill) {
@@ -173,7 +173,7 @@ TEST(Any, IsReadInLinearTimeHoweverItsTypesAreHidden) {
   EXPECT_TRUE(again.equals(object));
 }
 
-// A schema may call anything google.protobuf.Timestamp; it then is a message like any other.
+// A schema may give any message the name google.protobuf.Timestamp; it is then an ordinary message.
 TEST(WellKnown, AreToldByTheirFieldsAsWell) {
   google::protobuf::FileDescriptorSet set;
   auto* file = set.add_file();

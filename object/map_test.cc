@@ -110,7 +110,7 @@ TEST(Map, KeepsItsIndexThroughErasesOfEveryPattern) {
   std::mt19937 random(11);
   for (int step = 0; step < 20000; ++step) {
     std::string key = "key " + std::to_string(random() % 500);
-    // It grows to a few hundred entries, then shrinks to none, over and over.
+    // It grows to a few hundred entries, then shrinks to zero, repeatedly.
     bool shrink = step / 1000 % 2 == 1;
     if (random() % 8 < (shrink ? 7u : 2u)) {
       ASSERT_EQ(map.erase(key), model.erase(key));
@@ -124,7 +124,7 @@ TEST(Map, KeepsItsIndexThroughErasesOfEveryPattern) {
   }
 }
 
-// Were an erase to cost as much as the map is long, this would take many minutes.
+// If an erase took time linear in the map's size, this would take many minutes.
 TEST(Map, ErasesFromALargeMapAtTheSameCost) {
   Holder<int32_t, int32_t> holder;
   auto& map = holder.mutable_map();

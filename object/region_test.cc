@@ -23,7 +23,7 @@ Region make_region() {
   return std::move(*region);
 }
 
-// What SCM_RIGHTS does to a descriptor, without the other process.
+// The effect of SCM_RIGHTS on a descriptor, without the other process.
 UniqueFd duplicate(int fd) { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
 
 std::optional<Region> attach_to(const Region& engine, RegionError* error) {

@@ -9,7 +9,7 @@
 namespace drover {
 namespace {
 
-// A String as it stands in a message: some way behind an owner word.
+// A String as in a message: at a distance behind an owner word.
 struct Holder {
   OwnerWord owner = 0;
   int64_t unknown = 0;
