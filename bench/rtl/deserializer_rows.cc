@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "rtl/deserializer/deserializer_bench.h"
+#include "rtl/testing/deserializer_bench.h"
 #include "workload/workload.h"
 #include "workload/workload_testing.h"
 
