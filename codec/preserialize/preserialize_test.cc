@@ -7,7 +7,7 @@
 
 #include "codec/codec_testing.h"
 #include "codec/copy/modelled_copy.h"
-#include "codec/preserialize/preserializer.h"
+#include "codec/preserialize/preserialize_handlers.h"
 #include "codec/random_schema.h"
 
 namespace drover {
