@@ -62,7 +62,7 @@ class Object : public drover::testing::TestObject {
   Result parse(std::string_view text, const ParseOptions& options = {}) {
     return json::parse(type(), text, options, get());
   }
-  // The text; after an error, the error's.
+  // The text; after an error, its message.
   std::string print(const PrintOptions& options = {}) const {
     std::string out;
     const Result result = json::print(type(), *get(), options, &out);
@@ -72,7 +72,7 @@ class Object : public drover::testing::TestObject {
   bool equals(const Object& other) const { return message::equal(type(), *get(), *other.get()); }
 };
 
-// What `text` becomes when it is read and printed, or the error.
+// `text` parsed and printed again, or the error.
 inline std::string through(std::string_view name, std::string_view text, const ParseOptions& options = {}) {
   Object object(name);
   const Result result = object.parse(text, options);
