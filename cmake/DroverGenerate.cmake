@@ -11,8 +11,10 @@
 # namespace_prefix implies it. A .proto that imports google/protobuf/...
 # gets drover::wkt, the well-known types, unless it has a namespace of its own.
 #
-# Where a .proto, or one that it imports, says `edition`, all PROTOS go through the protoc of grpcio-tools in .venv
-# (tools/setup.sh): Debian's knows proto2 and proto3 only.
+# Where a .proto, or one that it imports, says `edition`, all PROTOS go through DROVER_EDITIONS_PROTOC or, in Drover's
+# source tree, the protoc of grpcio-tools in .venv (tools/setup.sh): Debian's knows proto2 and proto3 only.
+#
+# In another project the generated sources are compiled without its warnings, and their headers are system headers.
 
 # _drover_find_proto(VARIABLE proto dir...): its path below the first of the directories that holds it; empty if none.
 function(_drover_find_proto VARIABLE proto)
@@ -60,9 +62,14 @@ function(_drover_protoc VARIABLE editions)
     set(${VARIABLE} ${DROVER_PROTOC} PARENT_SCOPE)
     return()
   endif()
+  if(DROVER_EDITIONS_PROTOC)
+    set(${VARIABLE} ${DROVER_EDITIONS_PROTOC} PARENT_SCOPE)
+    return()
+  endif()
   set(python ${Drover_SOURCE_DIR}/.venv/bin/python)
-  if(NOT EXISTS ${python})
-    message(FATAL_ERROR "a .proto file has an edition, which needs the protoc of .venv: run tools/setup.sh")
+  if(NOT Drover_SOURCE_DIR OR NOT EXISTS ${python})
+    message(FATAL_ERROR "a .proto file has an edition, which Debian's protoc does not know: set DROVER_EDITIONS_PROTOC to"
+                        " a protoc from release 27 on, or run tools/setup.sh in Drover's source tree for its .venv")
   endif()
   set(${VARIABLE} ${python} -m grpc_tools.protoc PARENT_SCOPE)
 endfunction()
