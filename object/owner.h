@@ -32,20 +32,19 @@ struct MessageHeader {
 };
 static_assert(sizeof(MessageHeader) == 16);
 
-// Ends the process with a message that says which rule was broken; for misuse that no caller can handle.
+// Ends the process with a message that names the broken rule; for misuse that no caller can handle.
 [[noreturn]] void fatal(const char* what);
 
 Arena* make_owned_arena(OwnerWord* owner);
 
-// The arena behind an owner word, made now if there was none. Ends the process on a received object.
+// The arena behind an owner word, created now if it has none. Ends the process on a received object.
 inline Arena* arena_of(OwnerWord* owner) {
   if (*owner > kReceived) [[likely]]
     return reinterpret_cast<Arena*>(static_cast<uintptr_t>(*owner & ~kOwnsArena));
   return make_owned_arena(owner);
 }
 
-// The arena of the user's that an object was made in; null if it, or what it is a part of, is on the stack or heap or
-// was received.
+// The user's arena that holds an object; null if the object, or its parent, is on the stack or heap or was received.
 inline Arena* users_arena(OwnerWord owner) {
   if (owner <= kReceived || (owner & kOwnsArena) != 0) return nullptr;
   auto* arena = reinterpret_cast<Arena*>(static_cast<uintptr_t>(owner));

@@ -9,10 +9,10 @@
 // into rx. A *region offset* counts from base() and is the same on both sides, whatever the addresses are.
 //
 // Seals, in force from the moment `create` returns: neither memfd can shrink or grow, so no access inside the
-// sizes that `create`/`attach` saw can fault; and nobody but the holder of the engine's mapping can ever write rx
+// sizes that `create`/`attach` saw can fault; and only the holder of the engine's mapping can ever write rx
 // (F_SEAL_FUTURE_WRITE: new writable mappings, mprotect and write() are refused by the kernel).
 //
-// Thread-safety: a Region is immutable once made; what lies in the memory is the business of its users.
+// Thread-safety: a Region is immutable once made; its users synchronize access to the memory.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ struct RegionHeader {
   uint16_t side;       // 1 rx, 2 tx
   uint64_t size;       // of this memfd
   uint64_t peer_size;  // of the other memfd
-  uint64_t id;         // random, the same in both: says that the two belong together
+  uint64_t id;         // random, equal in both: pairs the two memfds
   uint64_t reserved[4];
 };
 static_assert(sizeof(RegionHeader) == 64);

@@ -1,5 +1,5 @@
-// The words that the objects' variable parts begin with (docs/formats.md, section 2), for code that works on any object
-// by its schema image, and for String and Repeated, which give them an interface.
+// The leading words of the objects' variable parts (docs/formats.md, section 2), for code that works on any object by
+// its schema image, and for String and Repeated, which give them an interface.
 //
 //   Pointer:  offset                          to a message, or to the String of the unknown bytes
 //   Words:    data | size | meta              of a String, a Repeated, and the front of a Map
