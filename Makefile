@@ -39,7 +39,7 @@ demo: configure ## stock gRPC clients call a service under Drover; then one tabl
 
 test: setup configure ## build everything and run all tests but the long ones
 	@cmake --build --preset $(PRESET) -j $(JOBS)
-	@ctest --preset $(PRESET) --progress -j 2
+	@ctest --preset $(PRESET) -LE '^long$$' --progress -j 2
 
 check: configure ## build and run the unit tests of what differs from main, or from the last commit
 	@.venv/bin/python tools/check.py --build-dir $(BUILD) --jobs $(JOBS)
