@@ -75,7 +75,7 @@ function(_drover_protoc VARIABLE editions)
 endfunction()
 
 function(drover_generate)
-  cmake_parse_arguments(ARG "MESSAGES_ONLY;BESIDE_PROTOBUF" "TARGET" "PROTOS;IMPORT_DIRS;OPTIONS;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "MESSAGES_ONLY;BESIDE_PROTOBUF;FOR_TESTS" "TARGET" "PROTOS;IMPORT_DIRS;OPTIONS;DEPENDS" ${ARGN})
   if(NOT ARG_TARGET OR NOT ARG_PROTOS)
     message(FATAL_ERROR "drover_generate needs TARGET and PROTOS")
   endif()
@@ -139,7 +139,9 @@ function(drover_generate)
   add_library(${ARG_TARGET} STATIC ${generated})
   target_include_directories(${ARG_TARGET} PUBLIC $<BUILD_INTERFACE:${out}>)
   if(DROVER_IS_TOP_LEVEL)
-    target_link_libraries(${ARG_TARGET} PRIVATE $<BUILD_INTERFACE:drover_product>)
+    # FOR_TESTS, in Drover's own tree: compiled as test sources are.
+    target_link_libraries(${ARG_TARGET} PRIVATE
+                          $<BUILD_INTERFACE:$<IF:$<BOOL:${ARG_FOR_TESTS}>,drover_test_options,drover_product>>)
   else()
     # The project's own warnings are for what is written by hand.
     target_compile_options(${ARG_TARGET} PRIVATE -w)
