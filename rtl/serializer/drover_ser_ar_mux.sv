@@ -48,7 +48,7 @@ module drover_ser_ar_mux #(
   end
 
 `ifndef SYNTHESIS
-  assert property (@(posedge clk_i) ar_valid_o && !ar_ready_i |=>
+  assert property (@(posedge clk_i) disable iff (!rst_ni) ar_valid_o && !ar_ready_i |=>
     ar_valid_o && $stable(ar_addr_o) && $stable(ar_len_o) && $stable(ar_id_o)) else $error("AR changed");
 `endif
 endmodule

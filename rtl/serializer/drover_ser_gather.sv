@@ -376,15 +376,15 @@ module drover_ser_gather #(
   end
 
 `ifndef SYNTHESIS
-  assert property (@(posedge clk_i) tx_tvalid_o && !tx_tready_i |=>
+  assert property (@(posedge clk_i) disable iff (!rst_ni) tx_tvalid_o && !tx_tready_i |=>
     tx_tvalid_o && $stable(tx_tdata_o) && $stable(tx_tkeep_o) && $stable(tx_tlast_o)) else $error("TX changed");
-  assert property (@(posedge clk_i) tx_tvalid_o && !tx_tlast_o |-> &tx_tkeep_o)
+  assert property (@(posedge clk_i) disable iff (!rst_ni) tx_tvalid_o && !tx_tlast_o |-> &tx_tkeep_o)
     else $error("a beat inside a packet is not full");
-  assert property (@(posedge clk_i) work |-> {1'b0, left} <= {1'b0, total_q})
+  assert property (@(posedge clk_i) disable iff (!rst_ni) work |-> {1'b0, left} <= {1'b0, total_q})
     else $error("segments are longer than the message");
-  assert property (@(posedge clk_i) work && seg.source == BodyEarly |-> early_left_q != '0)
+  assert property (@(posedge clk_i) disable iff (!rst_ni) work && seg.source == BodyEarly |-> early_left_q != '0)
     else $error("payload of another message");
-  assert property (@(posedge clk_i) read_q |-> arena_wready) else $error("arena lines overflow");
+  assert property (@(posedge clk_i) disable iff (!rst_ni) read_q |-> arena_wready) else $error("arena lines overflow");
 `endif
   logic unused;
   assign unused = ^{arena_wready, seg_level, run_level, note_level, msg_q, note_q};

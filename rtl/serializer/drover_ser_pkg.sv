@@ -48,6 +48,7 @@ package drover_ser_pkg;
     ErrLeftObject   = 4'd11,  // NIC-only: objects larger than the object memory
     ErrLeftField    = 4'd12,  // NIC-only: a field of a kind that the walker does not do
     ErrLeftWork     = 4'd13,  // NIC-only: more objects looked at than allowed
+    ErrBadCommand   = 4'd14,  // an unknown message type, or a header or length that is none
     ErrBus          = 4'd15   // a read was answered with an error
   } error_e;
 

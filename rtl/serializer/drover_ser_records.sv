@@ -339,8 +339,8 @@ module drover_ser_records (
   assign unused = ^{cmd_i, long_bytes[79:40], long_size[3]};
 
 `ifndef SYNTHESIS
-  assert property (@(posedge clk_i) head_done |-> need != 2'd0 && slots_q >= 30'(need));
-  assert property (@(posedge clk_i) uop_valid_o && !uop_ready_i |=> uop_valid_o && $stable(uop_o))
+  assert property (@(posedge clk_i) disable iff (!rst_ni) head_done |-> need != 2'd0 && slots_q >= 30'(need));
+  assert property (@(posedge clk_i) disable iff (!rst_ni) uop_valid_o && !uop_ready_i |=> uop_valid_o && $stable(uop_o))
     else $error("a uop changed before it was taken");
 `endif
 endmodule

@@ -37,6 +37,7 @@ module drover_ser_walker #(
   output logic [7:0]  ar_len_o,
   input  logic        r_valid_i,
   input  logic        r_error_i,
+  input  logic        r_last_i,
   input  logic [drover_ser_pkg::LineBits-1:0] r_data_i,
   output logic                 uop_valid_o,
   output drover_ser_pkg::uop_t uop_o,
@@ -70,7 +71,7 @@ module drover_ser_walker #(
     .fetch_line_i(state_q == WkIdle ? '0 : f_q.top[Ow-1:0]), .busy_o(busy), .broken_o(broken),
     .read_i(read), .read_at_i(read_at), .slot_o(slot), .low_o(low), .next_i(state_q == WkHeader), .next_o(has_word),
     .has_next_o(has_next),
-    .ar_valid_o, .ar_ready_i, .ar_addr_o, .ar_len_o, .r_valid_i, .r_error_i, .r_data_i
+    .ar_valid_o, .ar_ready_i, .ar_addr_o, .ar_len_o, .r_valid_i, .r_error_i, .r_last_i, .r_data_i
   );
   assign value = w_q.field.op == RecBool ? {56'd0, slot[8*low+:8]} :
                  shift == 3'd3 ? slot : {32'd0, low[2] ? slot[63:32] : slot[31:0]};
@@ -152,7 +153,7 @@ module drover_ser_walker #(
         f_d = '0;
         state_d = WkMessage;
         failure = cmd_i.error;
-        if (cmd_i.error == ErrNone && {16'd0, cmd_i.message} >= message_count_i) failure = ErrBadRecord;
+        if (cmd_i.error == ErrNone && {16'd0, cmd_i.message} >= message_count_i) failure = ErrBadCommand;
         w_d.run = {cmd_i.records, Mw'(fetch_bytes)};
         if (failure == ErrNone && cmd_i.record_bytes != '0) begin
           fetch = 1'b1;

@@ -108,16 +108,15 @@ module drover_serializer #(
   end
 
   drover_ser_pkg::cmd_t cmd, decode_cmd;
-  logic take, is_early, is_pushed, records_fit, records_ready, front_ready, back_ready, early_ready;
+  logic take, bad_command, is_early, is_pushed, records_fit, records_ready, front_ready, back_ready, early_ready;
   always_comb begin
     cmd = '0;
     cmd.cookie = cmd_cookie_i;
     cmd.records = cmd_records_i;
     cmd.payload = cmd_payload_i;
     cmd.payload_bytes = cmd_payload_bytes_i;
-    cmd.header_size = cmd_header_size_i > 7'd64 ? 7'd64 : cmd_header_size_i;
-    // A length that does not fit into the header is left out.
-    cmd.length_format = 7'(cmd_length_at_i) + 7'd4 <= cmd.header_size ? cmd_length_format_i : 2'd0;
+    cmd.header_size = cmd_header_size_i;
+    cmd.length_format = cmd_length_format_i;
     cmd.length_at = cmd_length_at_i;
     cmd.walk = cmd_walk_i;
     cmd.pushed = is_pushed;
@@ -129,12 +128,18 @@ module drover_serializer #(
       if (!records_fit || !contains(cmd_payload_i, cmd_payload_bytes_i, host_base_i, host_size_q)) begin
         cmd.error = ErrOutOfBounds;
       end
+    end
+    if (bad_command) cmd.error = ErrBadCommand;
+    if (!cmd_walk_i) begin
       if (cmd.error == ErrNone) begin
         cmd.record_bytes = cmd_record_bytes_i;
         if (is_early) cmd.early_lines = 11'((17'(cmd_payload_i[5:0]) + 17'(cmd_payload_bytes_i) + 17'd63) >> 6);
       end
     end
   end
+  // The length's four bytes have to lie in the header, and that in its line.
+  assign bad_command = cmd_header_size_i > 7'd64 || cmd_length_format_i == 2'd3 ||
+                       cmd_length_format_i != 2'd0 && 7'(cmd_length_at_i) + 7'd4 > cmd_header_size_i;
   assign is_pushed = cmd_pushed_i && !cmd_walk_i;
   assign records_fit = contains(cmd_records_i, cmd_record_bytes_i, is_pushed ? engine_base_i : host_base_i,
                                 is_pushed ? engine_size_i : host_size_q);
@@ -174,9 +179,14 @@ module drover_serializer #(
     .ar_valid_o(engine_arvalid_o), .ar_ready_i(engine_arready_i), .ar_addr_o(engine_araddr_o),
     .ar_len_o(engine_arlen_o), .ar_id_o(engine_arid_o)
   );
+  logic host_r_error, engine_r_error;
+  assign host_r_error = host_rresp_i != '0;
+  assign engine_r_error = engine_rresp_i != '0;
   assign host_arsize_o = 3'd6;
   assign host_arburst_o = 2'd1;
-  assign host_rready_o = 1'b1;
+  logic [3:0] host_ready;
+  assign host_rready_o = host_ready[host_rid_i];
+  assign host_ready[IdWalker] = 1'b1;
   assign engine_arsize_o = 3'd6;
   assign engine_arburst_o = 2'd1;
   logic [3:0] engine_ready;
@@ -193,10 +203,12 @@ module drover_serializer #(
     .host_ar_valid_o(host_ar_valid[IdRecords]), .host_ar_ready_i(host_ar_ready[IdRecords]),
     .engine_ar_valid_o(engine_ar_valid[IdRecords]), .engine_ar_ready_i(engine_ar_ready[IdRecords]),
     .ar_addr_o(ar_addr[IdRecords]), .ar_len_o(ar_len[IdRecords]),
-    .host_r_valid_i(host_rvalid_i && host_rid_i == IdRecords), .host_r_error_i(host_rresp_i[1]),
+    .host_r_valid_i(host_rvalid_i && host_rid_i == IdRecords), .host_r_ready_o(host_ready[IdRecords]),
+    .host_r_error_i(host_r_error), .host_r_last_i(host_rlast_i),
     .host_r_data_i(host_rdata_i),
     .engine_r_valid_i(engine_rvalid_i && engine_rid_i == IdRecords), .engine_r_ready_o(engine_ready[IdRecords]),
-    .engine_r_error_i(engine_rresp_i[1]), .engine_r_data_i(engine_rdata_i),
+    .engine_r_error_i(engine_r_error), .engine_r_last_i(engine_rlast_i),
+    .engine_r_data_i(engine_rdata_i),
     .line_valid_o(line_valid), .line_error_o(line_error), .line_o(line), .line_ready_i(line_ready),
     .host_base_i, .host_limit_i, .engine_base_i, .engine_limit_i(engine_limit_q)
   );
@@ -221,9 +233,10 @@ module drover_serializer #(
     .host_ar_valid_o(host_ar_valid[IdEarly]), .host_ar_ready_i(host_ar_ready[IdEarly]),
     .engine_ar_valid_o(engine_ar_valid[IdEarly]), .engine_ar_ready_i(engine_ar_ready[IdEarly]),
     .ar_addr_o(ar_addr[IdEarly]), .ar_len_o(ar_len[IdEarly]),
-    .host_r_valid_i(host_rvalid_i && host_rid_i == IdEarly), .host_r_error_i(host_rresp_i[1]),
+    .host_r_valid_i(host_rvalid_i && host_rid_i == IdEarly), .host_r_ready_o(host_ready[IdEarly]),
+    .host_r_error_i(host_r_error), .host_r_last_i(host_rlast_i),
     .host_r_data_i(host_rdata_i),
-    .engine_r_valid_i(1'b0), .engine_r_ready_o(engine_ready[IdEarly]), .engine_r_error_i(1'b0),
+    .engine_r_valid_i(1'b0), .engine_r_ready_o(engine_ready[IdEarly]), .engine_r_error_i(1'b0), .engine_r_last_i(1'b0),
     .engine_r_data_i('0),
     .line_valid_o(early_valid), .line_error_o(early_error), .line_o(early_line), .line_ready_i(early_take),
     .host_base_i, .host_limit_i, .engine_base_i, .engine_limit_i(engine_limit_q)
@@ -262,7 +275,8 @@ module drover_serializer #(
     .table_read_o, .table_line_o, .table_data_i, .fields_i(image_fields_i), .message_count_i(image_message_count_i),
     .ar_valid_o(host_ar_valid[IdWalker]), .ar_ready_i(host_ar_ready[IdWalker]), .ar_addr_o(ar_addr[IdWalker]),
     .ar_len_o(ar_len[IdWalker]),
-    .r_valid_i(host_rvalid_i && host_rid_i == IdWalker), .r_error_i(host_rresp_i[1]), .r_data_i(host_rdata_i),
+    .r_valid_i(host_rvalid_i && host_rid_i == IdWalker), .r_error_i(host_r_error), .r_last_i(host_rlast_i),
+    .r_data_i(host_rdata_i),
     .uop_valid_o(walker_uop_valid), .uop_o(walker_uop), .uop_ready_i(uop_ready && walks), .abort_i(abort && walks)
   );
 
@@ -316,10 +330,12 @@ module drover_serializer #(
     .host_ar_valid_o(host_ar_valid[IdFar]), .host_ar_ready_i(host_ar_ready[IdFar]),
     .engine_ar_valid_o(engine_ar_valid[IdFar]), .engine_ar_ready_i(engine_ar_ready[IdFar]),
     .ar_addr_o(ar_addr[IdFar]), .ar_len_o(ar_len[IdFar]),
-    .host_r_valid_i(host_rvalid_i && host_rid_i == IdFar), .host_r_error_i(host_rresp_i[1]),
+    .host_r_valid_i(host_rvalid_i && host_rid_i == IdFar), .host_r_ready_o(host_ready[IdFar]),
+    .host_r_error_i(host_r_error), .host_r_last_i(host_rlast_i),
     .host_r_data_i(host_rdata_i),
     .engine_r_valid_i(engine_rvalid_i && engine_rid_i == IdFar), .engine_r_ready_o(engine_ready[IdFar]),
-    .engine_r_error_i(engine_rresp_i[1]), .engine_r_data_i(engine_rdata_i),
+    .engine_r_error_i(engine_r_error), .engine_r_last_i(engine_rlast_i),
+    .engine_r_data_i(engine_rdata_i),
     .line_valid_o(far_valid), .line_error_o(far_error), .line_o(far_line), .line_ready_i(far_ready),
     .host_base_i, .host_limit_i, .engine_base_i, .engine_limit_i(engine_limit_q)
   );
@@ -352,10 +368,10 @@ module drover_serializer #(
   assign done_size_o = done.size;
 
 `ifndef SYNTHESIS
-  assert property (@(posedge clk_i) records_uop_valid || walker_uop_valid |-> encode_valid)
+  assert property (@(posedge clk_i) disable iff (!rst_ni) records_uop_valid || walker_uop_valid |-> encode_valid)
     else $error("a uop without a command");
 `endif
   logic unused;
-  assign unused = ^{host_rlast_i, engine_rlast_i, host_rresp_i[0], engine_rresp_i[0], front_level, feed_level,
+  assign unused = ^{front_level, feed_level,
                     feed_ready, back_level, engine_ar_ready[IdWalker], early_level};
 endmodule

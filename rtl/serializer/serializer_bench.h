@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ enum class SerializerError : uint8_t {
   left_object = 11,
   left_field = 12,
   left_work = 13,
+  bad_command = 14,
   bus = 15,
 };
 inline bool left_to_software(SerializerError error) {
@@ -49,7 +51,8 @@ struct SerializerCommand {
   uint64_t payload = 0;
   uint32_t payload_bytes = 0;
   std::string header = {};
-  uint8_t length_format = 0;  // 1 big-endian, 2 little-endian
+  std::optional<uint8_t> header_size = {};  // other than the header's
+  uint8_t length_format = 0;                // 1 big-endian, 2 little-endian
   uint8_t length_at = 0;
 };
 
@@ -65,6 +68,10 @@ class SerializerCommands final : public Part {
   SerializerCommands(Vdrover_serializer& top, Stalls stalls) : top_(top), stalls_(stalls) {}
   void send(const SerializerCommand& command) { queue_.push_back(command); }
   bool idle() const { return queue_.empty(); }
+  void reset() {
+    queue_.clear();
+    valid_ = false;
+  }
   uint64_t first_cycle() const { return first_; }
 
   void drive() override {
@@ -81,7 +88,7 @@ class SerializerCommands final : public Part {
       top_.cmd_payload_bytes_i = c.payload_bytes;
       std::memset(&top_.cmd_header_i, 0, 64);
       std::memcpy(&top_.cmd_header_i, c.header.data(), c.header.size());
-      top_.cmd_header_size_i = static_cast<CData>(c.header.size());
+      top_.cmd_header_size_i = c.header_size.value_or(static_cast<uint8_t>(c.header.size()));
       top_.cmd_length_format_i = c.length_format;
       top_.cmd_length_at_i = c.length_at;
     }
@@ -134,6 +141,12 @@ class SerializerCompletions final : public Part {
  public:
   SerializerCompletions(Vdrover_serializer& top, Stalls stalls) : top_(top), stalls_(stalls) {}
   const std::vector<SerializerCompletion>& all() const { return all_; }
+  void reset() {
+    all_.clear();
+    first_beats_.clear();
+    last_beats_.clear();
+    broken_.clear();
+  }
 
   void drive() override { top_.done_ready_i = !stalls_.now(); }
   void sample() override {
@@ -173,11 +186,12 @@ class SerializerBench {
     uint32_t stalls_of_256 = 0;  // of commands, packets and completions
     uint64_t seed = 1;
     size_t host_bytes = 4 << 20, engine_bytes = 1 << 16;
+    int power_up_seed = 0;  // of registers' and memories' first state; 0: all zero
   };
   explicit SerializerBench(const Options& options)
       : host_(aligned(options.host_bytes)),
         engine_(aligned(options.engine_bytes)),
-        top_(std::make_unique<Vdrover_serializer>()),
+        top_(powered_up(options.power_up_seed)),
         sim_(top_.get()),
         table_(*top_),
         commands_(*top_, Stalls(options.stalls_of_256, options.seed + 10)),
@@ -212,6 +226,25 @@ class SerializerBench {
     for (int i = 0; i < 300; ++i) sim_.cycle();  // what is in the last stalled beat comes out; nothing else may
     return completions_.all().size() == sent_;
   }
+  // `cycles` more, whatever is under way then.
+  void step(uint64_t cycles) {
+    for (uint64_t i = 0; i < cycles; ++i) sim_.cycle();
+  }
+  // Resets the serializer in the middle of whatever it does, until its memories have answered what it had asked for.
+  // What was sent, completed or received before is forgotten.
+  void reset() {
+    top_->rst_ni = 0;
+    commands_.reset();
+    do {
+      sim_.cycle();
+    } while (!host_memory_.idle() || !engine_memory_.idle());
+    top_->rst_ni = 1;
+    completions_.reset();
+    sink_.reset();
+    sent_ = 0;
+  }
+  // Another part at the ports; it comes behind those that are there, and lives as long as the bench.
+  void add(Part* part) { sim_.add(part); }
   const std::vector<SerializerCompletion>& completions() const { return completions_.all(); }
   const std::vector<uint64_t>& first_beats() const { return completions_.first_beats(); }
   const std::vector<uint64_t>& last_beats() const { return completions_.last_beats(); }
@@ -259,6 +292,11 @@ class SerializerBench {
   struct AlignedDelete {
     void operator()(char* p) const { ::operator delete[](p, std::align_val_t{64}); }
   };
+  static std::unique_ptr<Vdrover_serializer> powered_up(int seed) {
+    Verilated::defaultContextp()->randReset(seed == 0 ? 0 : 2);
+    Verilated::defaultContextp()->randSeed(seed);
+    return std::make_unique<Vdrover_serializer>();
+  }
   std::span<char> aligned(size_t bytes) {
     blocks_.emplace_back(new (std::align_val_t{64}) char[bytes]());
     return {blocks_.back().get(), bytes};

@@ -99,7 +99,7 @@ TEST_P(RandomSchemas, AreSerializedAsTheEncoderDoes) {
   }
   ASSERT_TRUE(bench.run(3'000'000)) << "it hangs: " << bench.completions().size() << " of " << expected.size();
   size_t left = forgive(bench, &expected);
-  EXPECT_LE(left * 5, expected.size());
+  EXPECT_EQ(left, 0u);
   expect_all(bench, expected, 1);
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomSchemas, ::testing::Range(1, 31));
@@ -130,7 +130,7 @@ TEST(Serializer, SendsHyperProtoBenchLikeMessages) {
     expect_all(bench, expected, 1);
   }
   std::printf("%zu messages, of which %zu were left to software\n", sent, left);
-  EXPECT_LE(left * 20, sent);
+  EXPECT_EQ(left, 0u);
 }
 
 // Fields whose bytes lie among the records, in the payload, in the engine's or the host's memory, in any order.
@@ -235,7 +235,7 @@ TEST_P(EveryWay, AreSerializedAsTheEncoderDoes) {
   EXPECT_GT(expected.size(), 10u);
   ASSERT_TRUE(bench.run(3'000'000)) << "it hangs: " << bench.completions().size() << " of " << expected.size();
   size_t left = forgive(bench, &expected);
-  EXPECT_LE(left * 5, expected.size());
+  EXPECT_EQ(left, 0u);
   expect_all(bench, expected, 1);
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, EveryWay, ::testing::Range(1, 31));
