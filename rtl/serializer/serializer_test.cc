@@ -1,35 +1,8 @@
 // The serializer in RTL beside the software: packets are byte for byte what the encoder writes.
-#include <fstream>
-#include <regex>
-
 #include "rtl/serializer/serializer_testing.h"
 
 namespace drover::rtl {
 namespace {
-
-TEST(SerializerPackage, HasTheNumbersOfTheDefinitionFile) {
-  std::ifstream file(DROVER_SER_PKG);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  ASSERT_FALSE(text.empty());
-  size_t count = 0;
-  for (int number = 0; number < 128; ++number) {
-    std::string name = record_op_name(static_cast<uint32_t>(number));
-    if (name == "unknown") continue;
-    std::string camel;
-    for (size_t i = 0; i < name.size(); ++i) {
-      if (name[i] == '_') ++i;
-      bool upper = i == 0 || name[i - 1] == '_';
-      camel += upper ? static_cast<char>(std::toupper(name[i])) : name[i];
-    }
-    std::smatch found;
-    ASSERT_TRUE(std::regex_search(text, found, std::regex("\\bRec" + camel + " += 7'd([0-9]+)"))) << name;
-    EXPECT_EQ(std::stoi(found[1]), number) << name;
-    ++count;
-  }
-  std::regex any("\\bRec[A-Za-z0-9]+ += 7'd");
-  EXPECT_EQ(count, static_cast<size_t>(
-                       std::distance(std::sregex_iterator(text.begin(), text.end(), any), std::sregex_iterator())));
-}
 
 TEST(Serializer, SendsAScalar) {
   PeerSchema schema(workload::testing::parse_proto("syntax='proto2'; message M { optional int32 a = 1; }"));
