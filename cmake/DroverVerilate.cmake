@@ -14,7 +14,7 @@ else()
   set(DROVER_VERILATOR FALSE)
 endif()
 
-# `--x-initial unique`: a program that sets Verilated::randReset(2) gets a model that powers up with random state.
+# What registers hold at power-up is for the program to choose (rtl/model/simulation.h).
 set(DROVER_VERILATOR_FLAGS --sv -O3 --x-assign fast --x-initial unique --assert -Wall -Wno-DECLFILENAME -Wno-SYNCASYNCNET)
 
 # Verilator's own run time, once.

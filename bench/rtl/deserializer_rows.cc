@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bench/rtl/rows.h"
-#include "rtl/deserializer/deserializer_bench.h"
+#include "rtl/testing/deserializer_bench.h"
 #include "workload/workload.h"
 #include "workload/workload_testing.h"
 

@@ -13,7 +13,7 @@
 #include "bench/rtl/rows.h"
 #include "codec/encode/encode.h"
 #include "message/operations.h"
-#include "rtl/serializer/serializer_bench.h"
+#include "rtl/testing/serializer_bench.h"
 #include "workload/workload.h"
 #include "workload/workload_testing.h"
 

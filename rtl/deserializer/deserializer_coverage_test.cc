@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <deque>
 
-#include "rtl/deserializer/deserializer_bench.h"
+#include "rtl/testing/deserializer_bench.h"
 #include "rtl/testing/field_sweep.h"
 #include "rtl/testing/wire_coverage.h"
 #include "workload/message_generator.h"

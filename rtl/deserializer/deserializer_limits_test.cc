@@ -14,7 +14,7 @@ namespace {
 
 using workload::testing::PeerSchema;
 
-class DeserializerLimits : public Deserializer {};
+class DeserializerLimits : public DeserializerTest {};
 DROVER_INSTANTIATE_DESERIALIZER_TESTS(DeserializerLimits);
 
 // A host that gives chunks and runs which are not its own gets an error, and nothing is written there.

@@ -9,12 +9,12 @@
 #include <string>
 #include <string_view>
 
-#include "rtl/deserializer/deserializer_bench.h"
+#include "rtl/testing/deserializer_bench.h"
 #include "workload/workload_testing.h"
 
 namespace drover::rtl {
 
-class Deserializer : public ::testing::TestWithParam<bool> {
+class DeserializerTest : public ::testing::TestWithParam<bool> {
  protected:
   static bool eager() { return GetParam(); }
   static BenchOptions plain() { return {.eager = eager()}; }

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "rtl/testing/axi_memory.h"
+#include "rtl/model/axi_memory.h"
 
 namespace drover::rtl {
 

@@ -258,9 +258,9 @@ TEST(SerializerPorts, RefuseAHeaderThatIsTooLongAndALengthOutsideIt) {
     refusals.refuse(command, SerializerError::bad_command);
     command = plain;
     command.header = std::string(8, 'h');
-    command.length_format = 3;
+    command.length_format = static_cast<LengthFormat>(3);
     refusals.refuse(command, SerializerError::bad_command);
-    command.length_format = 1;
+    command.length_format = LengthFormat::kBigEndian;
     command.length_at = 5;
     refusals.refuse(command, SerializerError::bad_command);
     command.length_at = 63;

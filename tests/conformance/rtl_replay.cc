@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "rtl/deserializer/deserializer_bench.h"
+#include "rtl/testing/deserializer_bench.h"
 #include "tests/conformance/rtl_payloads.h"
 
 namespace drover::conformance {
