@@ -324,7 +324,7 @@ TEST(SerializerPorts, AResetInTheMiddleOfTrafficLeavesNothingBehind) {
 // Other tests power up at random, too (`stalled`); here each seed's messages are the same.
 TEST(SerializerPorts, DoTheSameWhateverRegistersAndMemoriesPowerUpWith) {
   std::vector<std::vector<uint64_t>> cycles;
-  for (int seed = 0; seed < 20; ++seed) {
+  for (uint32_t seed = 0; seed < 20; ++seed) {
     SerializerBench::Options options = stalled(9, 40);
     options.power_up_seed = seed;
     SerializerBench bench(options);
