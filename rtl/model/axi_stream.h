@@ -119,11 +119,6 @@ class AxiStreamSink final : public Part {
     packets_.pop_front();
     return packet;
   }
-  // Forgets what it has, a packet's beginning included.
-  void reset() {
-    packets_.clear();
-    packet_.clear();
-  }
   // A beat before the last that was not full, or bytes kept with a gap.
   bool protocol_broken() const { return broken_; }
 

@@ -2,8 +2,8 @@
 // up with whatever its registers hold: each message ends in its bytes or in a named error, and no other is touched.
 #include <array>
 
-#include "rtl/serializer/read_faults.h"
 #include "rtl/serializer/serializer_testing.h"
+#include "rtl/testing/read_faults.h"
 
 namespace drover::rtl {
 namespace {
@@ -258,9 +258,9 @@ TEST(SerializerPorts, RefuseAHeaderThatIsTooLongAndALengthOutsideIt) {
     refusals.refuse(command, SerializerError::bad_command);
     command = plain;
     command.header = std::string(8, 'h');
-    command.length_format = static_cast<LengthFormat>(3);
+    command.length_format = static_cast<decltype(command.length_format)>(3);
     refusals.refuse(command, SerializerError::bad_command);
-    command.length_format = LengthFormat::kBigEndian;
+    command.length_format = static_cast<decltype(command.length_format)>(1);
     command.length_at = 5;
     refusals.refuse(command, SerializerError::bad_command);
     command.length_at = 63;
