@@ -69,7 +69,7 @@ TEST(PrintTest, EscapesStrings) {
 }
 
 TEST(PrintTest, ReplacesBytesThatAreNoUtf8) {
-  Object object("jt2.Mapping");  // proto2: nobody has checked the string
+  Object object("jt2.Mapping");  // proto2: the string is not checked
   ASSERT_TRUE(object
                   .decode("\x12\x0a"
                           "a\xff\xc3\xa4\xe2\x82\"b\xf0\x9f")

@@ -200,12 +200,12 @@ void Object::swap_elements(const FieldEntry& list, int a, int b) const {
   if (x == y) return;
   const size_t size = schema::kStorageOfKind[list.kind];
   std::swap_ranges(x, x + size, y);
-  if (schema::is_string_kind(list.kind) || schema::is_message_kind(list.kind)) {  // what is relative has moved
+  if (schema::is_string_kind(list.kind) || schema::is_message_kind(list.kind)) {  // relative pointers have moved
     auto *first = reinterpret_cast<raw::Pointer*>(x), *second = reinterpret_cast<raw::Pointer*>(y);
     if (first->offset != 0) first->offset += y - x;
     if (second->offset != 0) second->offset -= y - x;
   }
-  if (schema::is_string_kind(list.kind)) {  // how far it is from the array's owner word is noted anew when changed
+  if (schema::is_string_kind(list.kind)) {  // the next change records the distance to the array's owner word anew
     auto *first = reinterpret_cast<String*>(x), *second = reinterpret_cast<String*>(y);
     const auto* owner = reinterpret_cast<const OwnerWord*>(element(list, 0)) - 1;
     first->with_owner(owner);

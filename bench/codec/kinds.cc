@@ -44,7 +44,7 @@ struct Kind {
   Shape shape;
   int first_number;
   int wire_type;
-  std::string value;  // what stands behind the tag; of a packed field, one element
+  std::string value;  // the bytes behind the tag; for a packed field, one element
   const char* sub = "Leaf";
   bool proto3 = false;
 };
