@@ -91,7 +91,7 @@ class DeserializerEngine::Parts final : public rtl::Part {
   void send_record(const rtl::DeserializerRecord& record) {
     Time arrived = setup_.link->write(*setup_.now, rtl::kRecordBytes, record_at_).arrived;
     record_at_ = kRecordRing + (record_at_ + rtl::kRecordBytes) % kRecordRingBytes;
-    if (record.type != rtl::RecordType::kChunk && callback_) callback_({record, arrived});
+    if (record.kind != rtl::RecordKind::kChunk && callback_) callback_({record, arrived});
   }
 
   struct Message {

@@ -34,8 +34,8 @@ void Platform::received(const ArrivedRecord& arrived) {
 
 void Platform::take_record(Job* job, const rtl::DeserializerRecord& record) {
   const workload::WorkloadMessage& message = workload_.messages[job->message];
-  if (record.type == rtl::RecordType::kError) return fail(*job, "the engine says error " + std::to_string(record.code));
-  if (record.type == rtl::RecordType::kSoftware) {
+  if (record.kind == rtl::RecordKind::kError) return fail(*job, "the engine says error " + std::to_string(record.code));
+  if (record.kind == rtl::RecordKind::kSoftware) {
     job->leg.reason = record.code;
     // The wire bytes follow, unless they came by way of host memory.
     Time there =

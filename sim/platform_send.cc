@@ -118,7 +118,9 @@ void Platform::sent(const SerializerDone& done) {
     return at(link_.write(time(), kRecordBytes, kRecordRing).arrived,
               [this, job] { send_in_software(job, Outcome::kSoftware); });
   }
-  if (done.error != 0) return fail(*job, std::string("the engine says ") + rtl::serializer_error_name(done.error));
+  if (done.error != 0)
+    return fail(*job, std::string("the engine says ") +
+                          rtl::serializer::error_name(static_cast<rtl::SerializerError>(done.error)));
   if (done.packet != packet_of(system_.header, host_.messages[job->message].encoded)) {
     return fail(*job, "the packet is not what the encoder makes");
   }

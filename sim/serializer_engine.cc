@@ -98,7 +98,7 @@ void SerializerEngine::send(const SerializerSend& send) {
   command.payload_bytes = send.payload_bytes;
   if (send.grpc_prefix) {
     command.header.assign(5, '\0');
-    command.length_format = 1;
+    command.length_format = rtl::LengthFormat::kBigEndian;
     command.length_at = 1;
   }
   parts_->waiting_.emplace_back(send.at, command);

@@ -99,8 +99,8 @@ TEST_P(DeserializerTest, Utf8IsCheckedExactly) {
   size_t refused = 0;
   for (const Outcome& outcome : bench.outcomes()) {
     EXPECT_EQ(outcome.difference, "");
-    EXPECT_NE(outcome.record.type, RecordType::kSoftware);
-    refused += outcome.record.type == RecordType::kError;
+    EXPECT_NE(outcome.record.kind, RecordKind::kSoftware);
+    refused += outcome.record.kind == RecordKind::kError;
   }
   EXPECT_EQ(refused, 13u * 36);
 }
@@ -220,7 +220,7 @@ TEST_P(DeserializerTest, TheDepthLimitIsTheCodecs) {
     ASSERT_TRUE(bench.run());
     for (size_t i = 0; i < wires.size(); ++i) {
       EXPECT_EQ(bench.outcomes()[i].difference, "") << i;
-      EXPECT_EQ(bench.outcomes()[i].record.type, static_cast<int>(i) <= limit ? RecordType::kDone : RecordType::kError);
+      EXPECT_EQ(bench.outcomes()[i].record.kind, static_cast<int>(i) <= limit ? RecordKind::kDone : RecordKind::kError);
     }
   }
 }

@@ -1,15 +1,26 @@
-// What the deserializer and its driver say to each other: commands, free memory, completion records, and the names of
-// the reasons for which a message is left to software. docs/rtl.md has the ports; rtl/deserializer/deser_pkg.sv the
-// bits.
+// What the deserializer and its driver say to each other: commands, free memory and completion records.
+// rtl/deserializer/deserializer.toml defines the records and their codes, docs/rtl.md has the ports.
 #pragma once
 
 #include <cstdint>
 
+#include "rtl/deserializer/deserializer_format.h"
+
 namespace drover::rtl {
 
-inline constexpr uint32_t kChunkBytes = 4096;
+using deserializer::kChunkBytes;
+using deserializer::kRecordBytes;
+using deserializer::RecordKind;
+using DeserializerError = deserializer::Error;
+using DeserializerRecord = deserializer::CompletionRecord;
+
+// Codes of kError records that are not the codec's.
+inline constexpr auto kBadAddress = static_cast<uint8_t>(DeserializerError::kBadAddress);
+inline constexpr auto kPacketLength = static_cast<uint8_t>(DeserializerError::kPacketLength);
+inline constexpr auto kUnknownType = static_cast<uint8_t>(DeserializerError::kUnknownType);
+inline constexpr auto kReadRefused = static_cast<uint8_t>(DeserializerError::kReadRefused);
+
 inline constexpr uint64_t kTlbPageBytes = uint64_t{2} << 20;
-inline constexpr uint32_t kRecordBytes = 32;
 
 // Precedes the bytes of its packet.
 struct DeserializerCommand {
@@ -23,33 +34,9 @@ struct ChunkRun {
   uint32_t first = 0, count = 1;
 };
 
-enum class RecordType : uint8_t {
-  kChunk = 0,     // a chunk of the message is full; more records follow
-  kDone = 1,      // `root` is the object
-  kError = 2,     // `code` is a DecodeError, or one of the codes below
-  kSoftware = 3,  // `code` is why; left_to_software_reason() names it
-};
-// Errors beside the codec's DecodeError.
-inline constexpr uint8_t kBadAddress = 64;    // a chunk, run or page outside the region: nothing was written
-inline constexpr uint8_t kPacketLength = 65;  // the packet is longer or shorter than its command says
-inline constexpr uint8_t kUnknownType = 66;   // the command's type is not in the schema table
-inline constexpr uint8_t kReadRefused = 67;   // a read was answered with an error
-
-struct DeserializerRecord {
-  RecordType type;
-  uint8_t lane, code;
-  uint32_t cookie;
-  uint32_t position;                   // how far the message was read
-  uint64_t root;                       // region offset
-  uint32_t chunk;                      // the last one taken; of kChunk the full one
-  uint32_t run, run_chunks;            // of the message's run; run_chunks 0: it took none
-  uint32_t engine_run, engine_chunks;  // the same in engine memory
-};
-
-// `words` are the record's 256 bits, least significant first.
-DeserializerRecord parse_record(const uint32_t words[8]);
-
-// "map_entries"; "?" for a code that is not one of kSoftware's.
-const char* left_to_software_reason(uint8_t code);
+// The name of a kSoftware record's code: "map_entries".
+constexpr const char* left_to_software_reason(uint8_t code) {
+  return deserializer::software_reason_name(static_cast<deserializer::SoftwareReason>(code));
+}
 
 }  // namespace drover::rtl

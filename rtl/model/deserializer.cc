@@ -54,7 +54,7 @@ void Deserializer::Driver::sample() {
   }
   if (top.run_valid_i && top.run_ready_o) take(FreeKind::kRun);
   if (top.erun_valid_i && top.erun_ready_o) take(FreeKind::kEngineRun);
-  if (top.cmpl_valid_o && top.cmpl_ready_i && record) record(parse_record(top.cmpl_data_o.data()));
+  if (top.cmpl_valid_o && top.cmpl_ready_i && record) record(DeserializerRecord::decode(top.cmpl_data_o.data()));
 }
 
 void Deserializer::Driver::take(FreeKind kind) {

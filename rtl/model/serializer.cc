@@ -3,13 +3,16 @@
 #include <cstring>
 
 #include "rtl/driver/serializer_table.h"
+#include "rtl/serializer/serializer_format.h"
 
 namespace drover::rtl {
+
+using serializer::kTableLineBytes;
 
 void Serializer::Table::load(const schema::Image& image, bool presence_lines) {
   bytes = serializer_table(image);
   if (!presence_lines) {
-    bytes.assign((image.size() + kTableLine - 1) / kTableLine * kTableLine, 0);
+    bytes.assign((image.size() + kTableLineBytes - 1) / kTableLineBytes * kTableLineBytes, 0);
     std::memcpy(bytes.data(), image.data(), image.size());
   }
   top.image_fields_i = image.header().fields;
@@ -17,8 +20,8 @@ void Serializer::Table::load(const schema::Image& image, bool presence_lines) {
 }
 
 void Serializer::Table::drive() {
-  size_t at = size_t{line} * kTableLine;
-  if (at + kTableLine <= bytes.size()) std::memcpy(&top.table_data_i, bytes.data() + at, kTableLine);
+  size_t at = size_t{line} * kTableLineBytes;
+  if (at + kTableLineBytes <= bytes.size()) std::memcpy(&top.table_data_i, bytes.data() + at, kTableLineBytes);
 }
 
 void Serializer::Table::sample() {
@@ -37,10 +40,10 @@ void Serializer::Commands::drive() {
     top.cmd_record_bytes_i = c.record_bytes;
     top.cmd_payload_i = c.payload;
     top.cmd_payload_bytes_i = c.payload_bytes;
-    std::memset(&top.cmd_header_i, 0, 64);
+    std::memset(&top.cmd_header_i, 0, serializer::kMaxHeaderBytes);
     std::memcpy(&top.cmd_header_i, c.header.data(), c.header.size());
     top.cmd_header_size_i = c.header_size.value_or(static_cast<uint8_t>(c.header.size()));
-    top.cmd_length_format_i = c.length_format;
+    top.cmd_length_format_i = static_cast<CData>(c.length_format);
     top.cmd_length_at_i = c.length_at;
   }
   top.cmd_valid_i = valid;

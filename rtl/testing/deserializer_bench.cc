@@ -147,7 +147,7 @@ bool DeserializerBench::run() {
 void DeserializerBench::take_record(const DeserializerRecord& record) {
   std::vector<uint32_t>& chunks = chunks_of_[record.cookie];
   chunks.push_back(record.chunk);
-  if (record.type == RecordType::kChunk) return;
+  if (record.kind == RecordKind::kChunk) return;
   if (record.cookie >= outcomes_.size() || outcomes_[record.cookie].finished) {
     if (record.cookie < outcomes_.size()) outcomes_[record.cookie].difference = "a second record";
     return;
@@ -163,21 +163,21 @@ void DeserializerBench::take_record(const DeserializerRecord& record) {
 }
 
 std::string DeserializerBench::compare(const Sent& sent, const DeserializerRecord& record) const {
-  bool error = record.type == RecordType::kError;
+  bool error = record.kind == RecordKind::kError;
   if (sent.misframed) return error ? "" : "the packet is not as its command says, and the record is no error";
   if (error && record.code == kPacketLength) return "the packet is as its command says, the engine denies it";
   if (sent.unknown || (error && record.code == kUnknownType)) {
     bool right = sent.unknown && error && record.code == kUnknownType;
     return right ? "" : "an unknown type is no error, or a known one is";
   }
-  if (record.type == RecordType::kSoftware) return "";
+  if (record.kind == RecordKind::kSoftware) return "";
   Arena arena;
   auto* object = static_cast<Message*>(arena.allocate_zeroed(sent.type.entry().object_size));
   *object->drover_owner() = reinterpret_cast<OwnerWord>(&arena);
   DecodeOptions options;
   options.depth_limit = options_.depth_limit;
   DecodeResult result = decode(sent.type, object, sent.wire, arena, options);
-  if (record.type == RecordType::kError) {
+  if (record.kind == RecordKind::kError) {
     if (record.code == kBadAddress || record.code == kReadRefused) return "";
     if (result.ok()) return "the engine says error " + std::to_string(record.code) + ", software takes it";
     auto said = static_cast<DecodeError>(record.code);

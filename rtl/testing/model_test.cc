@@ -106,7 +106,7 @@ void expect_all_done(DeserializerBench* bench, const std::deque<std::string>& me
   for (const std::string& wire : messages) bench->add(schema().type("Text"), wire);
   ASSERT_TRUE(bench->run());
   for (const Outcome& outcome : bench->outcomes()) {
-    EXPECT_EQ(outcome.record.type, RecordType::kDone);
+    EXPECT_EQ(outcome.record.kind, RecordKind::kDone);
     EXPECT_EQ(outcome.difference, "");
   }
 }
