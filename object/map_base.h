@@ -22,12 +22,7 @@ struct MapKey {
   uint64_t bits = 0;
 };
 
-struct MapIndex {
-  uint64_t seed;
-  uint32_t mask;
-  uint32_t zero;
-  // uint32_t slot[mask + 1] follows
-};
+using MapIndex = object_format::MapIndex;
 
 // The untyped map; `key_offset` is where an entry holds its key.
 class MapBase {

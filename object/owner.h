@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "object/arena.h"
+#include "object/object_format.h"
 
 // On a member function that returns a reference or pointer into its object: clang warns where the object is a temporary
 // that does not live as long. Stands behind the parameter list.
@@ -22,15 +23,11 @@
 namespace drover {
 
 using OwnerWord = uint64_t;
-inline constexpr OwnerWord kReceived = 2;
-inline constexpr OwnerWord kOwnsArena = 1;
+inline constexpr OwnerWord kReceived = object_format::kOwnerReceived;
+inline constexpr OwnerWord kOwnsArena = object_format::kOwnerOwnsArena;
 
-// What lies at the front of every object.
-struct MessageHeader {
-  OwnerWord owner;
-  int64_t unknown;  // OffsetPtr<String> in disguise, so that the header stays trivial
-};
-static_assert(sizeof(MessageHeader) == 16);
+// What lies at the front of every object; `unknown` is an OffsetPtr<String> in disguise, so that it stays trivial.
+using MessageHeader = object_format::Header;
 
 // Ends the process with a message that names the broken rule; for misuse that no caller can handle.
 [[noreturn]] void fatal(const char* what);
