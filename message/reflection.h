@@ -35,27 +35,27 @@ using schema::FieldRange;
 using schema::MessageType;
 
 // The C++ type of a field's values; enums are int32.
-enum class CppType : uint8_t { none, int32, int64, uint32, uint64, float_, double_, bool_, string, message };
+enum class CppType : uint8_t { kNone, kInt32, kInt64, kUint32, kUint64, kFloat, kDouble, kBool, kString, kMessage };
 
 inline constexpr CppType kCppTypeOfKind[schema::kKindCount] = {
-    CppType::none,    CppType::double_, CppType::float_, CppType::int64,  CppType::uint64,
-    CppType::int32,   CppType::uint64,  CppType::uint32, CppType::bool_,  CppType::string,
-    CppType::message, CppType::message, CppType::string, CppType::uint32, CppType::int32,
-    CppType::int32,   CppType::int64,   CppType::int32,  CppType::int64};
+    CppType::kNone,    CppType::kDouble,  CppType::kFloat,  CppType::kInt64,  CppType::kUint64,
+    CppType::kInt32,   CppType::kUint64,  CppType::kUint32, CppType::kBool,   CppType::kString,
+    CppType::kMessage, CppType::kMessage, CppType::kString, CppType::kUint32, CppType::kInt32,
+    CppType::kInt32,   CppType::kInt64,   CppType::kInt32,  CppType::kInt64};
 inline CppType cpp_type(const FieldEntry& field) { return kCppTypeOfKind[field.kind]; }
 
 template <typename T>
-inline constexpr CppType kCppTypeOf = std::is_same_v<T, int32_t>            ? CppType::int32
-                                      : std::is_same_v<T, int64_t>          ? CppType::int64
-                                      : std::is_same_v<T, uint32_t>         ? CppType::uint32
-                                      : std::is_same_v<T, uint64_t>         ? CppType::uint64
-                                      : std::is_same_v<T, float>            ? CppType::float_
-                                      : std::is_same_v<T, double>           ? CppType::double_
-                                      : std::is_same_v<T, bool>             ? CppType::bool_
-                                      : std::is_same_v<T, std::string_view> ? CppType::string
-                                                                            : CppType::none;
+inline constexpr CppType kCppTypeOf = std::is_same_v<T, int32_t>            ? CppType::kInt32
+                                      : std::is_same_v<T, int64_t>          ? CppType::kInt64
+                                      : std::is_same_v<T, uint32_t>         ? CppType::kUint32
+                                      : std::is_same_v<T, uint64_t>         ? CppType::kUint64
+                                      : std::is_same_v<T, float>            ? CppType::kFloat
+                                      : std::is_same_v<T, double>           ? CppType::kDouble
+                                      : std::is_same_v<T, bool>             ? CppType::kBool
+                                      : std::is_same_v<T, std::string_view> ? CppType::kString
+                                                                            : CppType::kNone;
 template <typename T>
-concept Value = kCppTypeOf<T> != CppType::none;
+concept Value = kCppTypeOf<T> != CppType::kNone;
 
 class ConstMap;
 class Map;
@@ -176,21 +176,21 @@ class ConstObject {
   template <typename F, typename Read>
   static decltype(auto) visit_with(const FieldEntry& field, F& f, Read read) {
     switch (cpp_type(field)) {
-      case CppType::int64:
+      case CppType::kInt64:
         return f(read.template operator()<int64_t>());
-      case CppType::uint32:
+      case CppType::kUint32:
         return f(read.template operator()<uint32_t>());
-      case CppType::uint64:
+      case CppType::kUint64:
         return f(read.template operator()<uint64_t>());
-      case CppType::float_:
+      case CppType::kFloat:
         return f(read.template operator()<float>());
-      case CppType::double_:
+      case CppType::kDouble:
         return f(read.template operator()<double>());
-      case CppType::bool_:
+      case CppType::kBool:
         return f(read.template operator()<bool>());
-      case CppType::string:
+      case CppType::kString:
         return f(read.template operator()<std::string_view>());
-      case CppType::message:
+      case CppType::kMessage:
         return f(read.template operator()<ConstObject>());
       default:
         return f(read.template operator()<int32_t>());

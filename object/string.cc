@@ -64,7 +64,7 @@ Arena* String::arena() {
 
 String* String::with_owner(const OwnerWord* owner) {
   uintptr_t distance = (reinterpret_cast<uintptr_t>(this) - reinterpret_cast<uintptr_t>(owner)) / 8;
-  if (distance > kLargestBack) distance = 0;  // can be read and assigned with an arena at hand, but not changed later
+  if (distance > kLargestBack) distance = 0;  // can be read and assigned with an arena given, but not changed later
   meta_ = (meta_ & ((1u << kBackShift) - 1)) | static_cast<uint32_t>(distance) << kBackShift;
   return this;
 }
