@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "engine/control/control_testing.h"
+#include "engine/dispatch/dispatch_testing.h"
 
 namespace drover::engine {
 namespace {
@@ -24,20 +24,19 @@ class HostileTest : public testing::Test {
   void expect_internal(const Call& call, const char* text) {
     ASSERT_TRUE(engine_.transport.answered(call));
     const Answer& answer = engine_.transport.answer(call);
-    EXPECT_EQ(answer.code, GrpcCode::kInternal);
+    EXPECT_EQ(answer.code, StatusCode::kInternal);
     EXPECT_NE(answer.message.find("the service's response could not be encoded: "), std::string::npos);
     EXPECT_NE(answer.message.find(text), std::string::npos) << answer.message;
     EXPECT_EQ(engine_.dispatcher.hosts(), 1u);
   }
   void expect_detached(const Call& call) {
     ASSERT_TRUE(engine_.pump_until([&] { return engine_.transport.answered(call); }));
-    EXPECT_EQ(engine_.transport.answer(call).code, GrpcCode::kUnavailable);
+    EXPECT_EQ(engine_.transport.answer(call).code, StatusCode::kUnavailable);
     ASSERT_TRUE(engine_.pump_until([&] { return engine_.dispatcher.hosts() == 0; }));
-    auto message = host_.receive();
-    ASSERT_TRUE(message && std::holds_alternative<Error>(*message));
+    EXPECT_EQ(engine_.events.failed.count(host_.id), 1u);
   }
 
-  TestEngine engine_;
+  TestThread engine_;
   FakeHost host_;
 };
 
@@ -166,7 +165,7 @@ TEST_F(HostileTest, a_ring_position_that_cannot_be_detaches_the_host) {
 
 // Random bytes over everything that the host may write, while a good host serves on.
 TEST(HostileRandomTest, scribbling_over_tx_and_rings_hurts_nobody_else) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost good(engine, {.paths = {"/test.Good/Say"}, .addresses = {"good:1"}});
   std::mt19937_64 random(20261121);
   for (int round = 0; round < 150; ++round) {
@@ -174,8 +173,8 @@ TEST(HostileRandomTest, scribbling_over_tx_and_rings_hurts_nobody_else) {
     std::vector<Call*> victims;
     for (int i = 0; i < 8; ++i) {
       Call& call = engine.begin("/test.Echo/Say", 0, 2);
-      ASSERT_EQ(engine.start.code, GrpcCode::kOk);
-      engine.dispatcher.request_complete(call, echo_wire("victim"));
+      ASSERT_EQ(engine.opened.code, StatusCode::kOk);
+      engine.dispatcher.message(call, echo_wire("victim"), More::kLast);
       victims.push_back(&call);
     }
     bad.take();
@@ -200,7 +199,7 @@ TEST(HostileRandomTest, scribbling_over_tx_and_rings_hurts_nobody_else) {
       bad.region->base()[ring.offset + random() % (16 * kSlotSize)] = static_cast<char>(random());
     }
     Call& fine = engine.begin("/test.Good/Say", 0, 1);
-    engine.dispatcher.request_complete(fine, echo_wire("fine"));
+    engine.dispatcher.message(fine, echo_wire("fine"), More::kLast);
     engine.pump();
     good.serve();
     engine.pump();

@@ -16,13 +16,13 @@ constexpr int64_t kMs = 1'000'000;
 
 TEST(HostDeathTest, calls_in_flight_end_in_unavailable_at_once) {
   TestEngine engine;
-  FakeHost host(engine);
+  AttachedHost host(engine);
   std::vector<Call*> calls;
   for (int i = 0; i < 20; ++i) calls.push_back(&engine.call("x"));
   host.die();
   ASSERT_TRUE(engine.pump_until([&] { return engine.transport.answers.size() == 20; }));
   for (Call* call : calls) {
-    EXPECT_EQ(engine.transport.answer(*call).code, GrpcCode::kUnavailable);
+    EXPECT_EQ(engine.transport.answer(*call).code, StatusCode::kUnavailable);
     EXPECT_EQ(engine.transport.answer(*call).message, "the service's process ended");
   }
   EXPECT_EQ(engine.dispatcher.calls(), 0u);
@@ -32,7 +32,7 @@ TEST(HostDeathTest, calls_in_flight_end_in_unavailable_at_once) {
 TEST(HostDeathTest, a_reply_that_is_being_sent_keeps_the_dead_hosts_memory_until_it_is_out) {
   TestEngine engine;
   engine.transport.send_at_once = false;
-  FakeHost host(engine);
+  AttachedHost host(engine);
   Call& call = engine.call("x");
   host.take();
   std::string wire = echo_wire(std::string(30'000, 'k'));
@@ -49,13 +49,13 @@ TEST(HostDeathTest, a_reply_that_is_being_sent_keeps_the_dead_hosts_memory_until
 
 TEST(HostDeathTest, calls_for_a_dead_host_wait_and_are_served_by_the_next) {
   TestEngine engine;
-  auto first = std::make_unique<FakeHost>(engine);
+  auto first = std::make_unique<AttachedHost>(engine);
   first->die();
   ASSERT_TRUE(engine.pump_until([&] { return engine.dispatcher.hosts() == 0; }));
   Call& call = engine.call("patience");
   EXPECT_FALSE(engine.transport.answered(call));
   EXPECT_EQ(engine.dispatcher.waiting_calls(), 1u);
-  FakeHost second(engine);
+  AttachedHost second(engine);
   engine.pump();
   second.serve();
   engine.pump();
@@ -65,7 +65,7 @@ TEST(HostDeathTest, calls_for_a_dead_host_wait_and_are_served_by_the_next) {
 
 TEST(HostDeathTest, a_waiting_call_whose_bytes_lie_in_the_dead_region_is_served_by_the_next_host) {
   TestEngine engine;
-  auto first = std::make_unique<FakeHost>(engine);
+  auto first = std::make_unique<AttachedHost>(engine);
   std::string wire = echo_wire(std::string(20'000, 'w'));
   Call& call = engine.begin();
   char* buffer = engine.dispatcher.message_buffer(call, wire.size());
@@ -74,8 +74,8 @@ TEST(HostDeathTest, a_waiting_call_whose_bytes_lie_in_the_dead_region_is_served_
   first.reset();
   ASSERT_TRUE(engine.pump_until([&] { return engine.dispatcher.hosts() == 0; }));
   std::memcpy(buffer + wire.size() / 2, wire.data() + wire.size() / 2, wire.size() - wire.size() / 2);
-  engine.dispatcher.request_complete(call, {});
-  FakeHost second(engine);
+  engine.dispatcher.message(call, {}, More::kLast);
+  AttachedHost second(engine);
   engine.pump();
   second.take();
   ASSERT_EQ(second.calls.size(), 1u);
@@ -89,18 +89,30 @@ TEST(HostDeathTest, a_call_that_no_host_comes_for_ends_in_unavailable_after_the_
   DispatchOptions options;
   options.wait_ns = 20 * kMs;
   TestEngine engine(options);
-  FakeHost host(engine);
+  AttachedHost host(engine);
   host.die();
   ASSERT_TRUE(engine.pump_until([&] { return engine.dispatcher.hosts() == 0; }));
   Call& call = engine.call("x");
   ASSERT_TRUE(engine.pump_until([&] { return engine.transport.answered(call); }));
-  EXPECT_EQ(engine.transport.answer(call).code, GrpcCode::kUnavailable);
+  EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kUnavailable);
+}
+
+TEST(HostDeathTest, a_host_that_breaks_the_channel_is_told_why_and_detached) {
+  TestEngine engine;
+  AttachedHost host(engine);
+  Slot nonsense;
+  nonsense.type = 99;
+  host.push(0, nonsense);
+  ASSERT_TRUE(engine.pump_until([&] { return engine.dispatcher.hosts() == 0; }));
+  auto message = host.receive();
+  ASSERT_TRUE(message && std::holds_alternative<Error>(*message));
+  EXPECT_EQ(std::get<Error>(*message).text, "the host broke the channel: it sent a slot of an unknown type");
 }
 
 TEST(HostDeathTest, one_hosts_death_is_nothing_to_another) {
   TestEngine engine;
-  FakeHost stays(engine);
-  FakeHost dies(engine);
+  AttachedHost stays(engine);
+  AttachedHost dies(engine);
   std::vector<Call*> calls;
   for (int i = 0; i < 40; ++i) calls.push_back(&engine.call(std::to_string(i)));
   dies.die();
@@ -111,7 +123,7 @@ TEST(HostDeathTest, one_hosts_death_is_nothing_to_another) {
   for (int i = 0; i < 40; ++i) {
     ASSERT_TRUE(engine.transport.answered(*calls[i]));
     const Answer& answer = engine.transport.answer(*calls[i]);
-    if (answer.code == GrpcCode::kOk) {
+    if (answer.code == StatusCode::kOk) {
       ++ok;
       EXPECT_EQ(answer.body, echo_wire(std::to_string(i)));
     } else {
@@ -124,13 +136,13 @@ TEST(HostDeathTest, one_hosts_death_is_nothing_to_another) {
 
 TEST(HostDeathTest, a_draining_host_ends_its_calls_and_gets_no_new_ones) {
   TestEngine engine;
-  FakeHost drains(engine);
+  AttachedHost drains(engine);
   Call& running = engine.call("x");
   drains.send(Drain{10'000});
   auto answer = drains.receive();
   ASSERT_TRUE(answer && std::holds_alternative<Draining>(*answer));
   ASSERT_TRUE(engine.pump_until([&] { return drains.take(), drains.drains == 1; }));
-  FakeHost next(engine);
+  AttachedHost next(engine);
   Call& other = engine.call("y");
   drains.serve();
   engine.pump();
@@ -148,7 +160,7 @@ TEST(HostDeathTest, a_draining_host_ends_its_calls_and_gets_no_new_ones) {
 TEST(HostDeathTest, a_host_that_came_while_the_engine_drains_hears_when_its_own_drain_is_over) {
   TestEngine engine;
   engine.dispatcher.drain_all();
-  FakeHost host(engine);
+  AttachedHost host(engine);
   for (int i = 0; i < 10; ++i) engine.pump();
   host.send(Drain{10'000});
   auto answer = host.receive();
@@ -160,16 +172,16 @@ TEST(HostDeathTest, a_host_that_came_while_the_engine_drains_hears_when_its_own_
 
 TEST(HostDeathTest, calls_that_outlast_a_drains_grace_end_in_unavailable) {
   TestEngine engine;
-  FakeHost host(engine);
+  AttachedHost host(engine);
   Call& call = engine.call("x");
   host.send(Drain{20});
   ASSERT_TRUE(engine.pump_until([&] { return engine.transport.answered(call); }));
-  EXPECT_EQ(engine.transport.answer(call).code, GrpcCode::kUnavailable);
+  EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kUnavailable);
 }
 
 TEST(HostDeathTest, an_engine_that_goes_down_tells_every_worker) {
   TestEngine engine;
-  FakeHost host(engine, {.workers = 3});
+  AttachedHost host(engine, {.workers = 3});
   engine.server.drain(1000);
   auto message = host.receive();
   ASSERT_TRUE(message && std::holds_alternative<Draining>(*message));
@@ -187,7 +199,7 @@ TEST(HostDeathTest, the_region_of_a_dead_host_is_unmapped) {
   TestEngine engine;
   int before = mapped();
   for (int i = 0; i < 5; ++i) {
-    FakeHost host(engine);
+    AttachedHost host(engine);
     engine.call("x");
     host.die();
     ASSERT_TRUE(engine.pump_until([&] { return engine.dispatcher.hosts() == 0; }));

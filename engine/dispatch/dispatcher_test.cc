@@ -8,7 +8,7 @@
 #include <set>
 #include <thread>
 
-#include "engine/control/control_testing.h"
+#include "engine/dispatch/dispatch_testing.h"
 
 namespace drover::engine {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kMs = 1'000'000;
 
 TEST(DispatcherTest, a_request_reaches_the_host_as_an_object_and_its_answer_goes_out_as_bytes) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost host(engine);
   Call& call = engine.call("hello");
   host.take();
@@ -25,14 +25,14 @@ TEST(DispatcherTest, a_request_reaches_the_host_as_an_object_and_its_answer_goes
   host.answer(host.calls[0], echo_wire("good day"), 7);
   engine.pump();
   ASSERT_TRUE(engine.transport.answered(call));
-  EXPECT_EQ(engine.transport.answer(call).code, GrpcCode::kOk);
+  EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kOk);
   EXPECT_TRUE(engine.transport.answer(call).has_body);
   EXPECT_EQ(engine.transport.answer(call).body, echo_wire("good day"));
   EXPECT_EQ(engine.dispatcher.calls(), 0u);
 }
 
 TEST(DispatcherTest, metadata_authority_peer_and_deadline_travel_with_the_call) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost host(engine);
   Call& call = engine.call("x", 1000 * kMs);
   host.take();
@@ -52,26 +52,26 @@ TEST(DispatcherTest, metadata_authority_peer_and_deadline_travel_with_the_call) 
 }
 
 TEST(DispatcherTest, an_unknown_method_or_service_is_unimplemented) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost host(engine);
   engine.begin("/test.Echo/Shout");
-  EXPECT_EQ(engine.start.code, GrpcCode::kUnimplemented);
-  EXPECT_EQ(engine.start.message, "unknown method Shout for service test.Echo");
+  EXPECT_EQ(engine.opened.code, StatusCode::kUnimplemented);
+  EXPECT_EQ(engine.opened.message, "unknown method Shout for service test.Echo");
   engine.begin("/test.Other/Say");
-  EXPECT_EQ(engine.start.message, "unknown service test.Other");
+  EXPECT_EQ(engine.opened.message, "unknown service test.Other");
   engine.begin("/test.Echo/Say", 0, 99);
-  EXPECT_EQ(engine.start.code, GrpcCode::kUnimplemented);
+  EXPECT_EQ(engine.opened.code, StatusCode::kUnimplemented);
   engine.begin("");
-  EXPECT_EQ(engine.start.code, GrpcCode::kUnimplemented);
+  EXPECT_EQ(engine.opened.code, StatusCode::kUnimplemented);
 }
 
 TEST(DispatcherTest, a_request_that_does_not_decode_is_internal_and_says_why) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost host(engine);
   Call& call = engine.begin();
-  engine.dispatcher.request_complete(call, "\x0a\x05hi");
+  engine.dispatcher.message(call, "\x0a\x05hi", More::kLast);
   ASSERT_TRUE(engine.transport.answered(call));
-  EXPECT_EQ(engine.transport.answer(call).code, GrpcCode::kInternal);
+  EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kInternal);
   EXPECT_NE(engine.transport.answer(call).message.find("could not be decoded"), std::string::npos);
   host.take();
   EXPECT_TRUE(host.calls.empty());
@@ -79,7 +79,7 @@ TEST(DispatcherTest, a_request_that_does_not_decode_is_internal_and_says_why) {
 }
 
 TEST(DispatcherTest, a_status_with_message_and_metadata_comes_through) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost host(engine);
   Call& call = engine.call("x");
   host.take();
@@ -108,7 +108,7 @@ TEST(DispatcherTest, a_status_with_message_and_metadata_comes_through) {
   host.push(0, to_slot(slot));
   engine.pump();
   const Answer& answer = engine.transport.answer(call);
-  EXPECT_EQ(answer.code, GrpcCode::kNotFound);
+  EXPECT_EQ(answer.code, StatusCode::kNotFound);
   EXPECT_EQ(answer.message, "no such thing: \xc3\xa4");
   EXPECT_FALSE(answer.has_body);
   EXPECT_EQ(answer.initial, (std::vector<Header>{{"first", "1"}}));
@@ -116,7 +116,7 @@ TEST(DispatcherTest, a_status_with_message_and_metadata_comes_through) {
 }
 
 TEST(DispatcherTest, a_status_beyond_grpcs_is_unknown) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost host(engine);
   Call& call = engine.call("x");
   host.take();
@@ -124,18 +124,18 @@ TEST(DispatcherTest, a_status_beyond_grpcs_is_unknown) {
   slot.status = 0x80000001;
   host.push(0, to_slot(slot));
   engine.pump();
-  EXPECT_EQ(engine.transport.answer(call).code, GrpcCode::kUnknown);
+  EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kUnknown);
 }
 
 TEST(DispatcherTest, requests_that_arrive_in_pieces_are_decoded_where_they_lie) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost host(engine);
   std::string text(100'000, 'q');
   std::string wire = echo_wire(text) + std::string("\x18\x05", 2);
   Call& call = engine.begin();
   char* buffer = engine.dispatcher.message_buffer(call, wire.size());
   std::memcpy(buffer, wire.data(), wire.size());
-  engine.dispatcher.request_complete(call, {});
+  engine.dispatcher.message(call, {}, More::kLast);
   host.take();
   ASSERT_EQ(host.calls.size(), 1u);
   EXPECT_EQ(host.calls[0].wire, wire);
@@ -146,7 +146,7 @@ TEST(DispatcherTest, requests_that_arrive_in_pieces_are_decoded_where_they_lie) 
 }
 
 TEST(DispatcherTest, a_large_response_keeps_its_memory_until_the_transport_has_sent_it) {
-  TestEngine engine;
+  TestThread engine;
   engine.transport.send_at_once = false;
   FakeHost host(engine);
   Call& call = engine.call("x");
@@ -164,7 +164,7 @@ TEST(DispatcherTest, a_large_response_keeps_its_memory_until_the_transport_has_s
 }
 
 TEST(DispatcherTest, every_answer_is_released_once_in_batches) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost host(engine);
   for (int round = 0; round < 20; ++round) {
     for (int i = 0; i < 30; ++i) engine.call("x");
@@ -176,7 +176,7 @@ TEST(DispatcherTest, every_answer_is_released_once_in_batches) {
 }
 
 TEST(DispatcherTest, request_memory_is_free_only_when_the_host_is_finished) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost host(engine, {.rx_bytes = 16 * kChunkSize});
   for (int i = 0; i < 100; ++i) {
     Call& call = engine.call("x");
@@ -200,7 +200,7 @@ TEST(DispatcherTest, request_memory_is_free_only_when_the_host_is_finished) {
 }
 
 TEST(DispatcherTest, a_full_region_makes_calls_wait_and_none_is_lost) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost host(engine, {.rx_bytes = 16 * kChunkSize, .ring_slots = 1024});
   std::vector<Call*> calls;
   for (int i = 0; i < 100; ++i) calls.push_back(&engine.call("call " + std::to_string(i)));
@@ -216,7 +216,7 @@ TEST(DispatcherTest, a_full_region_makes_calls_wait_and_none_is_lost) {
 }
 
 TEST(DispatcherTest, a_full_ring_makes_calls_wait_in_order) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost host(engine, {.ring_slots = 16});
   std::vector<Call*> calls;
   for (int i = 0; i < 60; ++i) calls.push_back(&engine.call(std::to_string(i)));
@@ -239,20 +239,20 @@ TEST(DispatcherTest, a_full_ring_makes_calls_wait_in_order) {
 TEST(DispatcherTest, a_call_that_finds_no_room_in_time_ends_in_resource_exhausted) {
   DispatchOptions options;
   options.wait_ns = 20 * kMs;
-  TestEngine engine(options);
+  TestThread engine(options);
   FakeHost host(engine, {.rx_bytes = 4 * kChunkSize});
   for (int i = 0; i < 4; ++i) engine.call("fill");
   Call& call = engine.call("late");
   EXPECT_FALSE(engine.transport.answered(call));
   EXPECT_TRUE(engine.dispatcher.hold_window(call));
   EXPECT_TRUE(engine.pump_until([&] { return engine.transport.answered(call); }));
-  EXPECT_EQ(engine.transport.answer(call).code, GrpcCode::kResourceExhausted);
+  EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kResourceExhausted);
 }
 
 TEST(DispatcherTest, requests_being_received_keep_their_window_and_too_many_bytes_of_them_are_refused) {
   DispatchOptions options;
   options.max_waiting_bytes = 100'000;
-  TestEngine engine(options);
+  TestThread engine(options);
   FakeHost host(engine, {.rx_bytes = 4 * kChunkSize});
   Call& one = engine.begin();
   Call& two = engine.begin();
@@ -269,7 +269,7 @@ TEST(DispatcherTest, requests_being_received_keep_their_window_and_too_many_byte
 TEST(DispatcherTest, a_forgotten_listener_leaves_no_routes_and_its_connections_hear_unavailable) {
   DispatchOptions options;
   options.wait_ns = 20 * kMs;
-  TestEngine engine(options);
+  TestThread engine(options);
   engine.dispatcher.expect(1, {"/test.Echo/Say"});
   engine.dispatcher.expect(2, {"/test.Echo/Say"});
   Call& waiting = engine.call("early");
@@ -277,36 +277,36 @@ TEST(DispatcherTest, a_forgotten_listener_leaves_no_routes_and_its_connections_h
   engine.dispatcher.forget_listener(1);
   EXPECT_EQ(engine.dispatcher.routes(), 1u);
   engine.begin();
-  EXPECT_EQ(engine.start.code, GrpcCode::kUnavailable);
+  EXPECT_EQ(engine.opened.code, StatusCode::kUnavailable);
   engine.begin("/test.Echo/Say", 0, 2);
-  EXPECT_EQ(engine.start.code, GrpcCode::kOk);
+  EXPECT_EQ(engine.opened.code, StatusCode::kOk);
   EXPECT_TRUE(engine.pump_until([&] { return engine.transport.answered(waiting); }));
-  EXPECT_EQ(engine.transport.answer(waiting).code, GrpcCode::kUnavailable);
+  EXPECT_EQ(engine.transport.answer(waiting).code, StatusCode::kUnavailable);
   engine.dispatcher.forget_listener(2);
   EXPECT_EQ(engine.dispatcher.routes(), 0u);
 }
 
 TEST(DispatcherTest, a_request_that_can_never_fit_is_refused_at_once) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost host(engine, {.rx_bytes = 4 * kChunkSize});
   Call& call = engine.call(std::string(40'000, 'x'));
   ASSERT_TRUE(engine.transport.answered(call));
-  EXPECT_EQ(engine.transport.answer(call).code, GrpcCode::kResourceExhausted);
+  EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kResourceExhausted);
 }
 
 TEST(DispatcherTest, too_many_waiting_calls_are_refused_at_once) {
   DispatchOptions options;
   options.max_waiting = 3;
-  TestEngine engine(options);
+  TestThread engine(options);
   FakeHost host(engine, {.rx_bytes = 1 * kChunkSize});
   for (int i = 0; i < 4; ++i) engine.call("x");
   Call& call = engine.call("one too many");
   ASSERT_TRUE(engine.transport.answered(call));
-  EXPECT_EQ(engine.transport.answer(call).code, GrpcCode::kResourceExhausted);
+  EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kResourceExhausted);
 }
 
 TEST(DispatcherTest, round_robin_gives_workers_equal_shares) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost host(engine, {.workers = 3});
   std::map<uint32_t, int> per_worker;
   for (int i = 0; i < 30; ++i) engine.call("x");
@@ -316,7 +316,7 @@ TEST(DispatcherTest, round_robin_gives_workers_equal_shares) {
 }
 
 TEST(DispatcherTest, round_robin_counts_the_workers_of_all_hosts) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost one(engine, {.workers = 1});
   FakeHost three(engine, {.workers = 3});
   for (int i = 0; i < 40; ++i) engine.call("x");
@@ -328,8 +328,8 @@ TEST(DispatcherTest, round_robin_counts_the_workers_of_all_hosts) {
 
 TEST(DispatcherTest, least_outstanding_avoids_the_busy_worker) {
   DispatchOptions options;
-  options.balance = DispatchOptions::Balance::kLeastOutstanding;
-  TestEngine engine(options);
+  options.policy = WorkerChoice::Policy::kLeastOutstanding;
+  TestThread engine(options);
   FakeHost host(engine, {.workers = 2});
   for (int i = 0; i < 10; ++i) engine.call("x");
   host.take();
@@ -351,11 +351,11 @@ TEST(DispatcherTest, least_outstanding_avoids_the_busy_worker) {
 }
 
 TEST(DispatcherTest, a_deadline_ends_a_call_that_the_host_never_answers) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost host(engine);
   Call& call = engine.call("x", 15 * kMs);
   EXPECT_TRUE(engine.pump_until([&] { return engine.transport.answered(call); }));
-  EXPECT_EQ(engine.transport.answer(call).code, GrpcCode::kDeadlineExceeded);
+  EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kDeadlineExceeded);
   EXPECT_GE(monotonic_ns(), call.deadline_ns);
   host.take();
   ASSERT_EQ(host.cancels.size(), 1u);
@@ -370,21 +370,21 @@ TEST(DispatcherTest, a_deadline_ends_a_call_that_the_host_never_answers) {
 }
 
 TEST(DispatcherTest, a_deadline_that_has_passed_begins_nothing) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost host(engine);
   engine.begin("/test.Echo/Say", -1);
-  EXPECT_EQ(engine.start.code, GrpcCode::kDeadlineExceeded);
+  EXPECT_EQ(engine.opened.code, StatusCode::kDeadlineExceeded);
 }
 
 TEST(DispatcherTest, a_deadline_while_the_request_is_received_keeps_the_buffer_until_the_transport_lets_go) {
-  TestEngine engine;
+  TestThread engine;
   engine.transport.send_at_once = false;
   FakeHost host(engine);
   Call& call = engine.begin("/test.Echo/Say", 5 * kMs);
   char* buffer = engine.dispatcher.message_buffer(call, 10'000);
   EXPECT_TRUE(engine.pump_until([&] { return engine.transport.answered(call); }));
   std::memset(buffer, 1, 10'000);
-  engine.dispatcher.request_complete(call, {});
+  engine.dispatcher.message(call, {}, More::kLast);
   host.take();
   EXPECT_TRUE(host.calls.empty());
   engine.dispatcher.reply_sent(call);
@@ -392,7 +392,7 @@ TEST(DispatcherTest, a_deadline_while_the_request_is_received_keeps_the_buffer_u
 }
 
 TEST(DispatcherTest, a_client_that_goes_is_told_to_the_host_and_its_memory_waits_for_the_host) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost host(engine, {.rx_bytes = 4 * kChunkSize});
   for (int i = 0; i < 4; ++i) engine.dispatcher.abandon(engine.call("x"));
   EXPECT_EQ(engine.dispatcher.calls(), 4u);
@@ -409,7 +409,7 @@ TEST(DispatcherTest, a_client_that_goes_is_told_to_the_host_and_its_memory_waits
 }
 
 TEST(DispatcherTest, abandoning_a_waiting_call_takes_it_out_of_the_queue) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost host(engine, {.rx_bytes = 1 * kChunkSize});
   engine.call("x");
   Call& a = engine.call("a");
@@ -423,20 +423,37 @@ TEST(DispatcherTest, abandoning_a_waiting_call_takes_it_out_of_the_queue) {
   EXPECT_EQ(engine.transport.answer(b).body, echo_wire("b"));
 }
 
+TEST(DispatcherTest, a_unary_call_with_two_messages_or_none_ends_in_internal) {
+  TestThread engine;
+  FakeHost host(engine);
+  Call& two = engine.begin();
+  engine.dispatcher.message(two, echo_wire("one"), More::kMay);
+  ASSERT_TRUE(engine.transport.answered(two));
+  EXPECT_EQ(engine.transport.answer(two).code, StatusCode::kInternal);
+  EXPECT_EQ(engine.transport.answer(two).message,
+            "more than one message, or bytes behind the message, in a unary request");
+  Call& none = engine.begin();
+  engine.dispatcher.half_close(none);
+  ASSERT_TRUE(engine.transport.answered(none));
+  EXPECT_EQ(engine.transport.answer(none).code, StatusCode::kInternal);
+  EXPECT_EQ(engine.transport.answer(none).message, "no message in a unary request");
+  EXPECT_EQ(engine.dispatcher.calls(), 0u);
+}
+
 TEST(DispatcherTest, two_services_at_two_addresses_do_not_meet) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost first(engine, {.paths = {"/test.A/Say"}, .addresses = {"0.0.0.0:1001"}});
   FakeHost second(engine, {.paths = {"/test.B/Say"}, .addresses = {"0.0.0.0:1002"}});
   engine.begin("/test.A/Say", 0, 1);
-  EXPECT_EQ(engine.start.code, GrpcCode::kOk);
+  EXPECT_EQ(engine.opened.code, StatusCode::kOk);
   engine.begin("/test.B/Say", 0, 1);
-  EXPECT_EQ(engine.start.code, GrpcCode::kUnimplemented);
+  EXPECT_EQ(engine.opened.code, StatusCode::kUnimplemented);
   engine.begin("/test.B/Say", 0, 2);
-  EXPECT_EQ(engine.start.code, GrpcCode::kOk);
+  EXPECT_EQ(engine.opened.code, StatusCode::kOk);
 }
 
 TEST(DispatcherTest, a_sleeping_engine_thread_is_rung_and_an_announcement_finds_what_was_already_there) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost host(engine);
   engine.call("x");
   host.take();
@@ -456,7 +473,7 @@ TEST(DispatcherTest, a_sleeping_engine_thread_is_rung_and_an_announcement_finds_
 }
 
 TEST(DispatcherTest, every_ring_of_any_host_is_an_edge_of_the_wake_descriptor) {
-  TestEngine engine;
+  TestThread engine;
   FakeHost one(engine), two(engine);
   UniqueFd loop(::epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
