@@ -266,6 +266,7 @@ TEST_P(DeserializerTest, WorkloadWithTheShapeOfHyperProtoBench) {
   }
   tally.print("hyperproto-like");
   EXPECT_EQ(tally.errors, 0u);
+  EXPECT_EQ(tally.done, tally.messages);
 }
 
 void random_round(uint64_t seed, const workload::MessageOptions& message_options, bool one_shot, bool mutate,

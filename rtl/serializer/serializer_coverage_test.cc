@@ -302,6 +302,7 @@ TEST(Coverage, WalksOfEveryKindLabelLengthAndPlace) {
       if (each.error == SerializerError::none) cover.add(type, each.packet);
     }
   }
+  EXPECT_EQ(left, 0u);
   std::printf("NIC-only, directed: %zu messages, of which %zu were left to software\n%s", wires.size(), left,
               cover.coverage().report(20).c_str());
   EXPECT_EQ(cover.coverage().impossible(), 0u);

@@ -10,9 +10,10 @@
 //
 // Three stages: sizes, positions and checks, bytes.
 /* verilator lint_off IMPORTSTAR */
-import drover_ser_pkg::*;  // here, and types by their full names: yosys reads it so
+import drover_serializer_pkg::*;
+import ser_pkg::*;  // here, and types by their full names: yosys reads it so
 /* verilator lint_on IMPORTSTAR */
-module drover_ser_encoder #(
+module ser_encoder #(
   parameter int unsigned ArenaBytes = 65536,
   parameter int unsigned Pieces     = 1024,
   parameter int unsigned Depth      = 64
@@ -20,13 +21,13 @@ module drover_ser_encoder #(
   input  logic clk_i,
   input  logic rst_ni,
 
-  input  drover_ser_pkg::cmd_t                cmd_i,     // of the message at hand, until cmd_done_o
-  input  logic [drover_ser_pkg::LineBits-1:0] header_i,
+  input  ser_pkg::cmd_t                cmd_i,     // of the message at hand, until cmd_done_o
+  input  logic [ser_pkg::LineBits-1:0] header_i,
   output logic                cmd_done_o,
 
   input  logic                uop_valid_i,
-  input  drover_ser_pkg::uop_t                uop_i,
-  input  logic [drover_ser_pkg::LineBits-1:0] uop_line_i,
+  input  ser_pkg::uop_t                uop_i,
+  input  logic [ser_pkg::LineBits-1:0] uop_line_i,
   output logic                uop_ready_o,
   output logic                abort_o,
 
@@ -34,14 +35,14 @@ module drover_ser_encoder #(
   output logic [$clog2(ArenaBytes)-1:0] arena_at_o,
   output logic [6:0]                     arena_size_o,
   output logic [5:0]                     arena_from_o,
-  output logic [drover_ser_pkg::LineBits-1:0]            arena_data_o,
+  output logic [ser_pkg::LineBits-1:0]            arena_data_o,
 
   output logic                        piece_write_o,
   output logic [$clog2(Pieces)-1:0] piece_at_o,
-  output drover_ser_pkg::piece_t                      piece_o,
+  output ser_pkg::piece_t                      piece_o,
 
   output logic msg_valid_o,
-  output drover_ser_pkg::msg_t msg_o,
+  output ser_pkg::msg_t msg_o,
   input  logic msg_ready_i,
 
   input  logic        freed_i,         // a message has gone out
@@ -49,7 +50,7 @@ module drover_ser_encoder #(
   input  logic [15:0] freed_pieces_i,
 
   output logic        done_valid_o,  // of messages that came to nothing
-  output drover_ser_pkg::completion_t done_o,
+  output drover_serializer_pkg::completion_t done_o,
   input  logic        done_ready_i
 );
   localparam int unsigned Pw = $clog2(ArenaBytes);
@@ -60,8 +61,8 @@ module drover_ser_encoder #(
 
   // ---- one uop may wait, so that no front end hears in the same cycle what the encoder does
   logic wait_valid_q;
-  drover_ser_pkg::uop_t wait_q, next;
-  logic [drover_ser_pkg::LineBits-1:0] wait_line_q;
+  ser_pkg::uop_t wait_q, next;
+  logic [ser_pkg::LineBits-1:0] wait_line_q;
   logic next_valid, next_ready;
   assign uop_ready_o = !wait_valid_q;
   assign next_valid = wait_valid_q || uop_valid_i;
@@ -80,8 +81,8 @@ module drover_ser_encoder #(
 
   // ---- first stage: how many bytes a uop takes, unless it is an open
   logic s_valid_q;
-  drover_ser_pkg::uop_t s_q;
-  logic [drover_ser_pkg::LineBits-1:0] s_line_q;
+  ser_pkg::uop_t s_q;
+  logic [ser_pkg::LineBits-1:0] s_line_q;
   logic [3:0] s_var_size_q;   // of the value as a varint
   logic [3:0] s_head_q;       // tag and value
   logic [16:0] s_arena_q;     // bytes of the arena
@@ -91,7 +92,7 @@ module drover_ser_encoder #(
 
   logic [3:0] in_var_size, in_value_size, in_head;
   always_comb begin
-    in_var_size = drover_ser_pkg::varint_size(next.value);
+    in_var_size = ser_pkg::varint_size(next.value);
     unique case (next.form)
       FormNone:    in_value_size = 4'd0;
       FormFixed32: in_value_size = 4'd4;
@@ -132,7 +133,7 @@ module drover_ser_encoder #(
   logic [Nw:0] pieces_q;       // of this message
   logic [Nw:0] used_pieces_q;  // of messages that have not gone out
   logic [Dw-1:0] depth_q;
-  drover_ser_pkg::error_e error_q;  // other than ErrNone: the rest of the message is not looked at
+  drover_serializer_pkg::error_e error_q;  // other than ErrNone: the rest of the message is not looked at
 
   (* ram_style = "distributed" *) logic [31:0] stack[Depth];  // what outer_q was
 
@@ -151,15 +152,15 @@ module drover_ser_encoder #(
   logic [Nw-1:0] last_piece;
   logic [Nw+1:0] pieces_sum;
   logic wait_for_room;
-  drover_ser_pkg::error_e error;
+  drover_serializer_pkg::error_e error;
   logic [Pw-1:0] pos_next;
-  assign length_size = drover_ser_pkg::varint_size({32'd0, length_q});
+  assign length_size = ser_pkg::varint_size({32'd0, length_q});
   assign size = opens ? length_size + 4'(s_q.tag_size) : s_head_q;
   assign arena_need = opens ? 17'(size) : s_arena_q;
   assign total = opens ? 33'(size) : s_total_q;
   assign wire_sum = 34'(wire_q) + 34'(total);
   assign pos_next = pos_q - arena_need[Pw-1:0];
-  assign arena_sum = 18'(arena_need) + 18'(own_q) + 18'(drover_ser_pkg::LineBytes + 1);
+  assign arena_sum = 18'(arena_need) + 18'(own_q) + 18'(ser_pkg::LineBytes + 1);
   assign last_piece = piece_q - Nw'(1);
   assign pieces_sum = (Nw + 2)'(pieces_q) + (Nw + 2)'(used_pieces_q);
   assign wait_for_room = (emits || ends) && error == ErrNone &&
@@ -177,7 +178,7 @@ module drover_ser_encoder #(
       end
       UopClose: if (depth_q == Dw'(Depth)) error = ErrLeftDepth;
       UopEnd:   if (depth_q != '0) error = ErrBadNesting;
-      UopError: error = s_q.error;
+      UopError: error = drover_serializer_pkg::error_e'(s_q.error);
       default: ;
     endcase
     if (error_q != ErrNone) error = error_q;
@@ -193,7 +194,7 @@ module drover_ser_encoder #(
   logic [Pw-1:0] at_d;
   logic [6:0] size_d;
   logic [5:0] from_d;
-  logic [drover_ser_pkg::LineBits-1:0] line_d;
+  logic [ser_pkg::LineBits-1:0] line_d;
   logic [31:0] length_swapped;
   assign length_swapped = {wire_q[7:0], wire_q[15:8], wire_q[23:16], wire_q[31:24]};
 
@@ -218,7 +219,7 @@ module drover_ser_encoder #(
           at_d = pos_q - Pw'(cmd_i.header_size);
           write_d = cmd_i.header_size != '0;
           start = at_d;
-          hand = cmd_i.length_format == 2'd0;
+          hand = cmd_i.length_format == LengthNone;
           if (!hand) state_d = StLength;
         end else if (s_q.kind == UopBody) begin
           whole_line_d = 1'b1;
@@ -231,7 +232,7 @@ module drover_ser_encoder #(
         end
       end
       StLength: begin  // over the header's bytes
-        line_d = {480'd0, cmd_i.length_format == 2'd1 ? length_swapped : wire_q};
+        line_d = {480'd0, cmd_i.length_format == LengthBigEndian ? length_swapped : wire_q};
         whole_line_d = 1'b1;
         size_d = 7'd4;
         at_d = pos_q + Pw'(cmd_i.length_at);
@@ -248,7 +249,7 @@ module drover_ser_encoder #(
   logic [Pw-1:0] c_at_q;
   logic [6:0] c_size_q;
   logic [5:0] c_from_q;
-  logic [drover_ser_pkg::LineBits-1:0] c_line_q;
+  logic [ser_pkg::LineBits-1:0] c_line_q;
   logic [63:0] c_value_q;
   logic [3:0] c_var_size_q;
   logic c_varint_q;
@@ -257,7 +258,7 @@ module drover_ser_encoder #(
   logic [79:0] c_var_bytes;
   logic [119:0] c_plain, c_bytes;
   always_comb begin
-    c_var_bytes = drover_ser_pkg::varint_bytes(c_value_q, c_var_size_q);
+    c_var_bytes = ser_pkg::varint_bytes(c_value_q, c_var_size_q);
     c_plain = {40'd0, c_varint_q ? c_var_bytes : {16'd0, c_value_q}};
     unique case (c_tag_size_q)
       3'd0:    c_bytes = c_plain;
@@ -402,13 +403,13 @@ module drover_ser_encoder #(
 
 `ifndef SYNTHESIS
   // Nobody's bytes are written over, and a body stays inside what was made free for it.
-  assert property (@(posedge clk_i) 18'(own_q) + 18'(used_q) <= 18'(ArenaBytes)) else $error("the arena is too full");
-  assert property (@(posedge clk_i) take && s_q.kind == UopBody && error == ErrNone |->
+  assert property (@(posedge clk_i) disable iff (!rst_ni) 18'(own_q) + 18'(used_q) <= 18'(ArenaBytes)) else $error("the arena is too full");
+  assert property (@(posedge clk_i) disable iff (!rst_ni) take && s_q.kind == UopBody && error == ErrNone |->
     18'(Pw'(body_q - pos_q)) + 18'(s_q.size) <= 18'(own_q)) else $error("a body leaves its place");
-  assert property (@(posedge clk_i) freed_i |-> 18'(freed_bytes_i) <= 18'(used_q)) else $error("freed twice");
-  assert property (@(posedge clk_i) take && s_q.kind == UopBody |->
+  assert property (@(posedge clk_i) disable iff (!rst_ni) freed_i |-> 18'(freed_bytes_i) <= 18'(used_q)) else $error("freed twice");
+  assert property (@(posedge clk_i) disable iff (!rst_ni) take && s_q.kind == UopBody |->
     s_q.size != '0 && s_q.size <= 32'd64) else $error("a body's size");
-  assert property (@(posedge clk_i) msg_valid_o && !msg_ready_i |=> msg_valid_o && $stable(msg_o));
-  assert property (@(posedge clk_i) done_valid_o && !done_ready_i |=> done_valid_o && $stable(done_o));
+  assert property (@(posedge clk_i) disable iff (!rst_ni) msg_valid_o && !msg_ready_i |=> msg_valid_o && $stable(msg_o));
+  assert property (@(posedge clk_i) disable iff (!rst_ni) done_valid_o && !done_ready_i |=> done_valid_o && $stable(done_o));
 `endif
 endmodule

@@ -6,9 +6,10 @@
 //   pieces -> planner -+-> segments --------------------------------> packer -> tx
 //                      +-> readers: arena; host and engine memory --^  lines
 /* verilator lint_off IMPORTSTAR */
-import drover_ser_pkg::*;  // here, and types by their full names: yosys reads it so
+import drover_serializer_pkg::*;
+import ser_pkg::*;  // here, and types by their full names: yosys reads it so
 /* verilator lint_on IMPORTSTAR */
-module drover_ser_gather #(
+module ser_gather #(
   parameter int unsigned ArenaBytes = 65536,
   parameter int unsigned Pieces     = 1024
 ) (
@@ -16,7 +17,7 @@ module drover_ser_gather #(
   input  logic rst_ni,
 
   input  logic msg_valid_i,
-  input  drover_ser_pkg::msg_t msg_i,
+  input  ser_pkg::msg_t msg_i,
   output logic msg_ready_o,
 
   output logic        freed_o,         // a message has gone out
@@ -25,11 +26,11 @@ module drover_ser_gather #(
 
   output logic                        piece_read_o,
   output logic [$clog2(Pieces)-1:0] piece_at_o,
-  input  drover_ser_pkg::piece_t                      piece_i,  // in the next cycle
+  input  ser_pkg::piece_t                      piece_i,  // in the next cycle
 
   output logic                           arena_read_o,
   output logic [$clog2(ArenaBytes)-7:0] arena_line_o,
-  input  logic [drover_ser_pkg::LineBits-1:0]            arena_data_i,  // in the next cycle
+  input  logic [ser_pkg::LineBits-1:0]            arena_data_i,  // in the next cycle
 
   output logic        req_valid_o,
   input  logic        req_ready_i,
@@ -37,32 +38,30 @@ module drover_ser_gather #(
   output logic [63:0] req_address_o,
   output logic [31:0] req_size_o,
 
-  input  logic                far_valid_i,  // lines of what was asked for, in that order
-  input  logic                far_error_i,  // the read failed
-  input  logic [drover_ser_pkg::LineBits-1:0] far_line_i,
-  output logic                far_ready_o,
+  input  logic           far_valid_i,  // lines of what was asked for, in that order
+  input  ser_pkg::line_t far_line_i,
+  output logic           far_ready_o,
 
-  input  logic                early_valid_i,  // lines of payload that was asked for with the commands, in their order
-  input  logic                early_error_i,
-  input  logic [drover_ser_pkg::LineBits-1:0] early_line_i,
-  output logic                early_ready_o,
+  input  logic           early_valid_i,  // lines of payload that was asked for with the commands, in their order
+  input  ser_pkg::line_t early_line_i,
+  output logic           early_ready_o,
 
-  output logic [drover_ser_pkg::LineBits-1:0]  tx_tdata_o,
-  output logic [drover_ser_pkg::LineBytes-1:0] tx_tkeep_o,
+  output logic [ser_pkg::LineBits-1:0]  tx_tdata_o,
+  output logic [ser_pkg::LineBytes-1:0] tx_tkeep_o,
   output logic                 tx_tlast_o,
   output logic                 tx_tuser_o,   // with tlast: the message is broken, a read failed
   output logic                 tx_tvalid_o,
   input  logic                 tx_tready_i,
 
   output logic        done_valid_o,
-  output drover_ser_pkg::completion_t done_o,
+  output drover_serializer_pkg::completion_t done_o,
   input  logic        done_ready_i
 );
   localparam int unsigned Pw = $clog2(ArenaBytes);
   localparam int unsigned Lw = Pw - 6;
 
   typedef struct packed {
-    drover_ser_pkg::body_e       source;
+    ser_pkg::body_e       source;
     logic [5:0]  from;
     logic [31:0] size;
     logic [10:0] line;  // of early payload: the first's number (its low bits)
@@ -100,7 +99,7 @@ module drover_ser_gather #(
   logic [$clog2(Pieces)-1:0] piece_q;  // the next
   logic asked_q;           // the lines of the piece at hand are asked for
   logic start;             // of a message
-  drover_ser_pkg::msg_t msg_q;
+  ser_pkg::msg_t msg_q;
 
   logic seg_valid, seg_ready, run_valid, run_ready;
   segment_t seg_in;
@@ -217,7 +216,7 @@ module drover_ser_gather #(
   logic [Lw-1:0] ahead_q;  // lines of the run that are read already
   logic read_q;
   logic arena_valid, arena_ready;
-  logic [drover_ser_pkg::LineBits-1:0] arena_line;
+  logic [ser_pkg::LineBits-1:0] arena_line;
   logic [2:0] arena_level;
   assign arena_line_o = run.line + ahead_q;
   assign arena_read_o = run_out_valid && arena_level + 3'(read_q) < 3'd4;
@@ -233,7 +232,7 @@ module drover_ser_gather #(
     end
   end
   logic arena_wready;
-  drover_fifo #(.Width(drover_ser_pkg::LineBits), .Depth(4)) u_arena_lines (
+  drover_fifo #(.Width(ser_pkg::LineBits), .Depth(4)) u_arena_lines (
     .clk_i, .rst_ni,
     .wvalid_i(read_q), .wready_o(arena_wready), .wdata_i(arena_data_i),
     .rvalid_o(arena_valid), .rready_i(arena_ready), .rdata_o(arena_line), .level_o(arena_level)
@@ -245,12 +244,12 @@ module drover_ser_gather #(
   logic [31:0] left_q;    // of the segment, if not first
   logic [31:0] total_q;   // of the message
   note_t note_q;
-  logic [drover_ser_pkg::LineBits-1:0] rest_q;
+  logic [ser_pkg::LineBits-1:0] rest_q;
   logic [5:0] fill_q;     // bytes in rest_q
   logic flush_q;          // they are the message's last
 
   logic line_valid, work, free, empty;
-  logic [drover_ser_pkg::LineBits-1:0] line, turned, merged;
+  logic [ser_pkg::LineBits-1:0] line, turned, merged;
   logic [5:0] from;
   logic [31:0] left;
   logic [6:0] count, sum;
@@ -271,11 +270,11 @@ module drover_ser_gather #(
         line_valid = arena_valid;
       end
       BodyEarly: begin
-        line = early_line_i;
+        line = early_line_i.data;
         line_valid = early_valid_i && early_here;
       end
       default: begin
-        line = far_line_i;
+        line = far_line_i.data;
         line_valid = far_valid_i;
       end
     endcase
@@ -287,9 +286,9 @@ module drover_ser_gather #(
   assign segment_end = left == 32'(count);
   assign message_end = total_q == 32'(count);
   assign sum = {1'b0, fill_q} + count;
-  assign turned = drover_ser_pkg::rotate_up(line, fill_q - from);
+  assign turned = ser_pkg::rotate_up(line, fill_q - from);
   always_comb begin
-    for (int i = 0; i < drover_ser_pkg::LineBytes; i++) begin
+    for (int i = 0; i < ser_pkg::LineBytes; i++) begin
       merged[8*i+:8] = 6'(i) < fill_q ? rest_q[8*i+:8] : turned[8*i+:8];
     end
   end
@@ -303,7 +302,7 @@ module drover_ser_gather #(
                        ? (work ? 7'(from) + count == 7'd64 : !early_here) : !sending_q;
   assign early_ready_o = early_pop && early_left_q != '0;
   logic broken, broken_q;  // a line of this message could not be read
-  assign broken = broken_q || far_ready_o && far_error_i || work && seg.source == BodyEarly && early_error_i;
+  assign broken = broken_q || far_ready_o && far_line_i.failed || work && seg.source == BodyEarly && early_line_i.failed;
 
   logic beat, last;  // goes out
   logic [6:0] keep;
@@ -376,15 +375,15 @@ module drover_ser_gather #(
   end
 
 `ifndef SYNTHESIS
-  assert property (@(posedge clk_i) tx_tvalid_o && !tx_tready_i |=>
+  assert property (@(posedge clk_i) disable iff (!rst_ni) tx_tvalid_o && !tx_tready_i |=>
     tx_tvalid_o && $stable(tx_tdata_o) && $stable(tx_tkeep_o) && $stable(tx_tlast_o)) else $error("TX changed");
-  assert property (@(posedge clk_i) tx_tvalid_o && !tx_tlast_o |-> &tx_tkeep_o)
+  assert property (@(posedge clk_i) disable iff (!rst_ni) tx_tvalid_o && !tx_tlast_o |-> &tx_tkeep_o)
     else $error("a beat inside a packet is not full");
-  assert property (@(posedge clk_i) work |-> {1'b0, left} <= {1'b0, total_q})
+  assert property (@(posedge clk_i) disable iff (!rst_ni) work |-> {1'b0, left} <= {1'b0, total_q})
     else $error("segments are longer than the message");
-  assert property (@(posedge clk_i) work && seg.source == BodyEarly |-> early_left_q != '0)
+  assert property (@(posedge clk_i) disable iff (!rst_ni) work && seg.source == BodyEarly |-> early_left_q != '0)
     else $error("payload of another message");
-  assert property (@(posedge clk_i) read_q |-> arena_wready) else $error("arena lines overflow");
+  assert property (@(posedge clk_i) disable iff (!rst_ni) read_q |-> arena_wready) else $error("arena lines overflow");
 `endif
   logic unused;
   assign unused = ^{arena_wready, seg_level, run_level, note_level, msg_q, note_q};

@@ -1,21 +1,23 @@
 // What each state of the walker tells the encoder, if it tells it anything.
 /* verilator lint_off IMPORTSTAR */
-import drover_ser_pkg::*;  // here, and types by their full names: yosys reads it so
-import drover_ser_walk_pkg::*;
+import drover_preserialized_pkg::*;
+import drover_serializer_pkg::*;
+import ser_pkg::*;  // here, and types by their full names: yosys reads it so
+import ser_walk_pkg::*;
 /* verilator lint_on IMPORTSTAR */
-module drover_ser_walk_uop (
-  input  drover_ser_walk_pkg::state_e state_i,
-  input  drover_ser_walk_pkg::frame_t frame_i,
-  input  drover_ser_walk_pkg::frame_t outer_i,    // the object around it
-  input  drover_ser_walk_pkg::field_t field_i,
-  input  drover_ser_pkg::error_e      error_i,
+module ser_walk_uop (
+  input  ser_walk_pkg::state_e state_i,
+  input  ser_walk_pkg::frame_t frame_i,
+  input  ser_walk_pkg::frame_t outer_i,    // the object around it
+  input  ser_walk_pkg::field_t field_i,
+  input  drover_serializer_pkg::error_e      error_i,
   input  logic [63:0]                 target_i,
   input  logic [63:0]                 word_i,
   input  logic [63:0]                 slot_i,     // of the object memory
   input  logic [63:0]                 value_i,    // the same, of the field's size
   input  logic [31:0]                 bytes_i,    // that a string or an array has
   input  logic                        in_bulk_i,  // as they are
-  output drover_ser_pkg::uop_t        uop_o
+  output ser_pkg::uop_t        uop_o
 );
   logic sized;  // the slot holds a size that is not zero
   assign sized = slot_i[31:0] != '0;
@@ -33,9 +35,9 @@ module drover_ser_walk_uop (
         uop_o.address = target_i + word_i;
       end
       WkScan, WkFirst, WkValue: begin
-        uop_o.form = drover_ser_pkg::form_of(field_i.op);
-        uop_o.value = drover_ser_pkg::wire_value(field_i.op, value_i);
-        if (state_i == WkFirst && field_i.op == RecOpen) uop_o.value = '0;  // the empty message of a map entry
+        uop_o.form = ser_pkg::form_of(field_i.op);
+        uop_o.value = ser_pkg::wire_value(field_i.op, value_i);
+        if (state_i == WkFirst && field_i.op == RecordOpen) uop_o.value = '0;  // the empty message of a map entry
         if (state_i == WkValue && field_i.in_pack) uop_o.tag_size = '0;
       end
       WkSecond: begin
@@ -51,7 +53,7 @@ module drover_ser_walk_uop (
       end
       WkWrap: begin
         uop_o.form = FormVarint;
-        if (field_i.op == RecInline) begin
+        if (field_i.op == RecordInline) begin
           uop_o.value = {32'd0, slot_i[31:0]};
           uop_o.body = sized ? BodyHost : BodyNone;
           uop_o.size = slot_i[31:0];

@@ -1,55 +1,17 @@
-// Types of the serializer: records of the pre-serialized stream (docs/formats.md, section 4; the numbers are those of
-// codec/preserialize/preserialized.def), what a front end tells the encoder (uop_t), and what is told of a message (cmd_t, msg_t).
-package drover_ser_pkg;
+// Types that the serializer's modules share: what a front end tells the encoder (uop_t), a command as it was checked
+// (cmd_t), and a message that may go out (msg_t, piece_t). The records of the stream, the errors and the completions
+// are those of the generated packages; where a struct here has one of their enums, it has its bits: yosys knows no type
+// of one package in another.
+package ser_pkg;
 
   localparam int unsigned LineBytes = 64;
   localparam int unsigned LineBits = 512;
 
-  // ---- records
-  typedef enum logic [6:0] {
-    RecEnd        = 7'd0,
-    RecInt32      = 7'd1,
-    RecUint32     = 7'd2,
-    RecVarint64   = 7'd3,
-    RecBool       = 7'd4,
-    RecSint32     = 7'd5,
-    RecSint64     = 7'd6,
-    RecFixed32    = 7'd7,
-    RecFixed64    = 7'd8,
-    RecClosedEnum = 7'd9,
-    RecInlineUtf8 = 7'd10,
-    RecInline     = 7'd11,
-    RecOpen       = 7'd12,
-    RecTag        = 7'd13,
-    RecClose      = 7'd32,
-    RecPayload    = 7'd33,
-    RecEngine     = 7'd34,
-    RecRawInline  = 7'd35,
-    RecRawPayload = 7'd36,
-    RecRawEngine  = 7'd37,
-    RecElements   = 7'd38,
-    RecHost       = 7'd39,
-    RecRawHost    = 7'd40
-  } record_op_e;
-
-  // ---- how a message ends. Up to 7: StreamError and EncodeError of the software; from 8 on: left to software.
-  typedef enum logic [3:0] {
-    ErrNone         = 4'd0,
-    ErrBadRecord    = 4'd1,
-    ErrTruncated    = 4'd2,
-    ErrBadNesting   = 4'd3,
-    ErrOutOfBounds  = 4'd4,
-    ErrTooLarge     = 4'd5,
-    ErrNullElement  = 4'd6,
-    ErrMisaligned   = 4'd7,
-    ErrLeftArena    = 4'd8,   // more short parts than the TX arena holds
-    ErrLeftPieces   = 4'd9,   // more long parts than there are piece entries
-    ErrLeftDepth    = 4'd10,  // nested deeper than the stack
-    ErrLeftObject   = 4'd11,  // NIC-only: objects larger than the object memory
-    ErrLeftField    = 4'd12,  // NIC-only: a field of a kind that the walker does not do
-    ErrLeftWork     = 4'd13,  // NIC-only: more objects looked at than allowed
-    ErrBus          = 4'd15   // a read was answered with an error
-  } error_e;
+  // A line of host or engine memory.
+  typedef struct packed {
+    logic                failed;  // it could not be read
+    logic [LineBits-1:0] data;
+  } line_t;
 
   // ---- front end to encoder: wire bytes from the last to the first
   typedef enum logic [2:0] {
@@ -78,7 +40,7 @@ package drover_ser_pkg;
 
   typedef struct packed {
     uop_kind_e   kind;
-    error_e      error;     // of UopError
+    logic [3:0]  error;     // of UopError: drover_serializer_pkg::error_e
     form_e       form;
     logic [2:0]  tag_size;  // bytes; 0: no tag
     logic [39:0] tag;       // wire bytes, the first in the low byte
@@ -90,7 +52,7 @@ package drover_ser_pkg;
 
   // ---- a command: one message
   typedef struct packed {
-    error_e       error;          // found before anything was read
+    logic [3:0]   error;          // found before anything was read: drover_serializer_pkg::error_e
     logic         walk;           // NIC-only: `records` is a Drover object's address, `message` its type
     logic         pushed;         // `records` lie in engine memory
     logic [15:0]  cookie;
@@ -101,9 +63,21 @@ package drover_ser_pkg;
     logic [31:0]  payload_bytes;
     logic [10:0]  early_lines;    // of the payload, if it was asked for with the command
     logic [6:0]   header_size;    // bytes in front of the message, 0 to 64
-    logic [1:0]   length_format;  // of the message's length in the header: 0 not there, 1 big-endian u32, 2 little
+    logic [1:0]   length_format;  // of the message's length in the header: drover_serializer_pkg::length_format_e
     logic [5:0]   length_at;      // where
   } cmd_t;
+
+  // What the encoder has to know of it: the header too.
+  typedef struct packed {
+    cmd_t                cmd;
+    logic [LineBits-1:0] header;
+  } encode_cmd_t;
+
+  // Payload that is asked for with the command.
+  typedef struct packed {
+    logic [63:0] address;
+    logic [16:0] bytes;
+  } early_request_t;
 
   // ---- a message that the gather unit may send
   typedef struct packed {
@@ -125,12 +99,6 @@ package drover_ser_pkg;
     logic [31:0] size;
     logic [15:0] behind;  // position in the arena that follows it
   } piece_t;
-
-  typedef struct packed {
-    logic [15:0] cookie;
-    error_e      error;
-    logic [31:0] size;
-  } completion_t;
 
   // ---- varints
   function automatic logic [3:0] varint_size(logic [63:0] value);
@@ -166,25 +134,33 @@ package drover_ser_pkg;
   // The wire value of a scalar of 32 or 64 bits.
   function automatic logic [63:0] wire_value(logic [6:0] op, logic [63:0] value);
     unique case (op)
-      RecInt32, RecClosedEnum: wire_value = {{32{value[31]}}, value[31:0]};
-      RecBool:   wire_value = {63'd0, value[31:0] != 32'd0};
-      RecSint32: wire_value = {32'd0, {value[30:0], 1'b0} ^ {32{value[31]}}};
-      RecSint64: wire_value = {value[62:0], 1'b0} ^ {64{value[63]}};
-      RecUint32, RecFixed32: wire_value = {32'd0, value[31:0]};
-      default:   wire_value = value;
+      drover_preserialized_pkg::RecordInt32, drover_preserialized_pkg::RecordClosedEnum:
+        wire_value = {{32{value[31]}}, value[31:0]};
+      drover_preserialized_pkg::RecordBool:
+        wire_value = {63'd0, value[31:0] != 32'd0};
+      drover_preserialized_pkg::RecordSint32:
+        wire_value = {32'd0, {value[30:0], 1'b0} ^ {32{value[31]}}};
+      drover_preserialized_pkg::RecordSint64:
+        wire_value = {value[62:0], 1'b0} ^ {64{value[63]}};
+      drover_preserialized_pkg::RecordUint32, drover_preserialized_pkg::RecordFixed32:
+        wire_value = {32'd0, value[31:0]};
+      default:
+        wire_value = value;
     endcase
   endfunction
 
   function automatic form_e form_of(logic [6:0] op);
     unique case (op)
-      RecFixed32: form_of = FormFixed32;
-      RecFixed64: form_of = FormFixed64;
-      default:    form_of = FormVarint;
+      drover_preserialized_pkg::RecordFixed32: form_of = FormFixed32;
+      drover_preserialized_pkg::RecordFixed64: form_of = FormFixed64;
+      default:                                 form_of = FormVarint;
     endcase
   endfunction
 
+  // Whether the value takes 64 bits.
   function automatic logic is_wide(logic [6:0] op);
-    is_wide = op == RecVarint64 || op == RecSint64 || op == RecFixed64;
+    is_wide = op == drover_preserialized_pkg::RecordVarint64 || op == drover_preserialized_pkg::RecordSint64 ||
+              op == drover_preserialized_pkg::RecordFixed64;
   endfunction
 
 endpackage

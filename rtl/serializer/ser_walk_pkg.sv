@@ -1,5 +1,5 @@
-// What the parts of the walker (drover_ser_walker) share: its states, and what it knows of object and field at hand.
-package drover_ser_walk_pkg;
+// What the parts of the walker (ser_walker) share: its states, and what it knows of object and field at hand.
+package ser_walk_pkg;
 
   localparam int unsigned ObjectLines = 512;  // of the object memory
   localparam int unsigned TableWidth  = 16;   // bits of a line's number in the schema table
@@ -8,6 +8,7 @@ package drover_ser_walk_pkg;
   localparam int unsigned Sw = TableWidth + 3;  // a slot of the table
   localparam int unsigned RunBytes = ObjectLines * 32;  // of a command's run: half of the object memory
   localparam logic [29:0] ChunkBytes = 30'd512;  // of an array that are there at once
+  localparam int unsigned ChunkLines = 9;        // that they may take
 
   typedef enum logic [4:0] {
     WkIdle, WkMessage, WkObject, WkFetch, WkHeader, WkUnknown, WkRaw, WkHas, WkSkip, WkScan, WkField, WkPresence,
@@ -38,7 +39,7 @@ package drover_ser_walk_pkg;
 
   // The field at hand, as far as no frame has to keep it.
   typedef struct packed {
-    logic [6:0]  op;        // of one element
+    logic [6:0]  op;        // of one element: drover_preserialized_pkg::record_op_e
     logic        in_pack;   // the elements have no tags
     logic        by_value;  // absent if zero
     logic [15:0] offset;
@@ -87,11 +88,11 @@ package drover_ser_walk_pkg;
   // log2 of an element's size in its array.
   function automatic logic [2:0] element_shift(logic [6:0] op);
     unique case (op)
-      drover_ser_pkg::RecInline: element_shift = 3'd4;  // a string
-      drover_ser_pkg::RecBool:   element_shift = 3'd0;
-      drover_ser_pkg::RecOpen, drover_ser_pkg::RecVarint64, drover_ser_pkg::RecSint64,
-      drover_ser_pkg::RecFixed64: element_shift = 3'd3;
-      default:                   element_shift = 3'd2;
+      drover_preserialized_pkg::RecordInline: element_shift = 3'd4;  // a string
+      drover_preserialized_pkg::RecordBool:   element_shift = 3'd0;
+      drover_preserialized_pkg::RecordOpen, drover_preserialized_pkg::RecordVarint64,
+      drover_preserialized_pkg::RecordSint64, drover_preserialized_pkg::RecordFixed64: element_shift = 3'd3;
+      default:                                element_shift = 3'd2;
     endcase
   endfunction
 

@@ -1,12 +1,12 @@
 // What a state of the walker would read of host memory, whether it may, and whether it is here already, in the
 // command's run: addresses and sizes come from the object, and the object is hostile.
 /* verilator lint_off IMPORTSTAR */
-import drover_ser_walk_pkg::*;  // here, and types by their full names: yosys reads it so
+import ser_walk_pkg::*;  // here, and types by their full names: yosys reads it so
 /* verilator lint_on IMPORTSTAR */
-module drover_ser_walk_reach (
-  input  drover_ser_walk_pkg::state_e state_i,
-  input  drover_ser_walk_pkg::frame_t frame_i,
-  input  drover_ser_walk_pkg::run_t   run_i,
+module ser_walk_reach (
+  input  ser_walk_pkg::state_e state_i,
+  input  ser_walk_pkg::frame_t frame_i,
+  input  ser_walk_pkg::run_t   run_i,
   input  logic [63:0]                 run_address_i,   // of the next command
   input  logic [31:0]                 run_bytes_i,
   input  logic [6:0]                  op_i,
@@ -23,13 +23,13 @@ module drover_ser_walk_reach (
   output logic        out_of_bounds_o,
   output logic        misaligned_o,
   output logic        here_o,
-  output logic [drover_ser_walk_pkg::Mw-1:0] place_o,  // of what is here
+  output logic [ser_walk_pkg::Mw-1:0] place_o,  // of what is here
   output logic [31:0] chunk_begin_o     // the first element of the chunk that would be fetched
 );
   logic [2:0] shift, mask;
   logic [31:0] chunk_elements;
   logic [63:0] address;
-  assign shift = drover_ser_walk_pkg::element_shift(op_i);
+  assign shift = ser_walk_pkg::element_shift(op_i);
   assign chunk_elements = frame_i.elements < (32'(ChunkBytes) >> shift) ? frame_i.elements : 32'(ChunkBytes) >> shift;
   assign chunk_begin_o = frame_i.elements - chunk_elements;
   assign out_of_bounds_o = address < base_i || address >= limit_i || {28'd0, bytes_o} > limit_i - address;
