@@ -20,7 +20,7 @@ from pyosys import libyosys as ys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COMMON = ["drover_axi_pkg", "drover_fifo", "drover_skid", "drover_sram_1r1w", "drover_sram_1rw",
           "drover_axi_write_checks"]
-DESERIALIZER = ["deser_pkg", "deser_window", "deser_token", "deser_front", "deser_field",
+DESERIALIZER = ["deser_pkg", "deser_framing", "deser_window", "deser_token", "deser_front", "deser_field",
                 "deser_head", "deser_run", "deser_utf8", "deser_table", "deser_eager", "deser_store", "deser_writer",
                 "deser_place", "deser_unknown", "deser_open_run", "deser_map_keys", "deser_search", "deser_fields",
                 "deser_bytes", "deser_arrays", "deser_messages", "deser_lane", "deser_spread", "deser_tlb",

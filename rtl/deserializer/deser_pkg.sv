@@ -37,7 +37,7 @@ package deser_pkg;
   localparam logic [1:0] TokEnd = 2'd2;    // the outermost is
   localparam logic [1:0] TokError = 2'd3;
 
-  // DecodeError of codec/decode/decode_types.h; the last is the engine's own.
+  // DecodeError of codec/decode/decode_types.h; from 64 on, the engine's own.
   localparam logic [7:0] ErrOk = 8'd0;
   localparam logic [7:0] ErrTruncated = 8'd1;
   localparam logic [7:0] ErrOverlongVarint = 8'd2;
@@ -48,6 +48,9 @@ package deser_pkg;
   localparam logic [7:0] ErrBadUtf8 = 8'd7;
   localparam logic [7:0] ErrTooLarge = 8'd9;
   localparam logic [7:0] ErrBadAddress = 8'd64;  // a chunk or run that leads out of the region: nothing was written
+  localparam logic [7:0] ErrPacketLength = 8'd65;  // the packet's bytes are not as many as the command said
+  localparam logic [7:0] ErrUnknownType = 8'd66;   // the command names a type that the schema table does not hold
+  localparam logic [7:0] ErrReadRefused = 8'd67;   // a read (ProtoACC's way) was refused, or had no RLAST
 
   // Why a message is left to software.
   // An unknown group, or unknown fields apart from each other or larger than a chunk.
@@ -263,8 +266,8 @@ package deser_pkg;
     logic [31:0] t_limit;
     logic [15:0] t_field_count;
     logic [31:0] pos;
-    logic [31:0] left;
-    logic begun;
+    logic pk_cut;  // the packet is not as long as its command said, and all its bytes are here
+    logic over;  // the message's last beat is gone, or goes when one is dropped now
     // its field
     logic found;
     logic [11:0] f_offset;
@@ -285,6 +288,7 @@ package deser_pkg;
     logic [63:0] scalar;
     // a message that waits
     logic cmd_valid;
+    logic cmd_known;  // its type is in the schema table
     logic root_valid;
     logic [SubW-1:0] root;
     logic chunk_valid;
@@ -340,6 +344,7 @@ package deser_pkg;
     // reads of ProtoACC's way
     logic arready;
     logic r;
+    logic r_bad;
   } view_t;
 
   function automatic logic [63:0] relative(input logic [AddrW-1:0] to,

@@ -136,6 +136,12 @@ DeserializerBench::DeserializerBench(const BenchOptions& options)
       memory_store_(options.host_bytes + options.engine_bytes + 64, options.one_shot ? '\xcc' : '\0') {
   auto at = reinterpret_cast<uintptr_t>(memory_store_.data());
   memory_ = std::span<char>(memory_store_).subspan((64 - at % 64) % 64, options.host_bytes + options.engine_bytes);
+  descriptor_store_.resize(size_t{4} << 20);
+  start();
+}
+
+void DeserializerBench::start() {
+  const BenchOptions& options = options_;
   auto host_chunks = static_cast<uint32_t>(options.host_bytes / kChunk);
   top_->cfg_one_shot_i = options.one_shot;
   top_->cfg_eager_i = options.eager;
@@ -151,7 +157,6 @@ DeserializerBench::DeserializerBench(const BenchOptions& options)
                                                     memory_.subspan(options.host_bytes), options.engine, 0);
   top_->cfg_protoacc_i = options.protoacc;
   top_->cfg_descriptors_i = kDescriptors;
-  descriptor_store_.resize(size_t{4} << 20);
   descriptor_memory_ = std::make_unique<AxiReadMemory>(DROVER_AXI_READ_PORT(*top_, desc), descriptor_store_,
                                                        options.descriptors, kDescriptors);
   rx_ = std::make_unique<AxiStreamSource>(DROVER_AXI_STREAM_INPUT(*top_, rx), Stalls(options.rx_stalls, options.seed));
@@ -187,12 +192,31 @@ void DeserializerBench::load_words(const std::vector<TableWord>& words) {
 }
 void DeserializerBench::load(const schema::Image& image) { load_words(schema_table_words(image)); }
 
-void DeserializerBench::add(const schema::MessageType& type, std::string_view wire) {
-  feed_->commands.push_back(
-      {static_cast<uint16_t>(type.index), static_cast<uint32_t>(wire.size()), static_cast<uint32_t>(sent_.size())});
-  sent_.push_back({type, wire});
+void DeserializerBench::send(const Sent& sent, uint16_t type, uint32_t length, uint64_t holes) {
+  feed_->commands.push_back({type, length, static_cast<uint32_t>(sent_.size())});
+  sent_.push_back(sent);
   outcomes_.emplace_back();
-  rx_->send(wire);
+  rx_->send(sent.wire, holes);
+}
+void DeserializerBench::add(const schema::MessageType& type, std::string_view wire) {
+  send({type, wire}, static_cast<uint16_t>(type.index), static_cast<uint32_t>(wire.size()), 0);
+}
+void DeserializerBench::add_misframed(const schema::MessageType& type, std::string_view packet, uint32_t length,
+                                      uint64_t holes) {
+  send({.type = type, .wire = packet, .misframed = true}, static_cast<uint16_t>(type.index), length, holes);
+}
+void DeserializerBench::add_unknown(uint16_t type, std::string_view packet) {
+  send({.type = {}, .wire = packet, .unknown = true}, type, static_cast<uint32_t>(packet.size()), 0);
+}
+
+void DeserializerBench::reset() {
+  clear();
+  chunks_of_.clear();
+  sim_ = Simulation<Vdrover_deserializer>(top_.get());
+  start();
+}
+void DeserializerBench::run_for(uint64_t cycles) {
+  for (uint64_t i = 0; i < cycles; ++i) sim_.cycle();
 }
 
 void DeserializerBench::clear() {
@@ -244,6 +268,13 @@ void DeserializerBench::take_record() {
 }
 
 std::string DeserializerBench::compare(const Sent& sent, const Record& record) const {
+  bool error = record.type == RecordType::kError;
+  if (sent.misframed) return error ? "" : "the packet is not as its command says, and the record is no error";
+  if (error && record.code == kPacketLength) return "the packet is as its command says, the engine denies it";
+  if (sent.unknown || (error && record.code == kUnknownType)) {
+    bool right = sent.unknown && error && record.code == kUnknownType;
+    return right ? "" : "an unknown type is no error, or a known one is";
+  }
   if (record.type == RecordType::kSoftware) return "";
   Arena arena;
   auto* object = static_cast<Message*>(arena.allocate_zeroed(sent.type.entry().object_size));
@@ -252,9 +283,8 @@ std::string DeserializerBench::compare(const Sent& sent, const Record& record) c
   options.depth_limit = options_.depth_limit;
   DecodeResult result = decode(sent.type, object, sent.wire, arena, options);
   if (record.type == RecordType::kError) {
-    if (result.ok() && record.code != kBadAddress)
-      return "the engine says error " + std::to_string(record.code) + ", software takes it";
-    if (record.code == kBadAddress) return "";
+    if (record.code == kBadAddress || record.code == kReadRefused) return "";
+    if (result.ok()) return "the engine says error " + std::to_string(record.code) + ", software takes it";
     auto said = static_cast<DecodeError>(record.code);
     if (said == result.error) return "";
     // Which of the two a packed field has first depends on how software reads it (codec/decode/decode_repeated.h).

@@ -30,7 +30,8 @@
 namespace drover::rtl {
 
 enum class RecordType : uint8_t { kChunk = 0, kDone = 1, kError = 2, kSoftware = 3 };
-inline constexpr uint8_t kBadAddress = 64;  // beside the codec's DecodeError
+// Beside the codec's DecodeError.
+inline constexpr uint8_t kBadAddress = 64, kPacketLength = 65, kUnknownType = 66, kReadRefused = 67;
 const char* left_to_software_reason(uint8_t code);
 
 struct Record {
@@ -73,6 +74,15 @@ class DeserializerBench {
   void load_words(const std::vector<struct TableWord>& words);
   // The wire bytes have to stay as long as the bench: a message may have its error record before they are all taken.
   void add(const schema::MessageType& type, std::string_view wire);
+  // A command that says another length than its packet has, or the right one of a packet with holes in its TKEEP. Its
+  // record has to be an error; `outcomes()` says which.
+  void add_misframed(const schema::MessageType& type, std::string_view packet, uint32_t length, uint64_t holes = 0);
+  // A command whose type is not in the schema table. Its record has to be the error kUnknownType.
+  void add_unknown(uint16_t type, std::string_view packet);
+  // Resets the engine in the middle of what it does and forgets all messages. The schema table has to be loaded anew.
+  void reset();
+  // Runs without waiting for records.
+  void run_for(uint64_t cycles);
   // False if the engine hung: no record for a long time although messages are waiting.
   bool run();
   // Forgets the messages that are done.
@@ -95,7 +105,10 @@ class DeserializerBench {
   struct Sent {
     schema::MessageType type;
     std::string_view wire;
+    bool misframed = false, unknown = false;
   };
+  void start();  // the parts at the ports, a reset, and the TLB's entries
+  void send(const Sent& sent, uint16_t type, uint32_t length, uint64_t holes);
   void take_record();
   std::string compare(const Sent& sent, const Record& record) const;
 

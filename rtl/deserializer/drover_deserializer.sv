@@ -113,23 +113,30 @@ module drover_deserializer #(
 
   // ---------------------------------------------------------------- dispatch
   logic [Lanes-1:0] turn_q, cmd_room, rx_room, l_cmd_valid, l_cmd_ready, l_rx_valid, l_rx_ready;
-  logic [Lanes*80-1:0] l_cmd;
-  logic [Lanes*512-1:0] l_rx;
-  logic owed_q;  // beats of the message given out last are still to come
-  assign cmd_ready_o = !owed_q && |(turn_q & cmd_room & cfg_lanes_i);
-  assign rx_tready_o = owed_q && |(turn_q & rx_room);
+  logic [Lanes*81-1:0] l_cmd;
+  logic [Lanes*514-1:0] l_rx;
+  logic owed;  // beats of the message given out last are still to come
+  logic rx_push, rx_last, rx_bad, cmd_known;
+  assign cmd_ready_o = !owed && |(turn_q & cmd_room & cfg_lanes_i);
+  deser_framing u_framing (
+      .clk_i, .rst_ni, .start_i(cmd_valid_i && cmd_ready_o), .length_i(cmd_length_i), .valid_i(rx_tvalid_i),
+      .ready_o(rx_tready_o), .tkeep_i(rx_tkeep_i), .tlast_i(rx_tlast_i), .room_i(|(turn_q & rx_room)),
+      .push_o(rx_push), .last_o(rx_last), .bad_o(rx_bad), .open_o(owed));
+  // Types that were loaded, from 0 on; loading type 0 begins anew.
+  logic [TypesLog2:0] types_q;
+  assign cmd_known = cmd_type_i < 16'(types_q);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      types_q <= '0;
+    end else if (load_valid_i && load_space_i == 2'd2 && load_addr_i[31:TypesLog2] == '0) begin
+      if (load_addr_i == '0 || load_addr_i[TypesLog2:0] >= types_q) types_q <= load_addr_i[TypesLog2:0] + 1'b1;
+    end
+  end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       turn_q <= Lanes'(1);
-      owed_q <= 1'b0;
-    end else if (owed_q) begin
-      if (rx_tvalid_i && rx_tready_o && rx_tlast_i) begin
-        owed_q <= 1'b0;
-        turn_q <= Lanes'({turn_q, turn_q} >> (Lanes - 1));
-      end
-    end else begin
-      if (cmd_valid_i && cmd_ready_o) owed_q <= 1'b1;
-      else if (!cmd_ready_o) turn_q <= Lanes'({turn_q, turn_q} >> (Lanes - 1));
+    end else if (owed ? rx_tvalid_i && rx_tready_o && rx_tlast_i : !cmd_ready_o) begin
+      turn_q <= Lanes'({turn_q, turn_q} >> (Lanes - 1));
     end
   end
 
@@ -168,23 +175,23 @@ module drover_deserializer #(
     logic [2:0] cmd_level;
     logic unused;
     assign unused = ^{rx_level, cmd_level};
-    drover_fifo #(.Width(80), .Depth(4)) u_cmd (
+    drover_fifo #(.Width(81), .Depth(4)) u_cmd (
         .clk_i, .rst_ni, .wvalid_i(cmd_valid_i && cmd_ready_o && turn_q[i]), .wready_o(cmd_room[i]),
-        .wdata_i({cmd_cookie_i, cmd_length_i, cmd_type_i}), .rvalid_o(l_cmd_valid[i]), .rready_i(l_cmd_ready[i]),
-        .rdata_o(l_cmd[i*80+:80]), .level_o(cmd_level));
-    drover_fifo #(.Width(512), .Depth(RxBeats)) u_rx (
-        .clk_i, .rst_ni, .wvalid_i(rx_tvalid_i && rx_tready_o && turn_q[i]), .wready_o(rx_room[i]),
-        .wdata_i(rx_tdata_i), .rvalid_o(l_rx_valid[i]), .rready_i(l_rx_ready[i]), .rdata_o(l_rx[i*512+:512]),
-        .level_o(rx_level));
+        .wdata_i({cmd_known, cmd_cookie_i, cmd_length_i, cmd_type_i}), .rvalid_o(l_cmd_valid[i]),
+        .rready_i(l_cmd_ready[i]), .rdata_o(l_cmd[i*81+:81]), .level_o(cmd_level));
+    drover_fifo #(.Width(514), .Depth(RxBeats)) u_rx (
+        .clk_i, .rst_ni, .wvalid_i(rx_push && turn_q[i]), .wready_o(rx_room[i]),
+        .wdata_i({rx_bad, rx_last, rx_tdata_i}), .rvalid_o(l_rx_valid[i]), .rready_i(l_rx_ready[i]),
+        .rdata_o(l_rx[i*514+:514]), .level_o(rx_level));
     deser_lane #(.StepsLog2(StepsLog2), .TypesLog2(TypesLog2)) u_lane (
         .clk_i, .rst_ni, .cfg_one_shot_i, .eager_i(eager_q), .cfg_protoacc_i,
         .cfg_descriptors_i(cfg_descriptors_i[39:6]),
-        .arvalid_o(l_ar_valid[i]), .arready_i(l_ar_ready[i]), .arrow_o(l_ar_row[i*RowW+:RowW]), .r_i(l_r[i]),
+        .arvalid_o(l_ar_valid[i]), .arready_i(l_ar_ready[i]), .arrow_o(l_ar_row[i*RowW+:RowW]), .r_i(l_r[i]), .r_bad_i(desc_rresp_i != '0 || !desc_rlast_i),
         .cfg_depth_limit_i, .cfg_host_base_i, .cfg_host_limit_i,
         .cfg_engine_base_i, .cfg_engine_limit_i, .load_valid_i, .load_space_i, .load_addr_i, .load_data_i,
-        .cmd_valid_i(l_cmd_valid[i]), .cmd_ready_o(l_cmd_ready[i]), .cmd_type_i(l_cmd[i*80+:16]),
-        .cmd_length_i(l_cmd[i*80+16+:32]), .cmd_cookie_i(l_cmd[i*80+48+:32]),
-        .rx_tdata_i(l_rx[i*512+:512]), .rx_tvalid_i(l_rx_valid[i]), .rx_tready_o(l_rx_ready[i]),
+        .cmd_valid_i(l_cmd_valid[i]), .cmd_ready_o(l_cmd_ready[i]), .cmd_type_i(l_cmd[i*81+:16]),
+        .cmd_length_i(l_cmd[i*81+16+:32]), .cmd_cookie_i(l_cmd[i*81+48+:32]), .cmd_known_i(l_cmd[i*81+80]),
+        .rx_tdata_i(l_rx[i*514+:512]), .rx_tlast_i(l_rx[i*514+512]), .rx_bad_i(l_rx[i*514+513]), .rx_tvalid_i(l_rx_valid[i]), .rx_tready_o(l_rx_ready[i]),
         .chunk_valid_i(l_chunk_valid[i]), .chunk_ready_o(l_chunk_ready[i]), .chunk_i(l_chunk[i*28+:28]),
         .run_valid_i(l_run_valid[i]), .run_ready_o(l_run_ready[i]), .run_first_i(l_run[i*40+:28]),
         .run_count_i(l_run[i*40+28+:12]),
@@ -331,20 +338,30 @@ module drover_deserializer #(
   assign hbm_wstrb_o   = w_strb;
   assign hbm_wlast_o   = w_last;
 
-  // Bursts of each lane to host memory that have not been answered.
-  logic [7:0] in_flight_q[Lanes];
+  // Bursts of each lane to host and to engine memory that have not been answered: a lane allows itself at most 1,024 and
+  // what its FIFOs hold (deser_writer).
+  logic [10:0] in_flight_q[Lanes], hbm_in_flight_q[Lanes];
+  logic [Lanes-1:0] host_answer, hbm_answer;  // to the lane; an answer that nobody waits for is ignored
   logic lane_in_flight;
   always_comb begin
     lane_in_flight = 1'b0;
-    for (int i = 0; i < Lanes; i++) if (o_lane == i[3:0] && in_flight_q[i] != '0) lane_in_flight = 1'b1;
+    for (int i = 0; i < Lanes; i++) begin
+      if (o_lane == i[3:0] && in_flight_q[i] != '0) lane_in_flight = 1'b1;
+      host_answer[i] = host_bvalid_i && host_bready_o && host_bid_i == i[3:0] && in_flight_q[i] != '0;
+      hbm_answer[i]  = hbm_bvalid_i && hbm_bid_i == i[3:0] && hbm_in_flight_q[i] != '0;
+    end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      for (int i = 0; i < Lanes; i++) in_flight_q[i] <= '0;
+      for (int i = 0; i < Lanes; i++) begin
+        in_flight_q[i]     <= '0;
+        hbm_in_flight_q[i] <= '0;
+      end
     end else begin
       for (int i = 0; i < Lanes; i++) begin
-        in_flight_q[i] <= in_flight_q[i] + 8'(o_pop && o_where == 2'd0 && o_lane == i[3:0]) -
-                          8'(host_bvalid_i && host_bready_o && host_bid_i == i[3:0]);
+        in_flight_q[i] <= in_flight_q[i] + 11'(o_pop && o_where == 2'd0 && o_lane == i[3:0]) - 11'(host_answer[i]);
+        hbm_in_flight_q[i] <= hbm_in_flight_q[i] + 11'(o_pop && o_where == 2'd1 && o_lane == i[3:0]) -
+                              11'(hbm_answer[i]);
       end
     end
   end
@@ -354,19 +371,19 @@ module drover_deserializer #(
   // of which fewer and longer bursts take less.
   localparam logic [4:0] EagerLanes = 5'((Lanes + 1) / 2);
   logic eager_q;
-  logic [9:0] bursts;
+  logic [12:0] bursts;
   logic [4:0] at_work;
   always_comb begin
-    bursts  = 10'(o_level);
+    bursts  = 13'(o_level);
     at_work = '0;
     for (int i = 0; i < Lanes; i++) begin
-      bursts  = bursts + 10'(in_flight_q[i]);
+      bursts  = bursts + 13'(in_flight_q[i]);
       at_work = at_work + 5'(!l_idle[i]);
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) eager_q <= 1'b0;
-    else eager_q <= cfg_eager_i && cfg_one_shot_i && bursts < (at_work > 5'd1 ? 10'd2 : 10'd3) && l_cmd_valid == '0 &&
+    else eager_q <= cfg_eager_i && cfg_one_shot_i && bursts < (at_work > 5'd1 ? 13'd2 : 13'd3) && l_cmd_valid == '0 &&
                   at_work <= EagerLanes;
   end
 
@@ -379,8 +396,8 @@ module drover_deserializer #(
   assign hbm_bready_o  = 1'b1;
   always_comb begin
     for (int i = 0; i < Lanes; i++) begin
-      l_b[2*i]   = (host_bvalid_i && host_bready_o && host_bid_i == i[3:0]) || (dropped && dropped_lane == i[3:0]);
-      l_b[2*i+1] = hbm_bvalid_i && hbm_bid_i == i[3:0];
+      l_b[2*i]   = host_answer[i] || (dropped && dropped_lane == i[3:0]);
+      l_b[2*i+1] = hbm_answer[i];
       l_fault[2*i]   = dropped || host_bresp_i != '0;
       l_fault[2*i+1] = hbm_bresp_i != '0;
     end
@@ -413,7 +430,7 @@ module drover_deserializer #(
   drover_fifo #(.Width(256), .Depth(4), .Bypass(1'b1)) u_cmpl (
       .clk_i, .rst_ni, .wvalid_i(c_pick != '0), .wready_o(c_room), .wdata_i(c_data), .rvalid_o(cmpl_valid_o),
       .rready_i(cmpl_ready_i), .rdata_o(cmpl_data_o), .level_o(c_level));
-  assign idle_o = &l_idle && !cmpl_valid_o && !owed_q && l_cmd_valid == '0;
+  assign idle_o = &l_idle && !cmpl_valid_o && !owed && l_cmd_valid == '0;
 
   drover_axi_write_checks u_host_checks (
       .clk_i, .rst_ni, .awaddr_i(host_awaddr_o), .awlen_i(host_awlen_o), .awid_i(host_awid_o),
@@ -425,6 +442,6 @@ module drover_deserializer #(
       .wlast_i(hbm_wlast_o), .wvalid_i(hbm_wvalid_o), .wready_i(hbm_wready_i));
 
   logic unused;
-  assign unused = ^{cfg_descriptors_i, desc_rdata_i, desc_rresp_i, desc_rlast_i, rx_tkeep_i, free_level,
+  assign unused = ^{cfg_descriptors_i, desc_rdata_i, free_level,
                     host_aw_level, hbm_aw_level, c_level};
 endmodule

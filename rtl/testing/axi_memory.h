@@ -62,7 +62,9 @@ struct AxiTiming {
   uint32_t in_flight = 64;
   uint32_t stalls_of_256 = 0;
   uint64_t seed = 1;
-  uint32_t refused_of_256 = 0;  // writes that are answered with SLVERR, though nothing is wrong with them
+  uint32_t refused_of_256 = 0;     // transactions that are answered with SLVERR, though nothing is wrong with them
+  uint32_t no_rlast_of_256 = 0;    // reads whose last beat has no RLAST, against the protocol
+  uint32_t unasked_of_256 = 0;     // cycles without a response in which a write is answered that nobody asked for
 };
 struct AxiCounts {
   uint64_t transactions = 0, beats = 0, bytes = 0, violations = 0, refused = 0;
@@ -84,7 +86,8 @@ class AxiWriteMemory final : public Part {
         aw_stalls_(timing.stalls_of_256, timing.seed),
         w_stalls_(timing.stalls_of_256, timing.seed + 1),
         b_stalls_(timing.stalls_of_256, timing.seed + 2),
-        refusals_(timing.refused_of_256, timing.seed + 3) {}
+        refusals_(timing.refused_of_256, timing.seed + 3),
+        unasked_(timing.unasked_of_256, timing.seed + 4) {}
 
   const AxiCounts& counts() const { return counts_; }
   bool idle() const { return bursts_.empty() && responses_.empty() && !b_valid_; }
@@ -96,6 +99,10 @@ class AxiWriteMemory final : public Part {
       b_valid_ = true;
       *port_.bid = responses_.front().id;
       *port_.bresp = responses_.front().ok ? 0 : 2;
+    }
+    // Only for an id with nothing in flight: otherwise no device could tell it from an answer.
+    if (!b_valid_ && bursts_.empty() && responses_.empty() && unasked_.now()) {
+      responses_.push_back({now_, static_cast<CData>(now_ % 16), true});
     }
     *port_.bvalid = b_valid_;
   }
@@ -156,7 +163,7 @@ class AxiWriteMemory final : public Part {
   std::span<char> bytes_;
   uint64_t base_;
   AxiTiming timing_;
-  Stalls aw_stalls_, w_stalls_, b_stalls_, refusals_;
+  Stalls aw_stalls_, w_stalls_, b_stalls_, refusals_, unasked_;
   std::deque<Burst> bursts_;
   std::deque<Response> responses_;
   uint64_t now_ = 0;
@@ -172,7 +179,9 @@ class AxiReadMemory final : public Part {
         base_(base),
         timing_(timing),
         ar_stalls_(timing.stalls_of_256, timing.seed),
-        r_stalls_(timing.stalls_of_256, timing.seed + 1) {}
+        r_stalls_(timing.stalls_of_256, timing.seed + 1),
+        refusals_(timing.refused_of_256, timing.seed + 2),
+        no_rlast_(timing.no_rlast_of_256, timing.seed + 3) {}
 
   const AxiCounts& counts() const { return counts_; }
   bool idle() const { return bursts_.empty(); }
@@ -189,7 +198,7 @@ class AxiReadMemory final : public Part {
       }
       *port_.rid = burst.id;
       *port_.rresp = burst.ok ? 0 : 2;
-      *port_.rlast = burst.beats == 1;
+      *port_.rlast = burst.beats == 1 && !no_rlast_.now();
     }
     *port_.rvalid = r_valid_;
   }
@@ -208,6 +217,10 @@ class AxiReadMemory final : public Part {
       bool ok = axi_burst_ok(*port_.araddr, beats, base_, bytes_.size());
       counts_.violations += ok ? 0 : 1;
       ++counts_.transactions;
+      if (refusals_.now()) {
+        ok = false;
+        ++counts_.refused;
+      }
       bursts_.push_back({*port_.araddr, beats, *port_.arid, ok, now_ + timing_.latency});
     }
   }
@@ -225,7 +238,7 @@ class AxiReadMemory final : public Part {
   std::span<const char> bytes_;
   uint64_t base_;
   AxiTiming timing_;
-  Stalls ar_stalls_, r_stalls_;
+  Stalls ar_stalls_, r_stalls_, refusals_, no_rlast_;
   std::deque<Burst> bursts_;
   uint64_t now_ = 0;
   bool r_valid_ = false;

@@ -46,19 +46,21 @@ class AxiStreamSource final : public Part {
  public:
   explicit AxiStreamSource(AxiStreamInput port, Stalls stalls = Stalls()) : port_(port), stalls_(stalls) {}
 
-  // The bytes have to stay until the packet is sent.
-  void send(std::string_view packet) { packets_.push_back(packet); }
+  // The bytes have to stay until the packet is sent. `holes`: bits of TKEEP that are cleared in every beat, against
+  // the protocol.
+  void send(std::string_view packet, uint64_t holes = 0) { packets_.push_back({packet, holes}); }
   bool idle() const { return packets_.empty(); }
   size_t packets_sent() const { return sent_; }
 
   void drive() override {
     if (!valid_ && !packets_.empty() && !stalls_.now()) {
       valid_ = true;
-      std::string_view rest = packets_.front().substr(at_);
+      std::string_view rest = packets_.front().bytes.substr(at_);
       size_t bytes = rest.size() < kBeatBytes ? rest.size() : kBeatBytes;
       std::memset(port_.tdata, 0xa5, kBeatBytes);  // what is not kept is no zero
       if (bytes != 0) std::memcpy(port_.tdata, rest.data(), bytes);
       *port_.tkeep = bytes == kBeatBytes ? ~uint64_t{0} : (uint64_t{1} << bytes) - 1;
+      *port_.tkeep &= ~packets_.front().holes;
       *port_.tlast = rest.size() <= kBeatBytes;
     }
     *port_.tvalid = valid_;
@@ -74,9 +76,14 @@ class AxiStreamSource final : public Part {
   }
 
  private:
+  struct Packet {
+    std::string_view bytes;
+    uint64_t holes;
+  };
+
   AxiStreamInput port_;
   Stalls stalls_;
-  std::deque<std::string_view> packets_;
+  std::deque<Packet> packets_;
   size_t at_ = 0;
   size_t sent_ = 0;
   bool valid_ = false;
