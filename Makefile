@@ -20,7 +20,7 @@ HPB_ARGS := $(if $(HYPERPROTOBENCH),--hyperprotobench $(abspath $(HYPERPROTOBENC
 
 .PHONY: help setup configure build demo test bench bench-codec bench-echo bench-rtl reproduce-rpcnic fit-cpu-costs synth format check-format tidy clean
 
-help: ## say what there is
+help: ## list the targets
 	@echo 'usage: make TARGET [PRESET=release|gcc|debug|asan|tsan] [JOBS=N] [HYPERPROTOBENCH=DIR] [UPB_SRC=DIR]'
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | column -t -s '|'
 
@@ -63,19 +63,19 @@ fit-cpu-costs: configure ## what the codecs cost this machine's CPU, warm and co
 	  --out build/bench/cpu_costs.json $(HPB_ARGS)
 
 synth: configure ## LUT, FF, BRAM and the longest logic path of the RTL, by yosys
-	@cmake --build --preset $(PRESET) -j $(JOBS) --target drover_image_pkg
-	@.venv/bin/python tools/synth_rtl.py --image-pkg $(BUILD)/rtl/drover_image_pkg.sv
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target drover_formats
+	@.venv/bin/python tools/synth_rtl.py --packages $(BUILD)/formats/sv/*.sv
 
 bench: bench-codec bench-echo ## all benchmarks: bench-codec, bench-echo, and the parts alone
 	@tools/bench_parts.sh $(BUILD)
 
-format: ## lay out all C++ with clang-format-19
+format: ## format all C++ with clang-format-19
 	@tools/format.sh
 
-check-format: ## say which C++ files are not laid out so
+check-format: ## list the C++ files that are not formatted
 	@tools/format.sh --check
 
-tidy: build ## look through the C++ with clang-tidy-19
+tidy: build ## run clang-tidy-19 on the C++
 	@tools/tidy.sh $(BUILD)
 
 clean: ## remove build/ (the environments stay: .venv, tools/node/node_modules)

@@ -31,10 +31,10 @@ def rows_of(program, hyperprotobench):
         yield row["case"], row["metric"], row["value"], row["peer"] or None, row["goal"] or None
 
 
-def area_rows(image_pkg, out):
+def area_rows(packages, out):
     path = out / "rtl_area.json"
     print("yosys (some minutes) ...", file=sys.stderr, flush=True)
-    command = [sys.executable, str(ROOT / "tools/synth_rtl.py"), "--image-pkg", str(image_pkg), "--json", str(path)]
+    command = [sys.executable, str(ROOT / "tools/synth_rtl.py"), "--packages", *packages, "--json", str(path)]
     for block, _ in AREAS.values():
         command += ["--block", block]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
@@ -72,7 +72,7 @@ def main():
         sys.exit("run_rtl.py: no bench/rtl/*_rows was built; is verilator installed (tools/setup.sh)?")
     rows = [describe(*row) for program in programs for row in rows_of(program, arguments.hyperprotobench)]
     if not arguments.no_area:
-        rows += [describe(*row) for row in area_rows(arguments.build_dir / "rtl/drover_image_pkg.sv", arguments.out)]
+        rows += [describe(*row) for row in area_rows(sorted(map(str, (arguments.build_dir / "formats/sv").glob("*.sv"))), arguments.out)]
     (arguments.out / "rtl.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     print(f"{'case':<38}{'metric':<16}{'Drover':>10}{'peer':>10}{'goal':>10}")
     for row in rows:

@@ -34,15 +34,15 @@ struct Address {
 };
 
 bool parse_address(std::string_view text, Address* address, ControlError* error) {
-  std::string_view name = text;
-  if (name.starts_with("unix:")) name.remove_prefix(5);
+  constexpr std::string_view kPrefix = "unix:";
+  std::string_view name = text.starts_with(kPrefix) ? text.substr(kPrefix.size()) : std::string_view();
   bool abstract = name.starts_with('@');
   size_t most = sizeof address->socket.sun_path - 1;
   if (name.size() <= (abstract ? 1u : 0u) || name.size() > most || name.find('\0') != std::string_view::npos) {
     return fail(error, ControlCode::kAddressInvalid,
-                "\"" + std::string(text.substr(0, 120)) +
-                    "\" is not a socket's address; expected unix:PATH or unix:@NAME of 1 to " + std::to_string(most) +
-                    " bytes");
+                "'" + std::string(text.substr(0, 120)) +
+                    "' is not the address of a control socket; expected unix:PATH or unix:@NAME, with 1 to " +
+                    std::to_string(most) + " bytes after unix:");
   }
   address->socket.sun_family = AF_UNIX;
   std::memcpy(address->socket.sun_path, name.data(), name.size());

@@ -1,7 +1,7 @@
 // ControlSocket: a Unix SOCK_SEQPACKET connection that carries ControlMessages and file descriptors.
 //
-// Addresses: "unix:PATH" or "PATH" (a file, mode 0600), "unix:@NAME" or "@NAME" (Linux's abstract names). Every
-// connection is refused unless its peer runs as the same user or as root (SO_PEERCRED).
+// Addresses: "unix:PATH" (a file, mode 0600) or "unix:@NAME" (an abstract name of Linux). A peer that runs neither as
+// the same user nor as root is refused (SO_PEERCRED).
 //
 // Blocking calls take a time-out in milliseconds: 0 tries once (what an event loop does), -1 waits for ever.
 // Thread-safety: one thread at a time. Every descriptor is close-on-exec.
@@ -37,7 +37,7 @@ class ControlSocket {
   // little reason to go on with such a peer.
   std::optional<ControlMessage> receive(std::vector<UniqueFd>* fds, int timeout_ms, ControlError* error);
 
-  // Sends an Error; the result of sending it does not matter to anybody.
+  // Sends an Error and ignores whether it arrived.
   void send_error(const ControlError& what, ControlType in_reply_to);
 
   int fd() const { return fd_.get(); }  // for an event loop: EPOLLIN

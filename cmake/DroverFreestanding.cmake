@@ -38,9 +38,10 @@ function(drover_freestanding_objects out arch)
     add_custom_command(
       OUTPUT ${object}
       COMMAND ${DROVER_CROSS_CXX} ${DROVER_FREESTANDING_FLAGS} ${DROVER_FREESTANDING_TARGET_${arch}}
-              -isystem ${PROJECT_SOURCE_DIR}/codec/freestanding/std -I${PROJECT_SOURCE_DIR} -MD -MF ${object}.d
+              -isystem ${PROJECT_SOURCE_DIR}/codec/freestanding/std -I${PROJECT_SOURCE_DIR}
+              -I${DROVER_FORMATS_DIR} -MD -MF ${object}.d
               -c ${PROJECT_SOURCE_DIR}/${source} -o ${object}
-      DEPENDS ${PROJECT_SOURCE_DIR}/${source} DEPFILE ${object}.d COMMENT "${arch} ${source}" VERBATIM)
+      DEPENDS ${PROJECT_SOURCE_DIR}/${source} drover_formats DEPFILE ${object}.d COMMENT "${arch} ${source}" VERBATIM)
     list(APPEND objects ${object})
   endforeach()
   set(${out} ${objects} PARENT_SCOPE)
@@ -48,7 +49,7 @@ endfunction()
 
 function(drover_freestanding_library arch)
   drover_freestanding_objects(
-    objects ${arch} codec/error_names.cc codec/freestanding/codec.cc codec/freestanding/map_seed.cc
+    objects ${arch} codec/freestanding/codec.cc codec/freestanding/map_seed.cc
     codec/freestanding/shifts.cc codec/input.cc
     codec/utf8.cc message/clear.cc object/arena.cc object/map.cc object/repeated.cc schema/image.cc)
   set(library ${PROJECT_BINARY_DIR}/freestanding/${arch}/libdrover_codec_freestanding.a)

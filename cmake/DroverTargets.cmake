@@ -10,7 +10,9 @@ find_package(Threads REQUIRED)
 add_library(drover_options INTERFACE)
 target_compile_options(drover_options INTERFACE -Wall -Wextra -Wshadow -Wno-invalid-offsetof -fno-strict-aliasing
                                                 -fno-omit-frame-pointer)
-target_include_directories(drover_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+target_include_directories(drover_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                                                    $<BUILD_INTERFACE:${DROVER_FORMATS_DIR}>)
+add_dependencies(drover_options drover_formats)
 if(DROVER_SANITIZE)
   target_compile_options(drover_options INTERFACE -fsanitize=${DROVER_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(drover_options INTERFACE -fsanitize=${DROVER_SANITIZE})

@@ -19,14 +19,15 @@
 #include <thread>
 #include <vector>
 
-#include "engine/config.h"
-#include "engine/control_server.h"
-#include "engine/dispatcher.h"
-#include "engine/engine_threads.h"
-#include "engine/event_loop.h"
-#include "engine/log.h"
-#include "engine/metrics.h"
-#include "engine/transport.h"
+#include "engine/base/config.h"
+#include "engine/base/log.h"
+#include "engine/base/metrics.h"
+#include "engine/control/control_server.h"
+#include "engine/control/dispatch_threads.h"
+#include "engine/dispatch/dispatcher.h"
+#include "engine/grpc/transport.h"
+#include "engine/net/event_loop.h"
+#include "engine/net/listeners.h"
 
 namespace drover::engine {
 namespace {
@@ -156,16 +157,16 @@ bool write_pidfile(const std::string& path, std::string* error) {
 bool Engine::start(std::string* error) {
   std::vector<int> cpus;
   parse_cpus(config_.cpus, &cpus);
-  std::vector<EngineThreadRef> refs;
+  std::vector<Listeners::Thread> acceptors;
   std::vector<LoopThreads::Thread> loops;
   for (int64_t i = 0; i < config_.threads; ++i) {
     int cpu = cpus.empty() ? -1 : cpus[static_cast<size_t>(i) % cpus.size()];
     threads_.push_back(std::make_unique<EngineThread>(static_cast<uint32_t>(i), cpu, config_, shared_, events_));
     EngineThread& thread = *threads_.back();
-    refs.push_back({&thread.loop, &thread.transport});
+    acceptors.push_back({&thread.loop, &thread.transport.acceptor()});
     loops.push_back({&thread.loop, &thread.dispatcher, cpu});
   }
-  listeners_ = std::make_unique<Listeners>(refs);
+  listeners_ = std::make_unique<Listeners>(acceptors);
   loop_threads_ = std::make_unique<LoopThreads>(loops, *listeners_);
   control_ = std::make_unique<ControlServer>(control_options(config_), *loop_threads_);
   events_.server = control_.get();
@@ -236,6 +237,7 @@ int Engine::run() {
   std::string error;
   if (!start(&error)) {
     log::error("cannot start", {{"why", error}});
+    if (!config_.log_file.empty()) std::fprintf(stderr, "droverd: cannot start: %s\n", error.c_str());
     stop();
     return 1;
   }

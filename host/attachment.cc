@@ -12,8 +12,7 @@
 namespace drover::host {
 namespace {
 
-constexpr int kAnswerMs = 10'000;       // how long an engine may take for one answer
-constexpr int kEngineStartMs = 10'000;  // how long an engine may take until it listens
+constexpr int kAnswerMs = 10'000;  // how long an engine may take for one answer
 constexpr int kConnectMs = 1'000;
 constexpr int kRetryMs = 5;
 constexpr int kHangUpMs = 2'000;    // how long our child may take to hang up when we detach
@@ -46,23 +45,36 @@ std::optional<ControlSocket> connect_to_earlier_engine(const std::string& direct
   return std::nullopt;
 }
 
-std::optional<ControlSocket> connect_patiently(const std::string& address, EngineProcess* child, AttachError* error) {
-  auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kEngineStartMs);
-  for (;;) {
-    ControlError why;
-    auto socket = ControlSocket::connect(address, kConnectMs, &why);
-    if (socket) return socket;
+// Connects to an engine that may not listen yet. Gives up when `child` has ended, when waiting cannot help, or after
+// `wait_ns`. `child` is null for an engine that DROVER_ENGINE names: the log then says at once what is waited for.
+std::optional<ControlSocket> wait_for_engine(const std::string& address, int64_t wait_ns, EngineProcess* child,
+                                             AttachError* error) {
+  auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(wait_ns);
+  ControlError why;
+  auto socket = ControlSocket::connect(address, 0, &why);
+  bool can_come = why.code != ControlCode::kPermissionDenied && why.code != ControlCode::kAddressInvalid;
+  if (!socket && can_come && child == nullptr) {
+    log(LogLevel::kWarning,
+        "DROVER_ENGINE: %s; waiting up to %.3g s for it. Start one there (droverd --engine.control_socket=%s), or "
+        "unset "
+        "DROVER_ENGINE to let this process start its own",
+        why.message.c_str(), static_cast<double>(wait_ns) / 1e9, address.c_str());
+  }
+  while (!socket) {
     std::string how;
     if (child != nullptr && !child->alive(&how)) {
       set(error, ControlCode::kInternal, "the engine ended before it could be attached to (" + how + ")");
       return std::nullopt;
     }
-    if (why.code == ControlCode::kPermissionDenied || std::chrono::steady_clock::now() > end) {
+    can_come = why.code != ControlCode::kPermissionDenied && why.code != ControlCode::kAddressInvalid;
+    if (!can_come || std::chrono::steady_clock::now() > end) {
       set(error, why.code, "cannot attach to the engine at " + address + ": " + why.message);
       return std::nullopt;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(kRetryMs));
+    socket = ControlSocket::connect(address, 0, &why);
   }
+  return socket;
 }
 
 }  // namespace
@@ -93,7 +105,7 @@ SpinPolicy::Options worker_spin(const HostOptions& options, const std::vector<in
 std::unique_ptr<Attachment> Attachment::open(const Offer& offer, std::vector<uint32_t>* ports, AttachError* error) {
   const std::string& service = offer.options.engine;
   if (!service.empty()) {
-    auto socket = connect_patiently(service, nullptr, error);
+    auto socket = wait_for_engine(service, offer.options.engine_wait_ns, nullptr, error);
     return socket ? over(std::move(*socket), offer, ports, error) : nullptr;
   }
   std::string message;
@@ -110,7 +122,7 @@ std::unique_ptr<Attachment> Attachment::open(const Offer& offer, std::vector<uin
     std::string path = new_control_path(directory);
     auto child = EngineProcess::start(offer.options, path, &message);
     if (!child) return set(error, ControlCode::kSystem, message), nullptr;
-    auto socket = connect_patiently("unix:" + path, &*child, error);
+    auto socket = wait_for_engine("unix:" + path, offer.options.engine_wait_ns, &*child, error);
     if (!socket) return nullptr;
     attachment = over(std::move(*socket), offer, ports, error);
     if (!attachment) return nullptr;

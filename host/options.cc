@@ -93,6 +93,11 @@ std::optional<HostOptions> HostOptions::from_environment(std::string* error) {
   options.engine = variable("DROVER_ENGINE");
   options.droverd = variable("DROVER_DROVERD");
   options.config = variable("DROVER_CONFIG");
+  if (!options.engine.empty() && !options.engine.starts_with("unix:")) {
+    *error = "DROVER_ENGINE: \"" + options.engine +
+             "\" is not the address of an engine's control socket; expected unix:PATH or unix:@NAME";
+    return std::nullopt;
+  }
   if (!read_cpus("DROVER_ENGINE_CPUS", &options.engine_cpus, error)) return std::nullopt;
   if (!read_cpus("DROVER_HOST_CPUS", &options.host_cpus, error)) return std::nullopt;
 

@@ -30,6 +30,7 @@ struct HostOptions {
   uint32_t max_threads = 64;
   int64_t spin_ns = 0;
   int64_t takeover_ns = 1'000'000;               // a handler that runs longer is taken for blocked
+  int64_t engine_wait_ns = 10'000'000'000;       // how long an engine may take until it listens
   int64_t reply_memory_wait_ns = 1'000'000'000;  // how long a reply waits for room in the region
   std::vector<std::string> engine_flags;         // more arguments for an engine that we start
 

@@ -32,6 +32,17 @@ TEST(HostOptions, AWrongValueIsAnErrorThatNamesTheVariable) {
   }
 }
 
+TEST(HostOptions, AnEngineIsNamedByAUnixAddress) {
+  for (const char* address : {"/run/drover.sock", "@drover", "127.0.0.1:9000"}) {
+    ::setenv("DROVER_ENGINE", address, 1);
+    std::string error;
+    EXPECT_FALSE(HostOptions::from_environment(&error)) << address;
+    EXPECT_NE(error.find("DROVER_ENGINE: \"" + std::string(address)), std::string::npos) << error;
+    EXPECT_NE(error.find("expected unix:PATH"), std::string::npos) << error;
+  }
+  ::unsetenv("DROVER_ENGINE");
+}
+
 TEST(HostOptions, ReadsTheEnvironment) {
   ::setenv("DROVER_WORKERS", "3", 1);
   ::setenv("DROVER_SPIN_US", "7", 1);

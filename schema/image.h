@@ -2,51 +2,21 @@
 //
 //   ImageHeader | MessageEntry[] | FieldEntry[] | EnumEntry[] | EnumValueEntry[] | slots and steps | strings
 //
-// The structs come from schema/image.def. An Image refers to bytes that somebody else owns, 8-byte aligned, which
-// must outlive it; it costs nothing to copy. It is either trusted (embedded by protoc-gen-drover) or has passed
-// Image::load, which checks everything once; the accessors then check nothing. Thread-safety: all const, any
-// thread. Freestanding: this header and image.cc need no operating system and no heap; the loader
-// (image_load.cc) does.
+// The structs and constants come from schema/image.toml, by way of schema/image_format.h. An Image refers to bytes that
+// somebody else owns, 8-byte aligned, which must outlive it; it costs nothing to copy. It is either trusted (embedded
+// by protoc-gen-drover) or has passed Image::load, which checks everything once; the accessors then check nothing.
+// Thread-safety: all const, any thread. Freestanding: this header and image.cc need no operating system and no heap;
+// the loader (image_load.cc) does.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "schema/image_format.h"
+
 namespace drover::schema {
 
-// ---- structs and constants, from the definition file
-#define DROVER_IMAGE_STRUCT(type, size) struct type {
-#define DROVER_IMAGE_FIELD(struct_name, offset, type, name) type name;
-#define DROVER_IMAGE_ARRAY(struct_name, offset, type, name, count) type name[count];
-#define DROVER_IMAGE_END(type) \
-  }                            \
-  ;
-#define DROVER_IMAGE_CONSTANT(name, value) inline constexpr uint32_t k##name = value;
-#include "schema/image.def"  // NOLINT(build/include)
-
-#define DROVER_IMAGE_STRUCT(type, size) static_assert(sizeof(type) == (size));
-#define DROVER_IMAGE_FIELD(struct_name, at, type, name) static_assert(offsetof(struct_name, name) == (at));
-#define DROVER_IMAGE_ARRAY(struct_name, at, type, name, count) static_assert(offsetof(struct_name, name) == (at));
-#include "schema/image.def"  // NOLINT(build/include)
-
-// descriptor.proto's `Type`.
-enum class Kind : uint8_t {
-#define DROVER_IMAGE_KIND(name, number, wire_type, storage) k##name = number,
-#include "schema/image.def"  // NOLINT(build/include)
-};
-inline constexpr uint8_t kKindCount = 19;  // kinds are 1..18; tables indexed by kind have this many entries
-
-inline constexpr uint8_t kWireTypeOfKind[kKindCount] = {
-    0,
-#define DROVER_IMAGE_KIND(name, number, wire_type, storage) wire_type,
-#include "schema/image.def"  // NOLINT(build/include)
-};
-// Bytes that one singular field (or one element of a repeated scalar or string field) takes.
-inline constexpr uint8_t kStorageOfKind[kKindCount] = {
-    0,
-#define DROVER_IMAGE_KIND(name, number, wire_type, storage) storage,
-#include "schema/image.def"  // NOLINT(build/include)
-};
+inline constexpr uint8_t kKindCount = sizeof kWireTypeOfKind;  // kinds are 1..18; tables indexed by kind are so large
 
 inline bool is_message_kind(uint8_t kind) {
   return kind == static_cast<uint8_t>(Kind::kMessage) || kind == static_cast<uint8_t>(Kind::kGroup);

@@ -177,6 +177,7 @@ bool Checker::check_message(const MessageEntry& m) {
     return fail_message(LoadError::kBadOneof, "a case word lies beyond 65535", object_prefix_size(m), 0x10000);
   }
   if ((m.flags & ~kMessageFlagsKnown) != 0) return fail_message(LoadError::kBadFlags, "flags", m.flags);
+  if (m.presence_line != 0) return fail_message(LoadError::kNotZero, "presence_line", m.presence_line, 0);
   for (uint32_t word : m.reserved) {
     if (word != 0) return fail_message(LoadError::kNotZero, "reserved", word, 0);
   }

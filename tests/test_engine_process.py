@@ -32,7 +32,7 @@ def engine(droverd, tmp_path):
     def start(*flags):
         path = tmp_path / f"engine{len(started)}.sock"
         metrics = free_port()
-        process = subprocess.Popen([droverd, f"--engine.control_socket={path}",
+        process = subprocess.Popen([droverd, f"--engine.control_socket=unix:{path}",
                                     f"--metrics.address=127.0.0.1:{metrics}", *flags])
         started.append(process)
         wait_for(path.exists)
@@ -56,6 +56,44 @@ def test_a_wrong_configuration_is_an_error_that_names_the_key(droverd, tmp_path,
     done = subprocess.run([droverd, "--config", str(file)], capture_output=True, text=True, timeout=20)
     assert done.returncode != 0
     assert key in done.stderr and "droverd.toml" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("flag, says", [
+    ("--log.file=/nonexistent/x", "log.file: cannot append to '/nonexistent/x': No such file or directory"),
+    ("--engine.control_socket=/tmp/x.sock", "expected unix:PATH or unix:@NAME"),
+    ("--limits.max_request_bytes=8MB", "did you mean 8MiB?"),
+])
+def test_a_wrong_value_ends_the_engine_at_start_with_the_reason(droverd, tmp_path, flag, says):
+    done = subprocess.run([droverd, f"--engine.control_socket=unix:{tmp_path}/e.sock", flag]
+                          if not flag.startswith("--engine.control_socket") else [droverd, flag],
+                          capture_output=True, text=True, timeout=20)
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
+def test_a_metrics_port_in_use_is_named_with_its_key(droverd, tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = subprocess.run([droverd, f"--engine.control_socket=unix:{tmp_path}/e.sock",
+                               f"--metrics.address={address}", f"--log.file={tmp_path}/log"],
+                              capture_output=True, text=True, timeout=20)
+    assert done.returncode == 1
+    assert f"metrics.address: cannot serve on '{address}': Address already in use" in done.stderr
+
+
+def test_the_configuration_is_printed_with_the_origin_of_each_value(droverd, tmp_path):
+    file = tmp_path / "droverd.toml"
+    file.write_text("[engine]\nthreads = 2\n")
+    done = subprocess.run([droverd, "--config", str(file), "--log.level=debug", "--print-config"],
+                          capture_output=True, text=True, timeout=20, env=dict(os.environ, DROVER_METRICS="127.0.0.1:1"))
+    assert done.returncode == 0
+    lines = {line.split(" =")[0]: line.split("# ")[1] for line in done.stdout.splitlines() if " = " in line}
+    assert lines["threads"] == f"{file}:2"
+    assert lines["level"] == "--log.level"
+    assert lines["address"] == "DROVER_METRICS"
+    assert lines["ring_slots"] == "default"
 
 
 def test_a_wrong_flag_is_an_error_that_names_it(droverd):

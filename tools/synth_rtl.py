@@ -1,6 +1,6 @@
 """Area and logic depth of the RTL by yosys (synth_xilinx -family xcup), a table on the standard output.
 
-    .venv/bin/python tools/synth_rtl.py --image-pkg FILE [--block NAME ...] [--json FILE | --read]
+    .venv/bin/python tools/synth_rtl.py --packages FILE ... [--block NAME ...] [--json FILE | --read]
 
 Blocks are modules with parameters, listed below; a block with an indented name is a part of the one above, synthesized
 alone, which costs a little more than inside. The four lanes of `deserializer` are one netlist, four times. LUT counts
@@ -59,9 +59,9 @@ Its wholes hold the transport, the PCIe bridge and the HBM controller too, which
 Here, the schema table (steps and side words, once a lane) is the most of the deserializer's BRAM."""
 
 
-def read(block, image_pkg):
+def read(block, packages):
     folder, modules, top, parameters = BLOCKS[block]
-    files = [image_pkg] + [f"{ROOT}/rtl/common/{m}.sv" for m in COMMON]
+    files = list(packages) + [f"{ROOT}/rtl/common/{m}.sv" for m in COMMON]
     files += [f"{ROOT}/rtl/{folder}/{m}.sv" for m in modules]
     design = ys.Design()
     ys.run_pass("read_verilog -sv -DSYNTHESIS " + " ".join(files), design)
@@ -110,9 +110,9 @@ def area(by_type):
     }
 
 
-def synthesize(block, image_pkg, work):
+def synthesize(block, packages, work):
     """Results of the block, by name, and of the module in it that is kept whole."""
-    design = read(block, image_pkg)
+    design = read(block, packages)
     kept, kept_block = KEPT.get(block, (None, None))
     if kept:
         ys.run_pass(f"setattr -mod -set keep_hierarchy 1 $paramod*{kept}*", design)
@@ -138,14 +138,14 @@ def sum_of(results, names):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--image-pkg", required=True)
+    parser.add_argument("--packages", nargs="+", required=True, help="the formats', of build/.../formats/sv")
     parser.add_argument("--block", action="append", choices=list(BLOCKS))
     parser.add_argument("--json")
     parser.add_argument("--read", action="store_true", help="only see whether yosys takes the sources")
     arguments = parser.parse_args()
     if arguments.read:
         for block in arguments.block or ("deserializer", "serializer"):
-            read(block, arguments.image_pkg)
+            read(block, arguments.packages)
         return 0
     results = {}
     table = os.fdopen(os.dup(1), "w")  # yosys talks on the standard output
@@ -160,7 +160,7 @@ def main():
         for block in arguments.block or BLOCKS:
             if block in results:  # of one that it is a part of
                 continue
-            for name, total in synthesize(block, arguments.image_pkg, work).items():
+            for name, total in synthesize(block, arguments.packages, work).items():
                 results[name] = total
                 show(name, total)
     both = ("deserializer", "serializer")

@@ -4,21 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace drover {
+#include "codec/errors_format.h"
 
-enum class DecodeError : uint8_t {
-  ok = 0,
-  truncated,            // the input ends inside a field
-  overlong_varint,      // a varint of more than ten bytes, a tag or length of more than five
-  bad_tag,              // field number 0 or above 2^29-1, or wire type 6 or 7
-  unmatched_end_group,  // an end-group tag without its start, or a group that nothing ends
-  depth_limit,          // messages nested deeper than DecodeOptions::depth_limit
-  length_past_end,      // a length that leads out of the message it stands in
-  bad_utf8,             // in a field that the schema wants checked
-  out_of_memory,        // the arena has no more
-  too_large,            // more than 2 GiB - 1 of input, or of one field
-};
-const char* decode_error_name(DecodeError error);
+namespace drover {
 
 struct DecodeOptions {
   // How deep messages and groups may nest below the outermost.

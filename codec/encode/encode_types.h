@@ -4,21 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace drover {
+#include "codec/errors_format.h"
 
-enum class EncodeError : uint8_t {
-  ok = 0,
-  out_of_bounds,  // something in the object leads outside the bounds
-  misaligned,     // an object or array that is not aligned to its elements
-  depth_limit,    // nested deeper than EncodeOptions::depth_limit; a cycle ends so too
-  too_large,      // more than max_bytes of output
-  too_much_work,  // far more fields looked at than the output explains: the same sub-objects over and over
-  out_of_memory,
-  missing_required,  // only with check_required
-  null_element,      // a repeated message field or map with a null pointer in it
-  no_room,           // encode_to_array: the array is too small
-};
-const char* encode_error_name(EncodeError error);
+namespace drover {
 
 // The memory that a hostile object may lie in.
 struct Bounds {

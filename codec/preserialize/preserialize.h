@@ -25,17 +25,6 @@ class BestCopy;  // codec/copy/best_copy.h
 EncodeResult preserialize(const schema::MessageType& type, const Message* object, const PreserializeOptions& options,
                           BestCopy& engine, PreserializedOutput* out);
 
-// Why a stream is no stream.
-enum class StreamError : uint8_t {
-  ok = 0,
-  bad_record,     // an op that there is not, or one where it may not stand
-  truncated,      // a record that goes on behind the records' end, or no end
-  bad_nesting,    // an open without a close, or the reverse
-  out_of_bounds,  // payload, engine or host memory that is not there
-  too_large,      // the message has more than 2^31 - 1 bytes
-};
-const char* stream_error_name(StreamError error);
-
 // Wire bytes of a stream, which may be hostile. `engine` is the engine's memory, `host` what the engine may read of the
 // host's.
 StreamError finish_preserialized(std::span<const char> records, std::span<const char> payload,

@@ -13,23 +13,10 @@
 #include <cstdint>
 
 #include "codec/encode/encode_types.h"
+#include "codec/preserialize/preserialized_format.h"
 #include "schema/image.h"
 
 namespace drover {
-
-enum RecordOp : uint32_t {
-#define DROVER_RECORD_OP(name, number) kRecord##name = number,
-#include "codec/preserialize/preserialized.def"  // NOLINT(build/include)
-};
-
-// One slot.
-struct RecordHead {
-  uint16_t tag;    // as it stands on the wire; 0 with a long tag: the next slot holds it, as a u32 to be varint-encoded
-  uint8_t op;      // 2 x RecordOp, plus 1 for a tag of two bytes or more
-  uint8_t unused;  // whatever the step has there; nobody looks at it
-  uint32_t value;  // a 32-bit value, or a size in bytes, or a number of elements
-};
-static_assert(sizeof(RecordHead) == 8);
 
 // A range of the host's addresses.
 struct MemoryWindow {

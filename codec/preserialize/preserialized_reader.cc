@@ -159,24 +159,6 @@ StreamError Reader::record() {
 
 }  // namespace
 
-const char* stream_error_name(StreamError error) {
-  switch (error) {
-    case StreamError::ok:
-      return "ok";
-    case StreamError::bad_record:
-      return "bad_record";
-    case StreamError::truncated:
-      return "truncated";
-    case StreamError::bad_nesting:
-      return "bad_nesting";
-    case StreamError::out_of_bounds:
-      return "out_of_bounds";
-    case StreamError::too_large:
-      return "too_large";
-  }
-  return "unknown";
-}
-
 StreamError finish_preserialized(std::span<const char> records, std::span<const char> payload,
                                  std::span<const char> engine, std::span<const char> host, std::string* wire) {
   return Reader(records, payload, engine, host).run(wire);

@@ -27,7 +27,7 @@ inline std::vector<unsigned char> serializer_table(const schema::Image& image) {
     auto line = static_cast<uint32_t>(table.size() / kTableLine);
     size_t entry = image.header().messages + i * sizeof(schema::MessageEntry);
     if (message.field_count == 0) continue;
-    std::memcpy(table.data() + entry + offsetof(schema::MessageEntry, reserved), &line, sizeof(line));
+    std::memcpy(table.data() + entry + offsetof(schema::MessageEntry, presence_line), &line, sizeof(line));
     size_t lines = (message.field_count + kTableLine - 1) / kTableLine, at = table.size();
     table.resize(at + lines * kTableLine, 128);
     for (uint32_t step = 0; step < message.field_count; ++step) table[at + step] = image.steps(message)[step].has_bit;

@@ -12,14 +12,20 @@ TEST(SerializerPackage, HasTheNumbersOfTheDefinitionFile) {
   std::string text{std::istreambuf_iterator<char>(file), {}};
   ASSERT_FALSE(text.empty());
   size_t count = 0;
-  auto expect = [&](const std::string& name, int number) {
+  for (int number = 0; number < 128; ++number) {
+    std::string name = record_op_name(static_cast<uint32_t>(number));
+    if (name == "unknown") continue;
+    std::string camel;
+    for (size_t i = 0; i < name.size(); ++i) {
+      if (name[i] == '_') ++i;
+      bool upper = i == 0 || name[i - 1] == '_';
+      camel += upper ? static_cast<char>(std::toupper(name[i])) : name[i];
+    }
     std::smatch found;
-    ASSERT_TRUE(std::regex_search(text, found, std::regex("\\bRec" + name + " += 7'd([0-9]+)"))) << name;
+    ASSERT_TRUE(std::regex_search(text, found, std::regex("\\bRec" + camel + " += 7'd([0-9]+)"))) << name;
     EXPECT_EQ(std::stoi(found[1]), number) << name;
     ++count;
-  };
-#define DROVER_RECORD_OP(name, number) expect(#name, number);
-#include "codec/preserialize/preserialized.def"
+  }
   std::regex any("\\bRec[A-Za-z0-9]+ += 7'd");
   EXPECT_EQ(count, static_cast<size_t>(
                        std::distance(std::sregex_iterator(text.begin(), text.end(), any), std::sregex_iterator())));

@@ -8,10 +8,9 @@ namespace {
 using schema::Kind;
 
 std::vector<std::string> kind_names() {
-  return {
-#define DROVER_IMAGE_KIND(name, number, wire_type, storage) #name,
-#include "schema/image.def"  // NOLINT(build/include)
-  };
+  std::vector<std::string> names;
+  for (uint8_t kind = 1; kind < schema::kKindCount; ++kind) names.push_back(schema::kind_name(Kind{kind}));
+  return names;
 }
 bool is_one_of(Kind kind, std::initializer_list<Kind> list) {
   for (Kind k : list) {

@@ -1,0 +1,446 @@
+#include "engine/base/config.h"
+
+#include <toml++/toml.h>
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+
+namespace drover::engine {
+
+namespace {
+
+constexpr int64_t kKi = 1024;
+constexpr int64_t kMi = 1024 * kKi;
+constexpr int64_t kGi = 1024 * kMi;
+constexpr int64_t kDayMs = 24 * 3600 * 1000;
+constexpr size_t kOriginColumn = 40;  // of the comments of --print-config
+
+ConfigKey integer(const char* name, int64_t Config::* field, int64_t min, int64_t max, const char* unit,
+                  const char* doc) {
+  ConfigKey key{};
+  key.name = name;
+  key.type = ConfigKey::Type::kInteger;
+  key.number = field;
+  key.min = min;
+  key.max = max;
+  key.unit = unit;
+  key.doc = doc;
+  return key;
+}
+
+ConfigKey bytes(const char* name, int64_t Config::* field, int64_t min, int64_t max, const char* doc) {
+  ConfigKey key = integer(name, field, min, max, "bytes", doc);
+  key.type = ConfigKey::Type::kBytes;
+  return key;
+}
+
+ConfigKey power_of_two(ConfigKey key) {
+  key.power_of_two = true;
+  return key;
+}
+
+ConfigKey text(const char* name, std::string Config::* field, const char* environment, const char* doc) {
+  ConfigKey key{};
+  key.name = name;
+  key.type = ConfigKey::Type::kText;
+  key.text = field;
+  key.environment = environment;
+  key.doc = doc;
+  return key;
+}
+
+ConfigKey choice(const char* name, std::string Config::* field, std::vector<std::string> choices, const char* doc) {
+  ConfigKey key = text(name, field, nullptr, doc);
+  key.type = ConfigKey::Type::kChoice;
+  key.choices = std::move(choices);
+  return key;
+}
+
+std::vector<ConfigKey> make_keys() {
+  return {
+      integer("engine.threads", &Config::threads, 1, 256, "threads",
+              "Engine threads. Each has its own listener socket, connections and channels."),
+      text("engine.cpus", &Config::cpus, "DROVER_ENGINE_CPUS",
+           "CPUs that the engine threads are pinned to, in turn: \"0\", \"0-1\", \"0,2-3\". Empty: not pinned."),
+      integer(
+          "engine.spin_us", &Config::spin_us, 0, 1'000'000, "microseconds",
+          "The longest time that an idle engine thread polls for work before it sleeps. The time adapts below that."),
+      text("engine.control_socket", &Config::control_socket, nullptr,
+           "Where hosts attach: \"unix:PATH\", or \"unix:@NAME\" for an abstract name. Required."),
+      text("engine.pidfile", &Config::pidfile, "DROVER_ENGINE_PIDFILE",
+           "File for the process id, written once the engine is ready. Empty: no file."),
+      integer("engine.orphan_timeout_ms", &Config::orphan_timeout_ms, 0, kDayMs, "milliseconds",
+              "With --child: how long the engine keeps running without a host."),
+      integer("engine.drain_grace_ms", &Config::drain_grace_ms, 0, kDayMs, "milliseconds",
+              "After SIGTERM: how long running calls may take before the engine aborts them."),
+
+      power_of_two(integer("channel.ring_slots", &Config::ring_slots, 16, 65536, "slots",
+                           "Slots of each ring (a power of two), unless a host asks for another number.")),
+      bytes("channel.rx_bytes", &Config::rx_bytes, 64 * kKi, 64 * kGi,
+            "Memory of a channel for requests, unless a host asks for another size."),
+      bytes("channel.tx_bytes", &Config::tx_bytes, 64 * kKi, 64 * kGi,
+            "Memory of a channel for responses, unless a host asks for another size."),
+
+      choice("dispatch.policy", &Config::policy, {"round-robin", "least-outstanding"},
+             "How the worker of a call is chosen."),
+      integer(
+          "dispatch.wait_ms", &Config::wait_ms, 0, kDayMs, "milliseconds",
+          "How long a call waits for room in the region (then RESOURCE_EXHAUSTED), or for a host after the last one "
+          "left (then UNAVAILABLE)."),
+      integer("dispatch.max_waiting", &Config::max_waiting, 0, 10'000'000, "calls",
+              "Calls that may wait on one engine thread."),
+      bytes("dispatch.max_waiting_bytes", &Config::max_waiting_bytes, 0, 64 * kGi,
+            "Request bytes that one engine thread may hold outside the region, for calls that wait or are being "
+            "received."),
+
+      bytes("limits.max_request_bytes", &Config::max_request_bytes, 0, 0x7fffffff,
+            "Largest request message, unless the host's server sets its own."),
+      bytes("limits.max_response_bytes", &Config::max_response_bytes, 0, 0x7fffffff, "Largest response message."),
+      integer("limits.max_concurrent_streams", &Config::max_concurrent_streams, 1, 1'000'000, "streams",
+              "Calls in progress on one connection."),
+      bytes("limits.max_header_bytes", &Config::max_header_bytes, 256, 64 * kKi,
+            "Headers of one request, counted as HTTP/2 does (name + value + 32 each)."),
+      integer("limits.max_connections", &Config::max_connections, 1, 1'000'000, "connections",
+              "Client connections of the whole engine; further ones are closed at once."),
+
+      bytes("http2.stream_window", &Config::stream_window, 65535, 0x7fffffff,
+            "Flow control window of one request stream."),
+      bytes("http2.connection_window", &Config::connection_window, 65535, 0x7fffffff,
+            "Flow control window of a connection: bounds the bytes of its requests that are being received or wait for "
+            "room."),
+      integer("http2.reset_burst", &Config::reset_burst, 1, 100'000'000, "streams",
+              "Streams that a peer may cancel in one burst."),
+      integer("http2.reset_rate", &Config::reset_rate, 1, 100'000'000, "streams a second",
+              "Streams that a peer may cancel in the long run; the connection of a faster peer is closed."),
+      integer("http2.control_frame_rate", &Config::control_frame_rate, 10, 100'000'000, "frames a second",
+              "Frames without a request (PING, SETTINGS, RST_STREAM, empty DATA) that a peer may send, with "
+              "bursts of twice as many."),
+      integer("http2.handshake_timeout_ms", &Config::handshake_timeout_ms, 100, kDayMs, "milliseconds",
+              "Time for a new connection's preface and SETTINGS."),
+      integer("http2.idle_timeout_ms", &Config::idle_timeout_ms, 0, kDayMs, "milliseconds",
+              "A connection without a call for this long is closed with GOAWAY. 0: never."),
+      integer("http2.stall_timeout_ms", &Config::stall_timeout_ms, 0, kDayMs, "milliseconds",
+              "A request or reply without progress for this long is ended. 0: never."),
+
+      choice("log.level", &Config::log_level, {"trace", "debug", "info", "warn", "error", "off"},
+             "The least serious events that are logged."),
+      choice("log.format", &Config::log_format, {"text", "json"}, "Each event is one line of text or one JSON object."),
+      text("log.file", &Config::log_file, nullptr,
+           "File that the log is appended to; its directory must exist. Empty: stderr."),
+
+      text("metrics.address", &Config::metrics_address, "DROVER_METRICS",
+           "Address that serves Prometheus metrics (HTTP, /metrics), such as \"127.0.0.1:9464\". Empty: not served."),
+  };
+}
+
+const ConfigKey* find_key(std::string_view name) {
+  for (const ConfigKey& key : config_keys()) {
+    if (name == key.name) return &key;
+  }
+  return nullptr;
+}
+
+std::string range_text(const ConfigKey& key) {
+  switch (key.type) {
+    case ConfigKey::Type::kInteger:
+    case ConfigKey::Type::kBytes:
+      return std::to_string(key.min) + " to " + std::to_string(key.max);
+    case ConfigKey::Type::kChoice: {
+      std::string all;
+      for (const std::string& one : key.choices) all += (all.empty() ? "" : ", ") + one;
+      return all;
+    }
+    case ConfigKey::Type::kText:
+      return "text";
+  }
+  return "";
+}
+
+// The factor of "", and for byte counts of "KiB", "MiB" and "GiB"; 0 for any other unit.
+int64_t unit_factor(std::string_view unit, bool is_bytes) {
+  if (unit.empty()) return 1;
+  if (!is_bytes) return 0;
+  return unit == "KiB" ? kKi : unit == "MiB" ? kMi : unit == "GiB" ? kGi : 0;
+}
+
+// What is wrong with `unit` of the byte count `value`: names the binary unit that "MB", "m" or "mib" may have meant.
+std::string wrong_unit(std::string_view value, std::string_view digits, std::string_view unit) {
+  std::string wrong =
+      "'" + std::string(value) + "': '" + std::string(unit) + "' is not a unit of bytes; expected KiB, ";
+  wrong += "MiB, GiB or none";
+  std::string_view rest = unit.substr(1);
+  bool known =
+      rest.empty() || rest == "b" || rest == "B" || rest == "i" || rest == "ib" || rest == "iB" || rest == "IB";
+  size_t prefix = std::string_view("kKmMgG").find(unit.front());
+  if (!known || prefix == std::string_view::npos) return wrong;
+  const char* meant[] = {"KiB", "MiB", "GiB"};
+  return wrong + " (did you mean " + std::string(digits) + meant[prefix / 2] + "?)";
+}
+
+// "4194304", and for bytes also "4096KiB", "4MiB", "1GiB". Returns what is wrong with the value, or "".
+std::string parse_integer(const ConfigKey& key, std::string_view value, int64_t* out) {
+  bool is_bytes = key.type == ConfigKey::Type::kBytes;
+  std::string expected = "; expected " + range_text(key) + " (" + key.unit + ")";
+  int64_t number = 0;
+  auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error == std::errc::invalid_argument) return "'" + std::string(value) + "' is not a number" + expected;
+  auto digits = static_cast<size_t>(end - value.data());
+  int64_t factor = unit_factor(value.substr(digits), is_bytes);
+  if (factor == 0 && is_bytes) return wrong_unit(value, value.substr(0, digits), value.substr(digits));
+  if (factor == 0) return "'" + std::string(value) + "' is not a whole number" + expected;
+  if (error == std::errc() && !__builtin_mul_overflow(number, factor, out)) return "";
+  return "'" + std::string(value) + "' is out of range" + expected;
+}
+
+std::string check_number(const ConfigKey& key, int64_t value) {
+  if (value < key.min || value > key.max) {
+    return std::to_string(value) + " is out of range; expected " + range_text(key) + " (" + key.unit + ")";
+  }
+  if (key.power_of_two && (value & (value - 1)) != 0) return std::to_string(value) + " is not a power of two";
+  return "";
+}
+
+// Sets one key from text. Returns what is wrong with the value, or "".
+std::string set_value(const ConfigKey& key, std::string_view value, Config* config) {
+  if (key.number) {
+    int64_t number = 0;
+    if (std::string wrong = parse_integer(key, value, &number); !wrong.empty()) return wrong;
+    if (std::string wrong = check_number(key, number); !wrong.empty()) return wrong;
+    config->*key.number = number;
+    return "";
+  }
+  if (key.type == ConfigKey::Type::kChoice &&
+      std::find(key.choices.begin(), key.choices.end(), value) == key.choices.end()) {
+    return "'" + std::string(value) + "' is not one of: " + range_text(key);
+  }
+  if (key.text == &Config::cpus) {
+    std::vector<int> cpus;
+    if (!parse_cpus(value, &cpus)) return "'" + std::string(value) + "' is not a list of CPUs such as 0, 0-1 or 0,2-3";
+  }
+  if (key.text == &Config::control_socket && !value.empty() && !value.starts_with("unix:")) {
+    return "'" + std::string(value) + "' is not the address of a control socket; expected unix:PATH or unix:@NAME";
+  }
+  config->*key.text = std::string(value);
+  return "";
+}
+
+// Values by key, and where each came from.
+struct Loading {
+  Config* config;
+  std::vector<std::string>* origins;
+
+  std::string& origin(const ConfigKey& key) { return (*origins)[static_cast<size_t>(&key - config_keys().data())]; }
+};
+
+std::string read_node(const std::string& name, const toml::node& node, const std::string& file, Loading& loading) {
+  if (const toml::table* table = node.as_table()) {
+    for (auto&& [key, value] : *table) {
+      std::string full = name.empty() ? std::string(key.str()) : name + "." + std::string(key.str());
+      if (std::string wrong = read_node(full, value, file, loading); !wrong.empty()) return wrong;
+    }
+    return "";
+  }
+  std::string at = file + ":" + std::to_string(node.source().begin.line);
+  const ConfigKey* key = find_key(name);
+  if (!key) return at + ": " + name + ": unknown key";
+  std::string wrong;
+  if (auto number = node.value_exact<int64_t>()) {
+    wrong = key->number ? check_number(*key, *number) : "expected text, not a number";
+    if (wrong.empty()) loading.config->*(key->number) = *number;
+  } else if (auto string = node.value_exact<std::string>()) {
+    bool takes_text = !key->number || key->type == ConfigKey::Type::kBytes;
+    wrong = takes_text ? set_value(*key, *string, loading.config) : "expected a number, not text";
+  } else {
+    wrong = key->number ? "expected a number" : "expected text";
+  }
+  if (!wrong.empty()) return at + ": " + name + ": " + wrong;
+  loading.origin(*key) = at;
+  return "";
+}
+
+std::string read_file(const std::string& path, Loading& loading) {
+  std::ifstream file(path);
+  if (!file) return "--config: cannot read '" + path + "': " + std::strerror(errno);
+  std::stringstream content;
+  content << file.rdbuf();
+  try {
+    toml::table table = toml::parse(content.str(), path);
+    return read_node("", table, path, loading);
+  } catch (const toml::parse_error& e) {
+    return path + ":" + std::to_string(e.source().begin.line) + ": " + std::string(e.description());
+  }
+}
+
+// A value as TOML has it; byte counts with the largest unit that divides them.
+std::string toml_text(const ConfigKey& key, const Config& config) {
+  if (!key.number) {
+    const std::string& text = config.*key.text;
+    bool plain =
+        std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; });
+    if (plain) return '"' + text + '"';
+    std::ostringstream quoted;
+    quoted << toml::value<std::string>(text);
+    return quoted.str();
+  }
+  int64_t number = config.*key.number;
+  if (key.type == ConfigKey::Type::kBytes && number != 0) {
+    for (const auto& [factor, unit] : {std::pair{kGi, "GiB"}, std::pair{kMi, "MiB"}, std::pair{kKi, "KiB"}}) {
+      if (number % factor == 0) return "\"" + std::to_string(number / factor) + unit + "\"";
+    }
+  }
+  return std::to_string(number);
+}
+
+std::string default_text(const ConfigKey& key) {
+  static const Config defaults;
+  return key.number ? std::to_string(defaults.*key.number) : defaults.*key.text;
+}
+
+std::string help_text(const ConfigKey& key) {
+  std::string help = key.doc;
+  help += " [" + range_text(key) + (*key.unit ? std::string("; ") + key.unit : "") + "]";
+  if (std::string value = default_text(key); !value.empty()) help += " default " + value;
+  if (key.environment) help += std::string(" (") + key.environment + ")";
+  return help;
+}
+
+}  // namespace
+
+const std::vector<ConfigKey>& config_keys() {
+  static const std::vector<ConfigKey> keys = make_keys();
+  return keys;
+}
+
+ConfigResult load_config(const std::vector<std::string>& arguments, const Environment& environment) {
+  ConfigResult result;
+  CLI::App app("droverd: the engine that does a service's RPC work", "droverd");
+  std::string file;
+  bool dump_docs = false;
+  bool print = false;
+  bool version = false;
+  bool child = false;
+  app.add_option("--config", file, "TOML file with the keys below, as [section] key = value.");
+  app.add_flag("--child", child, "Started by a host: end when no host is left (engine.orphan_timeout_ms).");
+  app.add_flag("--print-config", print, "Print every key with its value and where the value came from, as TOML; exit.");
+  app.add_flag("--dump-config-docs", dump_docs, "Print docs/configuration.md and exit.");
+  app.add_flag("--version", version, "Print the version and exit.");
+  std::vector<std::string> values(config_keys().size());
+  std::vector<CLI::Option*> options;
+  for (size_t i = 0; i < config_keys().size(); ++i) {
+    const ConfigKey& key = config_keys()[i];
+    options.push_back(app.add_option("--" + std::string(key.name), values[i], help_text(key))->option_text("VALUE"));
+  }
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    result.status = ConfigResult::Status::kExit;
+    result.output = app.help();
+    return result;
+  } catch (const CLI::ParseError& e) {
+    result.status = ConfigResult::Status::kError;
+    result.output = e.what();
+    return result;
+  }
+  if (dump_docs || version) {
+    result.status = ConfigResult::Status::kExit;
+    result.output = dump_docs ? config_docs() : "droverd " DROVER_VERSION "\n";
+    return result;
+  }
+  auto fail = [&](std::string what) {
+    result.status = ConfigResult::Status::kError;
+    result.output = std::move(what);
+    return result;
+  };
+  result.config.child = child;
+  result.origins.assign(config_keys().size(), "default");
+  Loading loading{&result.config, &result.origins};
+  if (!file.empty()) {
+    if (std::string wrong = read_file(file, loading); !wrong.empty()) return fail(wrong);
+  }
+  for (const ConfigKey& key : config_keys()) {
+    const char* value = key.environment ? environment(key.environment) : nullptr;
+    if (!value) continue;
+    std::string wrong = set_value(key, value, &result.config);
+    if (!wrong.empty()) return fail(std::string(key.environment) + ": " + key.name + ": " + wrong);
+    loading.origin(key) = key.environment;
+  }
+  for (size_t i = 0; i < options.size(); ++i) {
+    if (options[i]->count() == 0) continue;
+    const ConfigKey& key = config_keys()[i];
+    std::string wrong = set_value(key, values[i], &result.config);
+    if (!wrong.empty()) return fail("--" + std::string(key.name) + ": " + wrong);
+    loading.origin(key) = "--" + std::string(key.name);
+  }
+  if (print) {
+    result.status = ConfigResult::Status::kExit;
+    result.output = print_config(result.config, result.origins);
+  }
+  return result;
+}
+
+std::string print_config(const Config& config, const std::vector<std::string>& origins) {
+  std::string out, section;
+  for (size_t i = 0; i < origins.size(); ++i) {
+    const ConfigKey& key = config_keys()[i];
+    std::string_view name = key.name;
+    std::string_view in = name.substr(0, name.find('.'));
+    if (in != section) out += (section.empty() ? "[" : "\n[") + std::string(in) + "]\n";
+    section = in;
+    std::string line = std::string(name.substr(in.size() + 1)) + " = " + toml_text(key, config);
+    line.resize(std::max(line.size() + 2, kOriginColumn), ' ');
+    out += line + "# " + origins[i] + "\n";
+  }
+  return out;
+}
+
+std::string config_docs() {
+  std::string out =
+      "# Configuration of droverd\n\n"
+      "<!-- Made by `droverd --dump-config-docs` from the table in engine/base/config.cc; do not edit. -->\n\n"
+      "Every key is a flag (`--engine.threads=2`) and a key of the TOML file that `--config FILE` names:\n\n"
+      "```toml\n[engine]\nthreads = 2\ncpus = \"0-1\"\n\n[limits]\nmax_request_bytes = \"8MiB\"\n```\n\n"
+      "A flag wins over the environment, the environment over the file, the file over the default. "
+      "`droverd --print-config` prints every key with its value and where the value came from (`default`, `FILE:LINE`, "
+      "the environment variable or the flag), as a TOML file that `--config` takes.\n\n"
+      "An unknown key or a value out of range ends droverd with exit status 2. The message names the key and where the "
+      "value came from. Byte counts take the units KiB, MiB and GiB.\n\n"
+      "| key | values | unit | default | environment | meaning |\n| --- | --- | --- | --- | --- | --- |\n";
+  for (const ConfigKey& key : config_keys()) {
+    std::string value = default_text(key);
+    out += "| `" + std::string(key.name) + "` | " + range_text(key) + " | " + key.unit + " | " +
+           (value.empty() ? "" : "`" + value + "`") + " | " +
+           (key.environment ? "`" + std::string(key.environment) + "`" : "") + " | " + key.doc + " |\n";
+  }
+  out +=
+      "\nFlags without a key: `--config FILE`; `--child` (a host started this engine: it ends when no host is left); "
+      "`--print-config`; `--dump-config-docs`; `--version`; `--help`.\n\n"
+      "On SIGTERM or SIGINT the listeners close, clients get GOAWAY, and running calls have `engine.drain_grace_ms` to "
+      "finish; then droverd ends with exit status 0. A second signal ends it at once, with exit status 1.\n";
+  return out;
+}
+
+bool parse_cpus(std::string_view text, std::vector<int>* cpus) {
+  cpus->clear();
+  while (!text.empty()) {
+    std::string_view part = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    if (text.empty() && part.data() + part.size() < text.data()) return false;  // ends in a comma
+    int first = 0;
+    auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), first);
+    if (error != std::errc() || first < 0) return false;
+    int last = first;
+    std::string_view rest = part.substr(static_cast<size_t>(end - part.data()));
+    if (!rest.empty()) {
+      if (rest.front() != '-') return false;
+      auto [last_end, last_error] = std::from_chars(rest.data() + 1, rest.data() + rest.size(), last);
+      if (last_error != std::errc() || last_end != rest.data() + rest.size()) return false;
+    }
+    if (last < first || last >= 1024) return false;
+    for (int cpu = first; cpu <= last; ++cpu) cpus->push_back(cpu);
+  }
+  return true;
+}
+
+}  // namespace drover::engine

@@ -1,0 +1,96 @@
+// droverd's configuration: one table of keys (config.cc) from which the flags, --help, the check of the TOML file,
+// the environment variables and docs/configuration.md are made.
+//
+// Precedence, from the strongest: flag (--engine.threads=2), environment (DROVER_...), TOML file (--config FILE),
+// default. Every error names the key and where the value came from; --print-config shows both for every key.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace drover::engine {
+
+struct Config {
+  int64_t threads = 1;
+  std::string cpus;
+  int64_t spin_us = 20;
+  std::string control_socket;
+  std::string pidfile;
+  int64_t orphan_timeout_ms = 5000;
+  int64_t drain_grace_ms = 10'000;
+  bool child = false;  // --child: started by a host
+
+  int64_t ring_slots = 128;
+  int64_t rx_bytes = 64 << 20;
+  int64_t tx_bytes = 64 << 20;
+
+  std::string policy = "round-robin";
+  int64_t wait_ms = 5000;
+  int64_t max_waiting = 10'000;
+  int64_t max_waiting_bytes = 256 << 20;
+
+  int64_t max_request_bytes = 4 << 20;
+  int64_t max_response_bytes = 0x7fffffff;
+  int64_t max_concurrent_streams = 1000;
+  int64_t max_header_bytes = 16 << 10;
+  int64_t max_connections = 10'000;
+
+  int64_t stream_window = 4 << 20;
+  int64_t connection_window = 16 << 20;
+  int64_t reset_burst = 10'000;
+  int64_t reset_rate = 2000;
+  int64_t control_frame_rate = 10'000;
+  int64_t handshake_timeout_ms = 20'000;
+  int64_t idle_timeout_ms = 0;
+  int64_t stall_timeout_ms = 60'000;
+
+  std::string log_level = "info";
+  std::string log_format = "text";
+  std::string log_file;
+
+  std::string metrics_address;
+};
+
+// One row of the table.
+struct ConfigKey {
+  enum class Type { kInteger, kBytes, kText, kChoice };
+  const char* name;
+  Type type;
+  int64_t Config::* number = nullptr;
+  std::string Config::* text = nullptr;
+  int64_t min = 0;
+  int64_t max = 0;
+  std::vector<std::string> choices;
+  const char* unit = "";
+  const char* environment = nullptr;
+  const char* doc = "";
+  bool power_of_two = false;
+};
+const std::vector<ConfigKey>& config_keys();
+
+struct ConfigResult {
+  enum class Status { kRun, kExit, kError };
+  Status status = Status::kRun;
+  Config config;
+  std::vector<std::string> origins;  // where each key's value came from, in the order of config_keys()
+  std::string output;                // kExit: to print on stdout (help, version, docs); kError: what is wrong
+};
+
+using Environment = std::function<const char*(const char*)>;
+
+// Reads the arguments (without the program's name), the environment and the file that --config names.
+ConfigResult load_config(const std::vector<std::string>& arguments, const Environment& environment);
+// Every key and its value as TOML, with its origin as a comment: "default", "FILE:LINE", the environment variable or
+// the flag. `origins` is parallel to config_keys().
+std::string print_config(const Config& config, const std::vector<std::string>& origins);
+
+// docs/configuration.md.
+std::string config_docs();
+
+// "0", "0-1", "0,2-3": the CPUs in order. Returns false for any other text.
+bool parse_cpus(std::string_view text, std::vector<int>* cpus);
+
+}  // namespace drover::engine

@@ -1,0 +1,260 @@
+#include "engine/base/metrics.h"
+
+#include <netdb.h>
+#include <prometheus/collectable.h>
+#include <prometheus/exposer.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include <algorithm>
+
+namespace drover::engine {
+
+namespace {
+
+constexpr const char* kCodeNames[] = {
+    "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+    "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+    "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+    "DATA_LOSS", "UNAUTHENTICATED"};
+
+// One method, added up over the engine threads.
+struct MethodTotals {
+  uint64_t started = 0;
+  uint64_t abandoned = 0;
+  uint64_t request_bytes = 0;
+  uint64_t response_bytes = 0;
+  std::array<uint64_t, 17> finished{};
+  std::array<uint64_t, LatencyHistogram::kBuckets> latency{};
+  uint64_t latency_sum_ns = 0;
+
+  void add(const MethodMetrics& m) {
+    started += m.started.value();
+    abandoned += m.abandoned.value();
+    request_bytes += m.request_bytes.value();
+    response_bytes += m.response_bytes.value();
+    for (size_t i = 0; i < finished.size(); ++i) finished[i] += m.finished[i].value();
+    for (int i = 0; i < LatencyHistogram::kBuckets; ++i) latency[static_cast<size_t>(i)] += m.latency.count(i);
+    latency_sum_ns += m.latency.sum_ns();
+  }
+};
+
+prometheus::MetricFamily family(const char* name, const char* help, prometheus::MetricType type) {
+  prometheus::MetricFamily made;
+  made.name = name;
+  made.help = help;
+  made.type = type;
+  return made;
+}
+
+prometheus::ClientMetric counter_sample(std::vector<prometheus::ClientMetric::Label> labels, uint64_t value) {
+  prometheus::ClientMetric metric;
+  metric.label = std::move(labels);
+  metric.counter.value = static_cast<double>(value);
+  return metric;
+}
+
+prometheus::ClientMetric latency_sample(const std::string& method, const MethodTotals& totals) {
+  prometheus::ClientMetric metric;
+  metric.label = {{"method", method}};
+  uint64_t cumulative = 0;
+  for (int i = 0; i < LatencyHistogram::kBuckets; ++i) {
+    cumulative += totals.latency[static_cast<size_t>(i)];
+    int64_t bound = LatencyHistogram::upper_bound_ns(i);
+    double seconds = bound == INT64_MAX ? std::numeric_limits<double>::infinity() : static_cast<double>(bound) / 1e9;
+    metric.histogram.bucket.push_back({cumulative, seconds});
+  }
+  metric.histogram.sample_count = cumulative;
+  metric.histogram.sample_sum = static_cast<double>(totals.latency_sum_ns) / 1e9;
+  return metric;
+}
+
+void append_methods(const std::map<std::string, MethodTotals>& methods, std::vector<prometheus::MetricFamily>& out) {
+  using prometheus::MetricType;
+  auto started = family("drover_requests_total", "Calls whose headers were accepted.", MetricType::Counter);
+  auto finished = family("drover_responses_total", "Calls that were answered, by gRPC status.", MetricType::Counter);
+  auto abandoned = family("drover_abandoned_total", "Calls that the client ended first.", MetricType::Counter);
+  auto in = family("drover_request_bytes_total", "Bytes of request messages.", MetricType::Counter);
+  auto out_bytes = family("drover_response_bytes_total", "Bytes of response messages.", MetricType::Counter);
+  auto latency =
+      family("drover_latency_seconds", "From a request's headers to its reply at the kernel.", MetricType::Histogram);
+  for (const auto& [method, totals] : methods) {
+    started.metric.push_back(counter_sample({{"method", method}}, totals.started));
+    abandoned.metric.push_back(counter_sample({{"method", method}}, totals.abandoned));
+    in.metric.push_back(counter_sample({{"method", method}}, totals.request_bytes));
+    out_bytes.metric.push_back(counter_sample({{"method", method}}, totals.response_bytes));
+    for (size_t i = 0; i < totals.finished.size(); ++i) {
+      if (totals.finished[i] == 0 && i != 0) continue;
+      finished.metric.push_back(counter_sample({{"method", method}, {"code", kCodeNames[i]}}, totals.finished[i]));
+    }
+    latency.metric.push_back(latency_sample(method, totals));
+  }
+  for (auto* one : {&started, &finished, &abandoned, &in, &out_bytes, &latency}) out.push_back(std::move(*one));
+}
+
+// "HOST:PORT" or "[IPV6]:PORT", in two parts. False for any other text.
+bool split_address(const std::string& text, std::string* host, std::string* port) {
+  size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0) return false;
+  *host = text.substr(0, colon);
+  *port = text.substr(colon + 1);
+  unsigned number = 0;
+  auto [end, error] = std::from_chars(port->data(), port->data() + port->size(), number);
+  if (error != std::errc() || end != port->data() + port->size() || number > 65535) return false;
+  if (host->front() == '[' && host->back() == ']') {
+    *host = host->substr(1, host->size() - 2);
+    return true;
+  }
+  return host->find(':') == std::string::npos;
+}
+
+// Why an HTTP server cannot listen on `text`, or "": prometheus-cpp's server does not tell. Binds it for a moment.
+std::string check_address(const std::string& text) {
+  std::string host, port;
+  if (!split_address(text, &host, &port)) {
+    return "'" + text + "' is not an address; expected HOST:PORT, such as 127.0.0.1:9464";
+  }
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* found = nullptr;
+  if (int code = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found); code != 0) {
+    return "cannot serve on '" + text + "': " + ::gai_strerror(code);
+  }
+  int fd = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int on = 1;
+  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  bool bound = ::bind(fd, found->ai_addr, found->ai_addrlen) == 0 && ::listen(fd, 1) == 0;
+  std::string why = bound ? "" : "cannot serve on '" + text + "': " + std::strerror(errno);
+  ::close(fd);
+  ::freeaddrinfo(found);
+  return why;
+}
+
+}  // namespace
+
+ThreadMetrics::ThreadMetrics(uint32_t thread) : thread_(thread) {
+  unknown_ = &methods_.emplace_back("unknown");
+  connections = gauge("drover_connections", "Open client connections.");
+  connections_accepted = counter("drover_connections_accepted_total", "Client connections accepted.");
+  connections_refused = counter("drover_connections_refused_total", "Client connections over the limit.");
+  protocol_errors = counter("drover_protocol_errors_total", "Broken frames and connections ended for them.");
+  open_streams = gauge("drover_open_streams", "HTTP/2 streams in progress.");
+  received_bytes = counter("drover_socket_received_bytes_total", "Bytes read from sockets.");
+  sent_bytes = counter("drover_socket_sent_bytes_total", "Bytes written to sockets.");
+  loop_iterations = counter("drover_loop_turns_total", "Turns of the event loops.");
+  loop_sleeps = counter("drover_loop_sleeps_total", "Turns that slept.");
+}
+
+ThreadMetrics::~ThreadMetrics() = default;
+
+MethodMetrics* ThreadMetrics::method(std::string_view path) {
+  if (auto found = by_path_.find(path); found != by_path_.end()) return found->second;
+  std::lock_guard<std::mutex> lock(mutex_);
+  MethodMetrics* made = &methods_.emplace_back(std::string(path));
+  by_path_.emplace(std::string(path), made);
+  return made;
+}
+
+Counter* ThreadMetrics::counter(std::string_view name, std::string_view help, Labels labels) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto made = std::make_unique<Counter>();
+  series_.push_back({std::string(name), std::string(help), std::move(labels), std::move(made), nullptr});
+  return series_.back().counter.get();
+}
+
+Gauge* ThreadMetrics::gauge(std::string_view name, std::string_view help, Labels labels) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  series_.push_back({std::string(name), std::string(help), std::move(labels), nullptr, std::make_unique<Gauge>()});
+  return series_.back().gauge.get();
+}
+
+void ThreadMetrics::remove(const Counter* counter) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::erase_if(series_, [&](const Series& series) { return series.counter.get() == counter && counter; });
+}
+
+void ThreadMetrics::remove(const Gauge* gauge) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::erase_if(series_, [&](const Series& series) { return series.gauge.get() == gauge && gauge; });
+}
+
+struct MetricsExporter::Impl {
+  struct Source final : prometheus::Collectable {
+    std::vector<prometheus::MetricFamily> Collect() const override;
+    std::vector<const ThreadMetrics*> threads;
+  };
+  std::shared_ptr<Source> source = std::make_shared<Source>();
+  std::unique_ptr<prometheus::Exposer> exposer;
+};
+
+std::vector<prometheus::MetricFamily> MetricsExporter::Impl::Source::Collect() const {
+  std::map<std::string, MethodTotals> methods;
+  struct Total {
+    std::string help;
+    bool is_gauge = false;
+    std::map<ThreadMetrics::Labels, uint64_t> counters;
+    std::vector<std::pair<ThreadMetrics::Labels, int64_t>> gauges;
+  };
+  std::map<std::string, Total> totals;
+  for (const ThreadMetrics* thread : threads) {
+    thread->visit([&](const MethodMetrics& m) { methods[m.path()].add(m); },
+                  [&](const ThreadMetrics::Series& series) {
+                    Total& total = totals[series.name];
+                    total.help = series.help;
+                    total.is_gauge = series.gauge != nullptr;
+                    if (series.counter) {
+                      total.counters[series.labels] += series.counter->value();
+                    } else {
+                      ThreadMetrics::Labels labels = series.labels;
+                      labels.emplace_back("thread", std::to_string(thread->thread()));
+                      total.gauges.emplace_back(std::move(labels), series.gauge->value());
+                    }
+                  });
+  }
+  std::vector<prometheus::MetricFamily> out;
+  append_methods(methods, out);
+  auto to_labels = [](const ThreadMetrics::Labels& labels) {
+    std::vector<prometheus::ClientMetric::Label> made;
+    for (const auto& [name, value] : labels) made.push_back({name, value});
+    return made;
+  };
+  for (const auto& [name, total] : totals) {
+    auto made = family(name.c_str(), total.help.c_str(),
+                       total.is_gauge ? prometheus::MetricType::Gauge : prometheus::MetricType::Counter);
+    for (const auto& [labels, value] : total.counters) made.metric.push_back(counter_sample(to_labels(labels), value));
+    for (const auto& [labels, value] : total.gauges) {
+      prometheus::ClientMetric metric;
+      metric.label = to_labels(labels);
+      metric.gauge.value = static_cast<double>(value);
+      made.metric.push_back(std::move(metric));
+    }
+    out.push_back(std::move(made));
+  }
+  return out;
+}
+
+MetricsExporter::MetricsExporter() : impl_(std::make_unique<Impl>()) {}
+MetricsExporter::~MetricsExporter() = default;
+
+void MetricsExporter::add(const ThreadMetrics* metrics) { impl_->source->threads.push_back(metrics); }
+
+std::string MetricsExporter::start(const std::string& address) {
+  if (std::string wrong = check_address(address); !wrong.empty()) return "metrics.address: " + wrong;
+  try {
+    impl_->exposer = std::make_unique<prometheus::Exposer>(address, 1);
+    impl_->exposer->RegisterCollectable(impl_->source);
+    return "";
+  } catch (const std::exception&) {  // its text names CivetServer's state, not the reason
+    return "metrics.address: cannot serve on '" + address + "': the HTTP server did not start";
+  }
+}
+
+std::string MetricsExporter::text() const { return prometheus::TextSerializer().Serialize(impl_->source->Collect()); }
+
+}  // namespace drover::engine

@@ -1,0 +1,98 @@
+// TimerWheel against a sorted list: nothing early, nothing lost, nothing late by more than a tick.
+#include "engine/base/timer_wheel.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+namespace drover::engine {
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kStart = 123'456'789'012'345;
+
+struct Timer {
+  TimerNode node;  // first: a node's address is its Timer's
+  int64_t when = 0;
+  int fired = 0;
+};
+
+TEST(TimerWheelTest, a_timer_fires_at_its_time_and_not_before) {
+  TimerWheel wheel(kStart);
+  Timer timer;
+  wheel.arm(timer.node, kStart + 5 * kMs + 1);
+  auto fire = [](TimerNode& node) { ++reinterpret_cast<Timer&>(node).fired; };
+  EXPECT_EQ(wheel.advance(kStart + 5 * kMs, fire), 0u);
+  EXPECT_EQ(wheel.advance(kStart + 7 * kMs, fire), 1u);
+  EXPECT_EQ(timer.fired, 1);
+  EXPECT_FALSE(timer.node.armed());
+  EXPECT_EQ(wheel.next_ns(), INT64_MAX);
+}
+
+TEST(TimerWheelTest, a_time_that_has_passed_fires_at_the_next_tick) {
+  TimerWheel wheel(kStart);
+  Timer timer;
+  wheel.arm(timer.node, kStart - 100 * kMs);
+  EXPECT_LE(wheel.next_ns(), kStart + 2 * kMs);
+  EXPECT_EQ(wheel.advance(kStart + 2 * kMs, [](TimerNode&) {}), 1u);
+}
+
+TEST(TimerWheelTest, a_disarmed_timer_never_fires_even_if_its_neighbour_disarms_it_while_firing) {
+  TimerWheel wheel(kStart);
+  Timer a, b;
+  wheel.arm(a.node, kStart + 3 * kMs);
+  wheel.arm(b.node, kStart + 3 * kMs);
+  int fired = 0;
+  wheel.advance(kStart + 10 * kMs, [&](TimerNode& node) {
+    ++fired;
+    wheel.disarm(&node == &a.node ? b.node : a.node);
+  });
+  EXPECT_EQ(fired, 1);
+  EXPECT_EQ(wheel.size(), 0u);
+}
+
+TEST(TimerWheelTest, random_timers_over_days_fire_in_time_under_any_step) {
+  std::mt19937_64 random(7);
+  TimerWheel wheel(kStart);
+  std::vector<Timer> timers(4000);
+  for (Timer& timer : timers) {
+    int magnitude = static_cast<int>(random() % 38);  // up to 2^37 us: more than a day
+    timer.when = kStart + static_cast<int64_t>(random() % (uint64_t{1} << magnitude)) * 1000;
+    wheel.arm(timer.node, timer.when);
+  }
+  for (size_t i = 0; i < timers.size(); i += 5) {
+    wheel.disarm(timers[i].node);
+    timers[i].fired = -1;
+  }
+  int64_t now = kStart;
+  while (wheel.size() != 0) {
+    int64_t next = wheel.next_ns();
+    ASSERT_NE(next, INT64_MAX);
+    int64_t before = now;
+    now = random() % 2 != 0 ? std::max(next, now) : now + static_cast<int64_t>(random() % (1u << (random() % 31)));
+    wheel.advance(now, [&](TimerNode& node) {
+      auto& timer = reinterpret_cast<Timer&>(node);
+      EXPECT_EQ(timer.fired, 0);
+      timer.fired = 1;
+      EXPECT_LE(timer.when, now);
+      EXPECT_GT(timer.when + 2 * TimerWheel::kTickNs, before);
+    });
+  }
+  for (const Timer& timer : timers) EXPECT_NE(timer.fired, 0);
+}
+
+TEST(TimerWheelTest, a_timer_may_arm_itself_again_while_it_fires) {
+  TimerWheel wheel(kStart);
+  Timer timer;
+  wheel.arm(timer.node, kStart + kMs);
+  int fired = 0;
+  wheel.advance(kStart + 1000 * kMs, [&](TimerNode& node) {
+    if (++fired < 10) wheel.arm(node, kStart + (100 * fired) * kMs);
+  });
+  EXPECT_EQ(fired, 10);
+}
+
+}  // namespace
+}  // namespace drover::engine

@@ -1,0 +1,304 @@
+// The control server against hosts that speak out of turn, send nonsense, or leave.
+#include "engine/control/control_server.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/control/control_testing.h"
+
+namespace drover::engine {
+namespace {
+
+// A host that says what the test wants.
+class Talker {
+ public:
+  explicit Talker(TestEngine& engine) : engine_(engine) {
+    ControlError error;
+    auto connected = ControlSocket::connect(engine.address, 1000, &error);
+    EXPECT_TRUE(connected) << error.message;
+    if (connected) socket_ = std::move(*connected);
+  }
+  void say(const ControlMessage& message, std::vector<int> fds = {}) {
+    ControlError error;
+    EXPECT_TRUE(socket_.send(message, fds, 1000, &error)) << error.message;
+  }
+  void say_bytes(std::string_view bytes) { EXPECT_GT(::write(socket_.fd(), bytes.data(), bytes.size()), 0); }
+  template <typename T>
+  T hear() {
+    std::vector<UniqueFd> fds;
+    for (int i = 0; i < 2000; ++i) {
+      ControlError error;
+      auto message = socket_.receive(&fds, 1, &error);
+      engine_.pump();
+      if (!message) {
+        if (error.code == ControlCode::kWouldBlock || error.code == ControlCode::kTimeout) continue;
+        ADD_FAILURE() << error.message;
+        return {};
+      }
+      if (auto* wanted = std::get_if<T>(&*message)) return *wanted;
+      ADD_FAILURE() << control_type_name(control_type(*message));
+      if (auto* refusal = std::get_if<Error>(&*message)) ADD_FAILURE() << refusal->text;
+      return {};
+    }
+    ADD_FAILURE() << "no answer";
+    return {};
+  }
+  bool cut_off() {
+    std::vector<UniqueFd> fds;
+    ControlError error;
+    while (socket_.receive(&fds, 1000, &error)) {
+    }
+    return error.code == ControlCode::kClosed;
+  }
+  void greet() {
+    Hello hello;
+    hello.name = "talker";
+    hello.cpus = {-1, -1};
+    say(hello);
+    hear<Welcome>();
+  }
+  void offer_image() {
+    ControlError error;
+    std::string_view image(reinterpret_cast<const char*>(echo_image().image().data()), echo_image().image().size());
+    UniqueFd fd = make_image_fd(image, &error);
+    say(RegisterImage{image.size()}, {fd.get()});
+  }
+
+ private:
+  TestEngine& engine_;
+  ControlSocket socket_;
+};
+
+TEST(ControlServerTest, a_welcome_describes_the_region_that_comes_with_it) {
+  TestEngine engine;
+  Talker host(engine);
+  Hello hello;
+  hello.name = "x";
+  hello.cpus = {-1, 3};
+  hello.ring_slots = 128;
+  host.say(hello);
+  Welcome welcome = host.hear<Welcome>();
+  EXPECT_EQ(welcome.channel.workers, 2u);
+  EXPECT_EQ(welcome.channel.engine_threads, 1u);
+  EXPECT_EQ(welcome.channel.ring_slots, 128u);
+  EXPECT_EQ(welcome.cpus.size(), 1u);
+}
+
+TEST(ControlServerTest, wishes_out_of_range_are_refused_by_name) {
+  TestEngine engine;
+  for (int what = 0; what < 3; ++what) {
+    Talker host(engine);
+    Hello hello;
+    hello.name = "x";
+    hello.cpus = {-1};
+    if (what == 0) hello.ring_slots = 17;
+    if (what == 1) hello.rx_bytes = uint64_t{1} << 39;
+    if (what == 2) hello.tx_bytes = 4097;
+    host.say(hello);
+    Error error = host.hear<Error>();
+    EXPECT_TRUE(error.code == ControlCode::kBadValue || error.code == ControlCode::kResourceExhausted) << what;
+    EXPECT_TRUE(host.cut_off());
+  }
+}
+
+TEST(ControlServerTest, messages_out_of_turn_are_refused) {
+  TestEngine engine;
+  Talker early(engine);
+  early.say(Start{});
+  EXPECT_EQ(early.hear<Error>().code, ControlCode::kUnexpectedMessage);
+  EXPECT_TRUE(early.cut_off());
+  Talker twice(engine);
+  twice.greet();
+  Hello hello;
+  hello.cpus = {-1};
+  hello.name = "again";
+  twice.say(hello);
+  EXPECT_EQ(twice.hear<Error>().code, ControlCode::kUnexpectedMessage);
+  Talker confused(engine);
+  confused.greet();
+  confused.say(Started{});
+  EXPECT_EQ(confused.hear<Error>().code, ControlCode::kUnexpectedMessage);
+}
+
+TEST(ControlServerTest, garbage_is_refused_and_others_go_on) {
+  TestEngine engine;
+  FakeHost good(engine);
+  Talker bad(engine);
+  bad.say_bytes("this is no control packet at all, but it is long enough for a header");
+  bad.hear<Error>();
+  EXPECT_TRUE(bad.cut_off());
+  Call& call = engine.call("x");
+  good.serve();
+  engine.pump();
+  EXPECT_TRUE(engine.transport.answered(call));
+}
+
+TEST(ControlServerTest, a_schema_image_that_does_not_load_is_refused_by_name) {
+  TestEngine engine;
+  Talker host(engine);
+  host.greet();
+  std::string image(reinterpret_cast<const char*>(echo_image().image().data()), echo_image().image().size());
+  image[100] ^= 1;
+  ControlError error;
+  UniqueFd fd = make_image_fd(image, &error);
+  host.say(RegisterImage{image.size()}, {fd.get()});
+  Error answer = host.hear<Error>();
+  EXPECT_EQ(answer.code, ControlCode::kBadImage);
+  EXPECT_NE(answer.text.find("image 0"), std::string::npos);
+}
+
+TEST(ControlServerTest, methods_that_cannot_be_are_refused_by_name) {
+  TestEngine engine;
+  auto refused = [&](RegisterMethods::Method method, int times = 1) {
+    Talker host(engine);
+    host.greet();
+    host.offer_image();
+    host.say(RegisterMethods{std::vector<RegisterMethods::Method>(static_cast<size_t>(times), method)});
+    Error error = host.hear<Error>();
+    EXPECT_EQ(error.code, ControlCode::kBadMethod);
+    return error.text;
+  };
+  EXPECT_NE(refused({"/a.B/C", 1, 0, 0, 0, 0}).find("no such image"), std::string::npos);
+  EXPECT_NE(refused({"/a.B/C", 0, 99, 0, 0, 0}).find("request"), std::string::npos);
+  EXPECT_NE(refused({"/a.B/C", 0, 0, 0, 99, 0}).find("response"), std::string::npos);
+  EXPECT_NE(refused({"/a.B/C", 0, 0, 0, 0, 0}, 2).find("twice"), std::string::npos);
+  for (const char* path : {"a.B/C", "/a.B", "/a.B/", "//C", "/a/b/c", "/a b/c", "/"}) {
+    ControlError error;  // most of them have no packet at all
+    if (encode_control(RegisterMethods{{{path, 0, 0, 0, 0, 0}}}, &error).empty()) continue;
+    EXPECT_NE(refused({path, 0, 0, 0, 0, 0}).find("form"), std::string::npos) << path;
+  }
+}
+
+TEST(ControlServerTest, an_address_that_cannot_be_had_is_an_error_the_host_may_survive) {
+  TestEngine engine;
+  Talker host(engine);
+  host.greet();
+  host.say(Listen{"bad address", 0});
+  EXPECT_EQ(host.hear<Error>().code, ControlCode::kAddressInvalid);
+  host.say(Listen{"0.0.0.0:0", 0});
+  EXPECT_NE(host.hear<Listening>().port, 0u);
+  host.say(Start{});
+  host.hear<Started>();
+}
+
+TEST(ControlServerTest, hosts_at_one_address_share_its_listener_which_closes_when_the_last_has_left) {
+  TestEngine engine;
+  auto one = std::make_unique<FakeHost>(engine);
+  auto two = std::make_unique<FakeHost>(engine);
+  EXPECT_EQ(one->ports, two->ports);
+  EXPECT_EQ(engine.threads.open_listeners(), 1u);
+  one->send(Detach{});
+  ASSERT_TRUE(engine.pump_until([&] { return engine.dispatcher.hosts() == 1; }));
+  EXPECT_EQ(engine.threads.open_listeners(), 1u);
+  two->send(Detach{});
+  EXPECT_TRUE(engine.pump_until([&] { return engine.threads.open_listeners() == 0; }));
+}
+
+TEST(ControlServerTest, the_listener_of_a_host_that_died_stays_open_for_the_next) {
+  TestEngine engine;
+  FakeHost::Options options;
+  options.addresses = {"127.0.0.1:0"};
+  auto first = std::make_unique<FakeHost>(engine, options);
+  uint32_t port = first->ports[0];
+  first->die();
+  ASSERT_TRUE(engine.pump_until([&] { return engine.dispatcher.hosts() == 0; }));
+  EXPECT_EQ(engine.threads.open_listeners(), 1u);
+  options.addresses = {"127.0.0.1:" + std::to_string(port)};
+  FakeHost second(engine, options);
+  EXPECT_EQ(second.ports[0], port);
+  EXPECT_EQ(engine.threads.open_listeners(), 1u);
+}
+
+TEST(ControlServerTest, a_failed_listen_and_a_host_that_dies_before_start_leave_no_listener_and_no_route) {
+  TestEngine engine;
+  {
+    Talker host(engine);
+    host.greet();
+    host.offer_image();
+    host.say(RegisterMethods{{{"/test.Echo/Say", 0, 0, 0, 0}}});
+    host.say(Listen{"bad address", 0});
+    EXPECT_EQ(host.hear<Error>().code, ControlCode::kAddressInvalid);
+    EXPECT_TRUE(engine.pump_until([&] { return engine.dispatcher.routes() == 0; }));
+    host.say(Listen{"0.0.0.0:1", 0});
+    host.hear<Listening>();
+    EXPECT_TRUE(engine.pump_until([&] { return engine.dispatcher.routes() == 1; }));
+  }
+  EXPECT_TRUE(engine.pump_until([&] { return engine.threads.open_listeners() == 0; }));
+  EXPECT_TRUE(engine.pump_until([&] { return engine.dispatcher.routes() == 0; }));
+}
+
+TEST(ControlServerTest, listeners_of_all_hosts_together_are_limited) {
+  ControlOptions options = TestEngine::small_control();
+  options.max_open_listeners = 1;
+  TestEngine engine({}, options);
+  FakeHost first(engine);
+  Talker host(engine);
+  host.greet();
+  host.say(Listen{"0.0.0.0:1", 0});
+  EXPECT_EQ(host.hear<Error>().code, ControlCode::kResourceExhausted);
+}
+
+TEST(ControlServerTest, calls_that_come_between_listen_and_start_wait) {
+  TestEngine engine;
+  Talker host(engine);
+  host.greet();
+  host.offer_image();
+  host.say(RegisterMethods{{{"/test.Echo/Say", 0, 0, 0, 0}}});
+  host.say(Listen{"0.0.0.0:1", 0});
+  host.hear<Listening>();
+  Call& call = engine.call("early");
+  EXPECT_EQ(engine.start.code, GrpcCode::kOk);
+  EXPECT_EQ(engine.dispatcher.waiting_calls(), 1u);
+  host.say(Start{});
+  host.hear<Started>();
+  engine.pump();
+  EXPECT_EQ(engine.dispatcher.waiting_calls(), 0u);
+  engine.dispatcher.abandon(call);
+}
+
+TEST(ControlServerTest, a_host_that_does_not_start_in_time_is_cut_off) {
+  ControlOptions options = TestEngine::small_control();
+  options.handshake_timeout_ns = 50'000'000;
+  TestEngine engine({}, options);
+  Talker host(engine);
+  host.greet();
+  EXPECT_EQ(host.hear<Error>().code, ControlCode::kTimeout);
+  EXPECT_TRUE(host.cut_off());
+}
+
+TEST(ControlServerTest, more_hosts_than_allowed_are_refused) {
+  ControlOptions options = TestEngine::small_control();
+  options.max_hosts = 2;
+  TestEngine engine({}, options);
+  Talker one(engine), two(engine);
+  one.greet();
+  two.greet();
+  Talker three(engine);
+  EXPECT_EQ(three.hear<Error>().code, ControlCode::kResourceExhausted);
+}
+
+TEST(ControlServerTest, an_engine_that_goes_down_takes_no_hosts) {
+  TestEngine engine;
+  engine.server.drain(10);
+  Talker host(engine);
+  Hello hello;
+  hello.name = "late";
+  hello.cpus = {-1};
+  host.say(hello);
+  EXPECT_EQ(host.hear<Error>().code, ControlCode::kShuttingDown);
+}
+
+TEST(ControlServerTest, a_child_ends_when_its_last_host_has_been_gone_for_a_while) {
+  ControlOptions options = TestEngine::small_control();
+  options.child = true;
+  options.orphan_timeout_ns = 60'000'000;
+  TestEngine engine({}, options);
+  {
+    FakeHost host(engine);
+    std::this_thread::sleep_for(std::chrono::milliseconds(120));
+    EXPECT_FALSE(engine.server.orphaned());
+  }
+  EXPECT_TRUE(engine.pump_until([&] { return engine.server.orphaned(); }));
+}
+
+}  // namespace
+}  // namespace drover::engine

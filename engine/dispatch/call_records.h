@@ -1,0 +1,37 @@
+// CallMetadata and CallTrailer: what travels with a request and with a response besides the objects
+// (docs/formats.md, section 3). CallMetadata lies in rx, written by the engine; CallTrailer in tx, written by the
+// host, and is read here as hostile bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "channel/call_records.h"
+#include "engine/call/call.h"
+#include "object/arena.h"
+#include "object/region.h"
+#include "object/string.h"
+
+namespace drover::engine {
+
+// Bytes that write_metadata will ask of the arena for this call.
+size_t metadata_size(const Call& call);
+// The record with all its strings, NUL-terminated, in one piece. Null: the arena has no more.
+const CallMetadata* write_metadata(const Call& call, Arena& arena);
+
+// A CallTrailer, copied out of the region.
+struct Trailer {
+  std::string message;
+  std::vector<Header> initial;
+  std::vector<Header> trailing;
+};
+inline constexpr uint32_t kMaxTrailerPairs = 256;      // initial and trailing together
+inline constexpr size_t kMaxTrailerBytes = 64 * 1024;  // keys, values and the message together
+// Null if it was read; otherwise a static string that says what was wrong. Every word is read once. Names must be
+// what HTTP/2 and gRPC allow a service to send: lower-case tokens, not pseudo, not grpc- reserved; values of other
+// than -bin names printable ASCII.
+const char* read_trailer(const Region& region, uint64_t offset, Trailer* out);
+
+}  // namespace drover::engine

@@ -1,0 +1,129 @@
+// CallTable: the calls of one engine thread, by the index and generation that travel in the rings.
+//
+//   index 0 1 2 3 ...      blocks of 256 CallStates that never move; free ones form a last-in-first-out list
+//   generation             counts how often the index was given out: a slot of an earlier call is not mistaken
+//                          for this one's
+//
+// A CallState lives as long as either side needs it: the transport (until reply_sent or abandon) and the host (until
+// it has completed and finished the call). It allocates nothing in the steady state.
+// Thread-safety: none; one engine thread.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "channel/chunk_pool.h"
+#include "codec/encode/encode.h"
+#include "engine/base/timer_wheel.h"
+#include "engine/call/call.h"
+
+namespace drover::engine {
+
+class HostLink;
+struct Route;
+
+struct FreeDeleter {
+  void operator()(char* memory) const { std::free(memory); }
+};
+
+struct CallState {
+  enum class Phase : uint8_t {
+    kFree,
+    kReceiving,  // begun; the request is not whole yet
+    kWaiting,    // the request is whole; no host, or no room at any
+    kRunning,    // a worker has it
+    kReplied,    // `reply` was called; the transport is sending
+    kOver,       // the transport has let go; the host has not
+  };
+
+  TimerNode timer;  // first member: a node's address is its CallState's
+  Call* call = nullptr;
+  Route* route = nullptr;
+  uint32_t index = 0;
+  uint32_t generation = 0;
+  Phase phase = Phase::kFree;
+
+  // ---- the host that it was given to, or whose memory it uses; pinned while not null
+  HostLink* host = nullptr;
+  uint32_t lane = 0;
+  uint32_t method = 0;         // its number at that host
+  bool owes_complete = false;  // the host has not sent COMPLETE
+  bool owes_finished = false;  // the host still reads the request
+  bool cancelled = false;      // CANCEL is on its way
+  bool owes_release = false;   // tx_call is to be given back when the reply is out
+  uint32_t tx_call = 0;
+  uint64_t tx_bytes = 0;  // about how much memory that is
+  RunList runs;           // rx memory of `host`
+
+  // ---- the request's wire bytes while it is received or waits; in one of `runs`, or on the heap
+  char* message = nullptr;
+  size_t message_size = 0;
+  size_t message_capacity = 0;  // of the buffer; at least message_size + 1
+  std::unique_ptr<char, FreeDeleter> heap_message;
+
+  // ---- waiting
+  CallState* next_waiting = nullptr;
+  CallState* previous_waiting = nullptr;
+  int64_t wait_until_ns = 0;
+  uint32_t wanted_chunks = 0;  // rx memory that it needs at least, as far as was found out
+
+  Encoded* reply = nullptr;  // what the transport is sending; from the dispatcher's pool
+};
+
+class CallTable {
+ public:
+  CallTable() = default;
+  CallTable(const CallTable&) = delete;
+  CallTable& operator=(const CallTable&) = delete;
+
+  // A fresh CallState (phase kReceiving). Never null short of the process's memory.
+  CallState& take() {
+    if (free_.empty()) grow();
+    CallState& state = *at(free_.back());
+    free_.pop_back();
+    ++in_use_;
+    state.phase = CallState::Phase::kReceiving;
+    return state;
+  }
+  // Its runs, buffers and timer must have been let go.
+  void give_back(CallState& state) {
+    state.phase = CallState::Phase::kFree;
+    ++state.generation;
+    free_.push_back(state.index);
+    --in_use_;
+  }
+
+  // The call of that index and generation, or null. Any values are safe.
+  CallState* find(uint32_t index, uint32_t generation) {
+    if (index >= size()) return nullptr;
+    CallState* state = at(index);
+    return state->generation == generation && state->phase != CallState::Phase::kFree ? state : nullptr;
+  }
+
+  uint32_t size() const { return static_cast<uint32_t>(blocks_.size() * kBlock); }
+  uint32_t in_use() const { return in_use_; }
+  // index < size(); the state may be free.
+  CallState* at(uint32_t index) { return &blocks_[index / kBlock][index % kBlock]; }
+
+ private:
+  static constexpr uint32_t kBlock = 256;
+
+  void grow() {
+    uint32_t first = size();
+    blocks_.push_back(std::make_unique<CallState[]>(kBlock));
+    free_.reserve(size());
+    for (uint32_t i = kBlock; i-- > 0;) {
+      at(first + i)->index = first + i;
+      at(first + i)->generation = 1;
+      free_.push_back(first + i);
+    }
+  }
+
+  std::vector<std::unique_ptr<CallState[]>> blocks_;
+  std::vector<uint32_t> free_;
+  uint32_t in_use_ = 0;
+};
+
+}  // namespace drover::engine

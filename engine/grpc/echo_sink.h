@@ -1,0 +1,135 @@
+// EchoSink: a CallSink for tests and for measuring the transport alone. Answers a request with its own bytes, its x-
+// metadata as initial and its y- metadata as trailing metadata; "x-status: N" ends the call with status N and the
+// message "status N". Paths: "/hold" is never answered (until the test says so), "/missing" is UNIMPLEMENTED.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/metrics.h"
+#include "engine/call/call.h"
+
+namespace drover::engine {
+
+class EchoSink : public CallSink {
+ public:
+  EchoSink(ReplySink& replies, ThreadMetrics& metrics) : replies_(replies), metrics_(metrics) {}
+  virtual ~EchoSink() {
+    for (Echo* echo : spare_) delete echo;
+  }
+
+  Start begin_call(Call& call) override {
+    if (call.path == "/missing") return {GrpcCode::kUnimplemented, "unknown method " + std::string(call.path)};
+    Echo* echo;
+    if (spare_.empty()) {
+      echo = new Echo();
+    } else {
+      echo = spare_.back();
+      spare_.pop_back();
+    }
+    echo->hold = call.path == "/hold";
+    if (call.path != last_path_) {
+      last_path_ = call.path;
+      last_metrics_ = metrics_.method(call.path);
+    }
+    call.metrics = last_metrics_;
+    call.max_request_bytes = max_request_bytes;
+    call.dispatch = echo;
+    ++open;
+    last_begun = &call;
+    last_deadline_ns = call.deadline_ns;
+    last_authority = call.authority;
+    last_peer = call.peer;
+    return {};
+  }
+  char* message_buffer(Call& call, size_t size) override {
+    auto& echo = *static_cast<Echo*>(call.dispatch);
+    if (echo.in_buffer) std::abort();
+    if (no_memory) return nullptr;
+    echo.bytes.resize(size);
+    echo.in_buffer = true;
+    ++buffered;
+    return echo.bytes.data();
+  }
+  bool hold_window(const Call&) const override { return hold; }
+  void request_complete(Call& call, std::string_view wire) override {
+    auto& echo = *static_cast<Echo*>(call.dispatch);
+    if (!echo.in_buffer) echo.bytes.assign(wire);
+    ++completed;
+    if (echo.hold) {
+      held.push_back(&call);
+    } else {
+      answer(call);
+    }
+  }
+  void answer(Call& call) {
+    auto& echo = *static_cast<Echo*>(call.dispatch);
+    Reply reply;
+    std::string message;
+    initial_.clear();
+    trailing_.clear();
+    for (const Header& header : call.metadata) {
+      if (header.first == "x-status") {
+        reply.code = static_cast<GrpcCode>(std::atoi(header.second.c_str()));
+        message = "status " + header.second;
+      } else if (header.first.starts_with("x-")) {
+        initial_.push_back(header);
+      } else if (header.first.starts_with("y-")) {
+        trailing_.push_back(header);
+      }
+    }
+    reply.message = message;
+    reply.initial = initial_;
+    reply.trailing = trailing_;
+    reply.has_body = reply.code == GrpcCode::kOk;
+    echo.piece = {echo.bytes.data(), echo.bytes.size()};
+    reply.body = {&echo.piece, 1};
+    reply.body_size = echo.bytes.size();
+    replies_.reply(call, reply);
+  }
+  void abandon(Call& call) override {
+    ++abandoned;
+    end(call);
+  }
+  void reply_sent(Call& call) override {
+    ++sent;
+    end(call);
+  }
+
+  uint32_t max_request_bytes = 4u << 20;
+  bool hold = false;
+  bool no_memory = false;  // message_buffer refuses
+  std::vector<Call*> held;
+  int open = 0, completed = 0, abandoned = 0, sent = 0, buffered = 0;
+  Call* last_begun = nullptr;
+  int64_t last_deadline_ns = 0;
+  std::string last_authority, last_peer;
+
+ private:
+  struct Echo {
+    std::string bytes;
+    Piece piece;
+    bool in_buffer = false;
+    bool hold = false;
+  };
+  void end(Call& call) {
+    --open;
+    std::erase(held, &call);
+    auto* echo = static_cast<Echo*>(call.dispatch);
+    echo->in_buffer = false;
+    spare_.push_back(echo);
+    call.dispatch = nullptr;
+  }
+
+  ReplySink& replies_;
+  ThreadMetrics& metrics_;
+  std::vector<Echo*> spare_;
+  std::vector<Header> initial_, trailing_;
+  std::string last_path_;
+  MethodMetrics* last_metrics_ = nullptr;
+};
+
+}  // namespace drover::engine

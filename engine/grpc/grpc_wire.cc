@@ -1,0 +1,187 @@
+#include "engine/grpc/grpc_wire.h"
+
+#include <array>
+
+namespace drover::engine {
+
+namespace {
+
+constexpr std::array<int8_t, 256> make_base64_values() {
+  std::array<int8_t, 256> values{};
+  for (auto& v : values) v = -1;
+  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  for (size_t i = 0; i < kAlphabet.size(); ++i)
+    values[static_cast<unsigned char>(kAlphabet[i])] = static_cast<int8_t>(i);
+  return values;
+}
+
+constexpr std::array<int8_t, 256> kBase64Values = make_base64_values();
+constexpr char kBase64Alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+int64_t unit_ns(char unit) {
+  switch (unit) {
+    case 'H':
+      return 3'600'000'000'000;
+    case 'M':
+      return 60'000'000'000;
+    case 'S':
+      return 1'000'000'000;
+    case 'm':
+      return 1'000'000;
+    case 'u':
+      return 1'000;
+    case 'n':
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+bool starts_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
+
+}  // namespace
+
+std::optional<int64_t> parse_grpc_timeout(std::string_view value) {
+  if (value.size() < 2 || value.size() > 9) return std::nullopt;
+  int64_t number = 0;
+  for (char c : value.substr(0, value.size() - 1)) {
+    if (c < '0' || c > '9') return std::nullopt;
+    number = number * 10 + (c - '0');
+  }
+  int64_t unit = unit_ns(value.back());
+  if (unit == 0) return std::nullopt;
+  return number > INT64_MAX / unit ? INT64_MAX : number * unit;
+}
+
+void append_percent_encoded(std::string_view message, std::string& out) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  for (char c : message) {
+    auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte <= 0x7e && byte != '%') {
+      out.push_back(c);
+    } else {
+      out.push_back('%');
+      out.push_back(kHex[byte >> 4]);
+      out.push_back(kHex[byte & 15]);
+    }
+  }
+}
+
+bool append_base64_decoded(std::string_view text, std::string& out) {
+  if (text.size() % 4 == 0) {  // padding is legal only where it fills up a group of four
+    if (!text.empty() && text.back() == '=') text.remove_suffix(1);
+    if (!text.empty() && text.back() == '=') text.remove_suffix(1);
+  }
+  if (text.size() % 4 == 1) return false;
+  uint32_t bits = 0;
+  int have = 0;
+  for (char c : text) {
+    int value = kBase64Values[static_cast<unsigned char>(c)];  // NOLINT(bugprone-signed-char-misuse): -1 is meant
+    if (value < 0) return false;
+    bits = (bits << 6) | static_cast<uint32_t>(value);
+    have += 6;
+    if (have >= 8) {
+      have -= 8;
+      out.push_back(static_cast<char>(bits >> have));
+    }
+  }
+  return true;
+}
+
+void append_base64_encoded(std::string_view bytes, std::string& out) {
+  uint32_t bits = 0;
+  int have = 0;
+  for (char c : bytes) {
+    bits = (bits << 8) | static_cast<unsigned char>(c);
+    have += 8;
+    while (have >= 6) {
+      have -= 6;
+      out.push_back(kBase64Alphabet[(bits >> have) & 63]);
+    }
+  }
+  if (have > 0) out.push_back(kBase64Alphabet[(bits << (6 - have)) & 63]);
+}
+
+bool is_grpc_content_type(std::string_view value) {
+  constexpr std::string_view kBase = "application/grpc";
+  if (!starts_with(value, kBase)) return false;
+  std::string_view rest = value.substr(kBase.size());
+  if (starts_with(rest, "+")) {
+    if (!starts_with(rest, "+proto")) return false;
+    rest.remove_prefix(6);
+  }
+  return rest.empty() || rest.front() == ';';
+}
+
+bool is_reserved_request_header(std::string_view name) {
+  if (name.empty() || name.front() == ':') return true;
+  switch (name.front()) {
+    case 't':
+      return name == "te";
+    case 'c':
+      return name == "content-type" || name == "content-length";
+    case 'h':
+      return name == "host";
+    case 'g':
+      return starts_with(name, "grpc-") && name != "grpc-trace-bin" && name != "grpc-tags-bin" &&
+             name != "grpc-previous-rpc-attempts";
+    default:
+      return false;
+  }
+}
+
+bool is_legal_response_metadata(std::string_view name, std::string_view encoded_value) {
+  if (name == "grpc-status-details-bin") return true;  // Status::error_details; not the application's to choose
+  if (name.empty() || starts_with(name, "grpc-") || name == "content-type" || name == "content-length" ||
+      name == "te" || name == "connection" || name == "transfer-encoding" || name == "upgrade" ||
+      name == "keep-alive" || name == "proxy-connection" || name == "host") {
+    return false;
+  }
+  for (char c : name) {
+    bool legal = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+    if (!legal) return false;
+  }
+  for (char c : encoded_value) {
+    if (c < 0x20 || c > 0x7e) return false;
+  }
+  return true;
+}
+
+WireError RequestAssembler::check_prefix(uint32_t max_bytes, Encoding encoding) {
+  size_ = uint32_t{prefix_[1]} << 24 | uint32_t{prefix_[2]} << 16 | uint32_t{prefix_[3]} << 8 | prefix_[4];
+  if (prefix_[0] > 1) {
+    return {GrpcCode::kInternal, "invalid compressed flag " + std::to_string(prefix_[0]) + " in the message prefix"};
+  }
+  if (prefix_[0] == 1) {
+    if (encoding == Encoding::kUnsupported) return {GrpcCode::kUnimplemented, "grpc-encoding is not supported"};
+    return {GrpcCode::kInternal, "compressed flag set with no or identity grpc-encoding"};
+  }
+  if (size_ > max_bytes) {
+    return {GrpcCode::kResourceExhausted,
+            "Received message larger than max (" + std::to_string(size_) + " vs. " + std::to_string(max_bytes) + ")"};
+  }
+  return {};
+}
+
+WireError RequestAssembler::too_many_bytes() {
+  return {GrpcCode::kInternal, "more than one message, or bytes behind the message, in a unary request"};
+}
+
+WireError RequestAssembler::no_memory() {
+  return {GrpcCode::kResourceExhausted, "too many bytes of requests wait for the service"};
+}
+
+WireError RequestAssembler::finish() const {
+  if (prefix_bytes_ == 0) return {GrpcCode::kInternal, "no message in a unary request"};
+  if (prefix_bytes_ < kGrpcPrefixBytes) {
+    return {GrpcCode::kInternal,
+            "end of stream inside the message prefix (" + std::to_string(prefix_bytes_) + " of 5 bytes)"};
+  }
+  if (filled_ < size_) {
+    return {GrpcCode::kInternal,
+            "end of stream inside a message (" + std::to_string(filled_) + " of " + std::to_string(size_) + " bytes)"};
+  }
+  return {};
+}
+
+}  // namespace drover::engine

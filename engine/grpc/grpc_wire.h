@@ -1,0 +1,147 @@
+// gRPC's wire protocol above HTTP/2 frames: header values and the five-byte message prefix. No sockets, no sessions:
+// functions over bytes, and the assembler of one unary request.
+//
+//   request body:  | compressed u8 | length u32 big-endian | message ... |   exactly once, then end of stream
+//
+// Spec: grpc/doc/PROTOCOL-HTTP2.md. Codes and meaning follow gRPC C++.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/call/call.h"
+
+namespace drover::engine {
+
+inline constexpr size_t kGrpcPrefixBytes = 5;
+
+// "20S", "100m", ...: one to eight digits and a unit of H M S m u n. Nanoseconds, at most about 11,000 years cut to
+// INT64_MAX; nothing if malformed.
+std::optional<int64_t> parse_grpc_timeout(std::string_view value);
+
+// Appends `message` as grpc-message carries it: bytes outside ' '..'~' and '%' itself become %XX.
+void append_percent_encoded(std::string_view message, std::string& out);
+
+// Base64 for -bin values. Decoding takes padded and unpadded text; false if it is malformed.
+bool append_base64_decoded(std::string_view text, std::string& out);
+void append_base64_encoded(std::string_view bytes, std::string& out);  // no padding
+
+// A -bin header field may carry several values joined by commas; calls add(std::string&&) for each. False if one is
+// malformed.
+template <typename Add>
+bool split_binary_values(std::string_view field, Add add) {
+  while (true) {
+    size_t comma = field.find(',');
+    std::string_view one = field.substr(0, comma);
+    while (!one.empty() && one.front() == ' ') one.remove_prefix(1);
+    while (!one.empty() && one.back() == ' ') one.remove_suffix(1);
+    std::string value;
+    if (!append_base64_decoded(one, value)) return false;
+    add(std::move(value));
+    if (comma == std::string_view::npos) return true;
+    field.remove_prefix(comma + 1);
+  }
+}
+
+inline bool is_binary_header(std::string_view name) {
+  return name.size() > 4 && std::memcmp(name.data() + name.size() - 4, "-bin", 4) == 0;
+}
+
+// "application/grpc", alone or followed by '+' and a sub-type of "proto" or by ';' parameters.
+bool is_grpc_content_type(std::string_view value);
+
+// Request headers that belong to the protocol and are not shown to the application. Pseudo headers included.
+bool is_reserved_request_header(std::string_view name);
+// Whether the application may send this name and (encoded) value as response metadata: legal characters, and not a
+// name that the protocol itself uses.
+bool is_legal_response_metadata(std::string_view name, std::string_view encoded_value);
+
+// grpc-encoding's value as this engine sees it.
+enum class Encoding : uint8_t { kNone, kIdentity, kUnsupported };
+inline Encoding parse_encoding(std::string_view value) {
+  return value == "identity" ? Encoding::kIdentity : Encoding::kUnsupported;
+}
+
+struct WireError {
+  GrpcCode code = GrpcCode::kOk;
+  std::string message;
+  explicit operator bool() const { return code != GrpcCode::kOk; }
+};
+
+// Takes the DATA of one unary request, piece by piece, and ends with one message. A message that lies whole inside
+// one piece is not copied: it is kept as a view until `spill` (the buffer is about to be reused) or `finish`.
+//
+// `alloc(size)` gives memory for a message that must be copied, or null (RESOURCE_EXHAUSTED; nothing more may be fed);
+// called at most once, with size > 0.
+class RequestAssembler {
+ public:
+  void reset() { *this = RequestAssembler(); }
+
+  template <typename Alloc>
+  WireError feed(const char* data, size_t size, uint32_t max_bytes, Encoding encoding, Alloc alloc);
+  // Copies a message that is still only a view.
+  template <typename Alloc>
+  WireError spill(Alloc alloc);
+  // At the end of the stream.
+  WireError finish() const;
+
+  bool is_view() const { return view_ != nullptr; }
+  // After finish() returned no error: the message if it is a view, else an empty view (it is in alloc's memory).
+  std::string_view view() const { return view_ ? std::string_view(view_, size_) : std::string_view(); }
+  bool prefix_seen() const { return prefix_bytes_ == kGrpcPrefixBytes; }
+  uint32_t message_size() const { return size_; }
+
+ private:
+  WireError check_prefix(uint32_t max_bytes, Encoding encoding);
+  static WireError too_many_bytes();
+  static WireError no_memory();
+
+  unsigned char prefix_[kGrpcPrefixBytes] = {};
+  uint8_t prefix_bytes_ = 0;
+  uint32_t size_ = 0;
+  uint32_t filled_ = 0;
+  const char* view_ = nullptr;
+  char* buffer_ = nullptr;
+};
+
+template <typename Alloc>
+WireError RequestAssembler::feed(const char* data, size_t size, uint32_t max_bytes, Encoding encoding, Alloc alloc) {
+  if (prefix_bytes_ < kGrpcPrefixBytes) {
+    size_t take = kGrpcPrefixBytes - prefix_bytes_;
+    if (take > size) take = size;
+    std::memcpy(prefix_ + prefix_bytes_, data, take);
+    prefix_bytes_ = static_cast<uint8_t>(prefix_bytes_ + take);
+    data += take;
+    size -= take;
+    if (prefix_bytes_ < kGrpcPrefixBytes) return {};
+    if (WireError error = check_prefix(max_bytes, encoding)) return error;
+    if (size >= size_) {
+      view_ = size_ > 0 ? data : "";
+      filled_ = size_;
+      return size > size_ ? too_many_bytes() : WireError{};
+    }
+    buffer_ = alloc(size_);
+    if (buffer_ == nullptr) return no_memory();
+  }
+  if (size > size_ - filled_) return too_many_bytes();
+  if (size > 0) std::memcpy(buffer_ + filled_, data, size);
+  filled_ += static_cast<uint32_t>(size);
+  return {};
+}
+
+template <typename Alloc>
+WireError RequestAssembler::spill(Alloc alloc) {
+  if (view_ == nullptr || size_ == 0) return {};
+  const char* from = view_;
+  view_ = nullptr;
+  buffer_ = alloc(size_);
+  if (buffer_ == nullptr) return no_memory();
+  std::memcpy(buffer_, from, size_);
+  return {};
+}
+
+}  // namespace drover::engine

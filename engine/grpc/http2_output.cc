@@ -1,0 +1,98 @@
+#include "engine/grpc/http2_output.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace drover::engine {
+
+SendBatch::SendBatch() : buffer_(new char[kBuffer]) { parts_.reserve(kMaxParts); }
+
+void SendBatch::clear() {
+  used_ = 0;
+  bytes_ = 0;
+  parts_.clear();
+  if (!oversized_.empty()) {
+    oversized_.clear();
+    oversized_parts_.clear();
+  }
+}
+
+void SendBatch::append_copy(const void* bytes, size_t size) {
+  char* to = buffer_.get() + used_;
+  if (size > kBuffer - used_) [[unlikely]] {
+    oversized_.emplace_back(new char[size]);
+    to = oversized_.back().get();
+    oversized_parts_.push_back(parts_.size());
+    parts_.push_back({to, size});
+  } else {
+    used_ += size;
+    bool extends = !parts_.empty() && static_cast<char*>(parts_.back().iov_base) + parts_.back().iov_len == to;
+    if (extends) {
+      parts_.back().iov_len += size;
+    } else {
+      parts_.push_back({to, size});
+    }
+  }
+  std::memcpy(to, bytes, size);
+  bytes_ += size;
+}
+
+void SendBatch::append_reference(const void* bytes, size_t size) {
+  parts_.push_back({const_cast<void*>(bytes), size});
+  bytes_ += size;
+}
+
+bool SendBatch::is_copied(const iovec& part) const {
+  auto at = reinterpret_cast<uintptr_t>(part.iov_base);
+  auto buffer = reinterpret_cast<uintptr_t>(buffer_.get());
+  if (at >= buffer && at < buffer + kBuffer) return true;
+  return std::find(oversized_parts_.begin(), oversized_parts_.end(), &part - parts_.data()) != oversized_parts_.end();
+}
+
+void UnsentQueue::take(const SendBatch& batch, size_t sent) {
+  const std::vector<iovec>& parts = batch.parts();
+  size_t begin = 0;
+  while (begin < parts.size() && sent >= parts[begin].iov_len) sent -= parts[begin++].iov_len;
+  size_t to_copy = 0;
+  for (size_t i = begin; i < parts.size(); ++i) to_copy += batch.is_copied(parts[i]) ? parts[i].iov_len : 0;
+
+  copied_.reset(to_copy > 0 ? new char[to_copy] : nullptr);
+  char* to = copied_.get();
+  parts_.clear();
+  first_ = 0;
+  bytes_ = 0;
+  for (size_t i = begin; i < parts.size(); ++i) {
+    char* from = static_cast<char*>(parts[i].iov_base) + sent;
+    size_t size = parts[i].iov_len - sent;
+    sent = 0;
+    bytes_ += size;
+    if (batch.is_copied(parts[i])) {
+      std::memcpy(to, from, size);
+      parts_.push_back({to, size});
+      to += size;
+    } else {
+      parts_.push_back({from, size});
+    }
+  }
+}
+
+ssize_t UnsentQueue::write_to(ByteSink& sink) {
+  ssize_t written = sink.write(parts_.data() + first_, parts_.size() - first_);
+  if (written <= 0) return written;
+  auto left = static_cast<size_t>(written);
+  bytes_ -= left;
+  while (left > 0 && left >= parts_[first_].iov_len) left -= parts_[first_++].iov_len;
+  if (left > 0) {
+    parts_[first_].iov_base = static_cast<char*>(parts_[first_].iov_base) + left;
+    parts_[first_].iov_len -= left;
+  }
+  if (empty()) {
+    parts_.clear();
+    first_ = 0;
+    copied_.reset();
+  }
+  return written;
+}
+
+}  // namespace drover::engine

@@ -1,0 +1,85 @@
+// gRPC over HTTP/2 on one engine thread: its connections, what they send at the end of each turn, their time-outs,
+// and how they are drained. Speaks to the dispatcher through engine/call/call.h only.
+//
+//   EventLoop --readable--> Connection: ByteStream -> Http2Connection -> CallSink (dispatcher)
+//   dispatcher --reply----> Http2Connection, marked dirty --end_turn--> ByteStream, one write a connection and turn
+//
+// Thread-safety: everything on the loop's thread, or before it runs.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/base/clock.h"
+#include "engine/base/metrics.h"
+#include "engine/call/call.h"
+#include "engine/grpc/transport_options.h"
+#include "engine/net/acceptor.h"
+#include "engine/net/event_loop.h"
+#include "object/unique_fd.h"
+
+namespace drover::engine {
+
+class Http2Context;  // engine/grpc/http2_context.h
+
+// What the engine threads' transports share.
+struct TransportShared {
+  std::atomic<uint32_t> connections{0};
+};
+
+class Transport final : public ReplySink, public TurnEnd, public ConnectionSink {
+ public:
+  Transport(EventLoop& loop, ThreadMetrics& metrics, const TransportOptions& options, TransportShared& shared);
+  ~Transport();  // as close_all
+
+  // Must be called once, before the loop runs.
+  void set_sink(CallSink* sink);
+  // The thread's listening sockets, for Listeners.
+  Acceptor& acceptor() { return acceptor_; }
+
+  // ReplySink.
+  void reply(Call& call, const Reply& reply) override;
+
+  // TurnEnd.
+  bool end_turn(int64_t now_ns) override;
+  int64_t next_turn_ns() const override;
+
+  // ConnectionSink.
+  void adopt_connection(UniqueFd fd, std::string peer, uint32_t listener) override;
+
+  // Closes the listeners and asks every connection's peer to go (GOAWAY); connections close as their calls end.
+  void drain();
+  bool drained() const { return draining_ && connections_.empty(); }
+  // Closes every connection and listener at once; the calls are abandoned. The loop no longer runs, or is about to end.
+  void close_all();
+
+ private:
+  class Connection;  // transport.cc: a byte stream joined to an Http2Connection
+
+  void mark_dirty(Connection& connection);
+  void flush(Connection& connection);
+  void close(Connection& connection);
+  void sweep();
+  void retry_held();
+
+  EventLoop& loop_;
+  TransportShared& shared_;
+  std::unique_ptr<Http2Context> context_;
+  const std::unique_ptr<char[]> receive_buffer_;
+  Acceptor acceptor_;
+
+  std::unordered_set<Connection*> connections_;
+  std::vector<Connection*> dirty_;
+  std::vector<Connection*> flushing_;
+  std::vector<Connection*> closed_;  // destroyed at the end of the turn: events of this turn may name them
+  std::vector<Connection*> holding_;
+  int64_t next_sweep_ns_ = kNoDeadline;
+  int64_t next_held_ns_ = kNoDeadline;
+  bool draining_ = false;
+};
+
+}  // namespace drover::engine

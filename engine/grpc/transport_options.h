@@ -1,0 +1,24 @@
+// Limits and time-outs of gRPC connections (the configuration's limits.* and http2.* keys).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace drover::engine {
+
+struct TransportOptions {
+  uint32_t max_connections = 10'000;       // of the whole engine
+  uint32_t max_concurrent_streams = 1000;  // a connection
+  uint32_t max_header_bytes = 16 << 10;    // of one request, counted as HTTP/2 does (name + value + 32)
+  uint32_t stream_window = 4 << 20;        // bytes
+  uint32_t connection_window = 16 << 20;
+  uint32_t reset_burst = 10'000;  // streams that a peer may cancel at once, and then a second
+  uint32_t reset_rate = 2'000;
+  uint32_t control_frame_rate = 10'000;  // PING, SETTINGS, PRIORITY, empty DATA ... a second, twice that at once
+  int64_t handshake_timeout_ns = 20'000'000'000;  // for the preface and the first SETTINGS
+  int64_t idle_timeout_ns = 0;                    // connections without a stream; 0: never closed
+  int64_t stall_timeout_ns = 60'000'000'000;      // a request or a reply that does not move; 0: wait for ever
+  size_t receive_buffer = 256 << 10;
+};
+
+}  // namespace drover::engine

@@ -1,0 +1,67 @@
+// The listening sockets of one engine thread. Accepts connections and hands each to the protocol that serves it.
+//
+// When the process is out of descriptors, accepting pauses for a moment instead of spinning.
+// Thread-safety: none; the loop's thread (or before it runs).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/base/clock.h"
+#include "engine/net/event_loop.h"
+#include "object/unique_fd.h"
+
+namespace drover::engine {
+
+// Takes accepted sockets: a protocol's transport.
+class ConnectionSink {
+ public:
+  // `peer` as gRPC spells it ("ipv4:127.0.0.1:4711"); `listener`: the id of the listener that accepted it.
+  virtual void adopt_connection(UniqueFd fd, std::string peer, uint32_t listener) = 0;
+
+ protected:
+  ~ConnectionSink() = default;
+};
+
+class Acceptor {
+ public:
+  // `sink` must outlive the Acceptor or its last turn.
+  Acceptor(EventLoop& loop, ConnectionSink& sink) : loop_(loop), sink_(sink) {}
+  ~Acceptor() { close_all(); }
+  Acceptor(const Acceptor&) = delete;
+  Acceptor& operator=(const Acceptor&) = delete;
+
+  // Starts to accept on `fd` (bound, listening, non-blocking). Ignored after stop().
+  void adopt(UniqueFd fd, uint32_t listener);
+  void close(uint32_t listener);
+  void close_all();
+  // Closes all, for good.
+  void stop();
+
+  // When a pause ends; kNoDeadline if there is none.
+  int64_t resume_ns() const { return resume_ns_; }
+  // Call at resume_ns() or later.
+  void resume();
+
+ private:
+  struct Listener final : FdHandler {
+    Listener(Acceptor& a, UniqueFd f, uint32_t i) : acceptor(a), fd(std::move(f)), id(i) {}
+    void on_ready(uint32_t) override;
+    Acceptor& acceptor;
+    UniqueFd fd;
+    uint32_t id;
+    bool paused = false;
+  };
+
+  void pause(Listener& listener);
+
+  EventLoop& loop_;
+  ConnectionSink& sink_;
+  std::vector<std::unique_ptr<Listener>> listeners_;
+  int64_t resume_ns_ = kNoDeadline;
+  bool stopped_ = false;
+};
+
+}  // namespace drover::engine

@@ -1,0 +1,175 @@
+#include "engine/net/event_loop.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "engine/base/log.h"
+
+namespace drover::engine {
+
+namespace {
+
+constexpr int kMaxEvents = 256;
+constexpr int64_t kLongestSleepNs = 60'000'000'000;
+
+void drain_eventfd(int fd) {
+  uint64_t count;
+  while (::read(fd, &count, sizeof(count)) < 0 && errno == EINTR) {
+  }
+}
+
+// In nanoseconds where the kernel can (5.11), else in milliseconds, rounded up.
+int wait_up_to(int epoll, epoll_event* events, int64_t wait_ns) {
+  static std::atomic<bool> no_pwait2{false};
+  if (!no_pwait2.load(std::memory_order_relaxed)) {
+    timespec timeout{wait_ns / 1'000'000'000, wait_ns % 1'000'000'000};
+    int count = epoll_pwait2(epoll, events, kMaxEvents, &timeout, nullptr);
+    if (count >= 0 || errno != ENOSYS) return count;
+    no_pwait2.store(true, std::memory_order_relaxed);
+  }
+  return epoll_wait(epoll, events, kMaxEvents, static_cast<int>((wait_ns + 999'999) / 1'000'000));
+}
+
+}  // namespace
+
+EventLoop::EventLoop(Options options)
+    : options_(std::move(options)),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      now_ns_(monotonic_ns()),
+      last_work_ns_(now_ns_),
+      spin_ns_(options_.spin_ns) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.ptr = &wake_;
+  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event);
+}
+
+void EventLoop::post(std::function<void()> work) {
+  {
+    std::lock_guard<std::mutex> lock(mailbox_mutex_);
+    mailbox_.push_back(std::move(work));
+  }
+  mail_waiting_.store(true, std::memory_order_release);
+  uint64_t one = 1;
+  [[maybe_unused]] ssize_t n = ::write(wake_.get(), &one, sizeof(one));
+}
+
+void EventLoop::stop() {
+  stop_.store(true, std::memory_order_release);
+  uint64_t one = 1;
+  [[maybe_unused]] ssize_t n = ::write(wake_.get(), &one, sizeof(one));
+}
+
+bool EventLoop::add(int fd, uint32_t events, FdHandler* handler) {
+  epoll_event event{};
+  event.events = events;
+  event.data.ptr = handler;
+  return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+bool EventLoop::modify(int fd, uint32_t events, FdHandler* handler) {
+  epoll_event event{};
+  event.events = events;
+  event.data.ptr = handler;
+  return epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) == 0;
+}
+
+void EventLoop::remove(int fd) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
+
+void EventLoop::run(Pollable* pollable, TurnEnd* turn_end, ThreadMetrics* metrics) {
+  metrics_ = metrics;
+  pin_and_name_thread();
+  while (!stop_.load(std::memory_order_acquire)) turn(pollable, turn_end, kLongestSleepNs);
+  metrics_ = nullptr;
+}
+
+void EventLoop::turn(Pollable* pollable, TurnEnd* turn_end, int64_t max_wait_ns) {
+  if (pollable && !doorbell_added_) {
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLET;  // each ring is an edge; nobody reads the descriptor
+    event.data.ptr = &doorbell_added_;
+    doorbell_added_ = epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, pollable->wake_fd(), &event) == 0;
+  }
+  bool worked = wait_for_events(pollable, turn_end, max_wait_ns);
+  if (mail_waiting_.load(std::memory_order_acquire)) {
+    run_mailbox();
+    worked = true;
+  }
+  if (pollable && pollable->poll(now_ns_)) worked = true;
+  more_ = turn_end && turn_end->end_turn(now_ns_);
+  if (worked) last_work_ns_ = now_ns_;
+  if (metrics_) metrics_->loop_iterations->add();
+}
+
+// Waits, and tells the handlers. True if something was ready.
+bool EventLoop::wait_for_events(Pollable* pollable, TurnEnd* turn_end, int64_t max_wait_ns) {
+  bool slept = false;
+  int64_t wait_ns = 0;
+  if (!more_ && now_ns_ - last_work_ns_ >= spin_ns_ && !mail_waiting_.load(std::memory_order_acquire)) {
+    int64_t next =
+        std::min(pollable ? pollable->next_timer_ns() : kNoDeadline, turn_end ? turn_end->next_turn_ns() : kNoDeadline);
+    int64_t now = monotonic_ns();
+    wait_ns = next == kNoDeadline ? max_wait_ns : std::clamp<int64_t>(next - now, 0, max_wait_ns);
+    if (wait_ns > 0) {
+      slept = true;
+      if (pollable && pollable->prepare_to_sleep()) wait_ns = 0;
+      if (metrics_ && wait_ns > 0) metrics_->loop_sleeps->add();
+    }
+  }
+
+  epoll_event events[kMaxEvents];
+  int count;
+  if (wait_ns > 0) {
+    count = wait_up_to(epoll_.get(), events, wait_ns);
+  } else {
+    count = epoll_wait(epoll_.get(), events, kMaxEvents, 0);
+  }
+  if (slept && pollable) pollable->woke_up();
+  int64_t before = now_ns_;
+  now_ns_ = monotonic_ns();
+  if (slept) {
+    // Work that comes soon after the loop slept could have been found by spinning; work that comes late could not.
+    bool soon = count > 0 && now_ns_ - before < options_.spin_ns;
+    spin_ns_ = soon ? std::min(options_.spin_ns, spin_ns_ * 2 + 1) : std::max(options_.spin_ns / 16, spin_ns_ / 2);
+  }
+  for (int i = 0; i < count; ++i) {
+    void* handler = events[i].data.ptr;
+    if (handler == &wake_) {
+      drain_eventfd(wake_.get());
+    } else if (handler != &doorbell_added_) {
+      static_cast<FdHandler*>(handler)->on_ready(events[i].events);
+    }
+  }
+  return count > 0;
+}
+
+void EventLoop::run_mailbox() {
+  {
+    std::lock_guard<std::mutex> lock(mailbox_mutex_);
+    mail_in_hand_.swap(mailbox_);
+    mail_waiting_.store(false, std::memory_order_relaxed);
+  }
+  for (std::function<void()>& work : mail_in_hand_) work();
+  mail_in_hand_.clear();
+}
+
+void EventLoop::pin_and_name_thread() {
+  if (!options_.name.empty()) pthread_setname_np(pthread_self(), options_.name.substr(0, 15).c_str());
+  if (options_.cpu < 0) return;
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  CPU_SET(static_cast<size_t>(options_.cpu), &cpus);
+  int error = pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus);
+  if (error != 0) {
+    log::warn("cannot pin engine thread", {{"cpu", options_.cpu}, {"why", std::strerror(error)}});
+  }
+}
+
+}  // namespace drover::engine

@@ -1,0 +1,141 @@
+#include "engine/net/listeners.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "engine/base/log.h"
+#include "engine/net/socket_address.h"
+
+namespace drover::engine {
+
+namespace {
+
+constexpr int kBacklog = 4096;
+
+std::string errno_text(const char* what) { return std::string(what) + ": " + std::strerror(errno); }
+
+UniqueFd open_socket(const SocketAddress& address, bool reuse_port, std::string* error) {
+  UniqueFd fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) return *error = errno_text("socket"), UniqueFd();
+  int on = 1;
+  int off = 0;
+  if (address.storage.ss_family != AF_UNIX) {
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (reuse_port) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
+    if (address.storage.ss_family == AF_INET6) {
+      ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, address.dual_stack ? &off : &on, sizeof(on));
+    }
+  }
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.size) != 0) {
+    return *error = errno_text("bind"), UniqueFd();
+  }
+  return fd;
+}
+
+uint16_t& port_of(SocketAddress& address) {
+  return address.storage.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(address.storage).sin6_port
+                                               : reinterpret_cast<sockaddr_in&>(address.storage).sin_port;
+}
+
+// Whether somebody already listens there. SO_REUSEPORT would let us join another process of the same user and share
+// its clients with it, which nobody wants; so the first bind is tried without.
+bool is_taken(const SocketAddress& address, std::string* error) {
+  UniqueFd probe = open_socket(address, false, error);
+  return !probe || ::listen(probe.get(), 1) != 0;
+}
+
+// A socket file that nobody listens on any more is in the way; one that answers is not ours to remove.
+void remove_stale_unix_socket(const SocketAddress& address) {
+  UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.size) != 0 &&
+      errno == ECONNREFUSED) {
+    ::unlink(address.unix_path.c_str());
+  }
+}
+
+struct Opened {
+  std::vector<UniqueFd> fds;
+  uint16_t port = 0;
+  std::string error;
+};
+
+Opened open_unix(const SocketAddress& address, size_t count) {
+  Opened opened;
+  if (!address.unix_path.empty()) remove_stale_unix_socket(address);
+  UniqueFd fd = open_socket(address, false, &opened.error);
+  if (!fd) return opened;
+  if (::listen(fd.get(), kBacklog) != 0) return opened.error = errno_text("listen"), std::move(opened);
+  for (size_t i = 1; i < count; ++i) opened.fds.emplace_back(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+  opened.fds.push_back(std::move(fd));
+  return opened;
+}
+
+Opened open_inet(SocketAddress address, size_t count) {
+  Opened opened;
+  if (port_of(address) != 0 && is_taken(address, &opened.error)) {
+    if (opened.error.empty()) opened.error = errno_text("listen");
+    return opened;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    UniqueFd fd = open_socket(address, true, &opened.error);
+    if (!fd) return opened;
+    socklen_t size = sizeof(address.storage);
+    if (::listen(fd.get(), kBacklog) != 0 ||
+        ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address.storage), &size) != 0) {
+      return opened.error = errno_text("listen"), std::move(opened);
+    }
+    opened.fds.push_back(std::move(fd));  // the others take the port that the first one got
+  }
+  opened.port = ntohs(port_of(address));
+  return opened;
+}
+
+}  // namespace
+
+ListenResult Listeners::listen(std::string_view text, uint32_t listener) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const Open& open : open_) {
+    if (open.id == listener) return {open.port, ""};
+  }
+  ParsedAddress parsed = parse_listen_address(text);
+  if (!parsed.error.empty()) return {0, parsed.error};
+  std::string error = "no usable address";
+  for (const SocketAddress& address : parsed.candidates) {
+    bool is_unix = address.storage.ss_family == AF_UNIX;
+    Opened opened = is_unix ? open_unix(address, threads_.size()) : open_inet(address, threads_.size());
+    if (opened.fds.size() != threads_.size()) {
+      error = "cannot listen on " + std::string(text) + ": " + opened.error;
+      continue;
+    }
+    for (size_t i = 0; i < threads_.size(); ++i) {
+      Acceptor* acceptor = threads_[i].acceptor;
+      auto fd = std::make_shared<UniqueFd>(std::move(opened.fds[i]));
+      threads_[i].loop->post([=] { acceptor->adopt(std::move(*fd), listener); });
+    }
+    open_.push_back({listener, std::string(text), opened.port, address.unix_path});
+    log::info("listening", {{"address", text}, {"port", opened.port}, {"listener", listener}});
+    return {opened.port, ""};
+  }
+  return {0, error};
+}
+
+void Listeners::close(uint32_t listener) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::erase_if(open_, [&](const Open& open) {
+    if (open.id != listener) return false;
+    if (!open.unlink_path.empty()) ::unlink(open.unlink_path.c_str());
+    for (const Thread& thread : threads_) {
+      thread.loop->post([acceptor = thread.acceptor, listener] { acceptor->close(listener); });
+    }
+    log::info("listener closed", {{"address", open.address}, {"listener", listener}});
+    return true;
+  });
+}
+
+}  // namespace drover::engine

@@ -1,0 +1,52 @@
+// Listeners: opens and closes addresses on all engine threads. An address is one socket an engine thread
+// (SO_REUSEPORT), so that the kernel spreads connections over them; a unix address is one socket that all share.
+//
+//   control thread:  listeners.listen("0.0.0.0:50051", listener_id)
+//                      -> Acceptor of engine thread 0, Acceptor of engine thread 1, ...
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/net/acceptor.h"
+#include "engine/net/event_loop.h"
+
+namespace drover::engine {
+
+struct ListenResult {
+  uint16_t port = 0;  // bound port (0 for unix sockets)
+  std::string error;  // not empty: nothing was opened, and why
+};
+
+// Thread-safe; does not wait for the engine threads.
+class Listeners {
+ public:
+  struct Thread {
+    EventLoop* loop;
+    Acceptor* acceptor;
+  };
+  explicit Listeners(std::vector<Thread> threads) : threads_(std::move(threads)) {}
+
+  // `address` as gRPC's AddListeningPort takes it: "host:port", "[v6]:port", "ipv4:...", "ipv6:...", "dns:///...",
+  // "unix:path", "unix-abstract:name". Port 0 picks one. 0.0.0.0 and [::] listen on IPv4 and IPv6 alike. Asking
+  // again for an id that is open returns its port. An address that another socket listens on is an error.
+  ListenResult listen(std::string_view address, uint32_t listener);
+  void close(uint32_t listener);
+
+ private:
+  struct Open {
+    uint32_t id;
+    std::string address;
+    uint16_t port;
+    std::string unlink_path;
+  };
+  const std::vector<Thread> threads_;
+  std::mutex mutex_;
+  std::vector<Open> open_;
+};
+
+}  // namespace drover::engine

@@ -1,0 +1,154 @@
+// Listeners and acceptors over real sockets, on several engine threads.
+#include "engine/net/listeners.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "engine/net/socket_address.h"
+
+namespace drover::engine {
+namespace {
+
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+// Greets each connection and closes it.
+struct Greeter final : ConnectionSink {
+  void adopt_connection(UniqueFd fd, std::string peer, uint32_t) override {
+    EXPECT_EQ(::send(fd.get(), peer.data(), peer.size(), MSG_NOSIGNAL), static_cast<ssize_t>(peer.size()));
+    ++accepted;
+  }
+  std::atomic<uint32_t> accepted{0};
+};
+
+struct Thread final : TurnEnd {
+  Thread() : loop({0, -1, "t"}), acceptor(loop, greeter) {}
+  void start() {
+    thread = std::thread([this] { loop.run(nullptr, this, nullptr); });
+  }
+  bool end_turn(int64_t now_ns) override {
+    if (now_ns >= acceptor.resume_ns()) acceptor.resume();
+    return false;
+  }
+  int64_t next_turn_ns() const override { return acceptor.resume_ns(); }
+
+  EventLoop loop;
+  Greeter greeter;
+  Acceptor acceptor;
+  std::thread thread;
+};
+
+struct Engine {
+  explicit Engine(uint32_t threads) {
+    std::vector<Listeners::Thread> refs;
+    for (uint32_t i = 0; i < threads; ++i) {
+      all.push_back(std::make_unique<Thread>());
+      refs.push_back({&all.back()->loop, &all.back()->acceptor});
+    }
+    listeners = std::make_unique<Listeners>(refs);
+    for (auto& one : all) one->start();
+  }
+  ~Engine() {
+    for (auto& one : all) one->loop.stop();
+    for (auto& one : all) one->thread.join();
+  }
+  uint32_t accepted() const {
+    uint32_t sum = 0;
+    for (auto& one : all) sum += one->greeter.accepted;
+    return sum;
+  }
+  std::vector<std::unique_ptr<Thread>> all;
+  std::unique_ptr<Listeners> listeners;
+};
+
+UniqueFd connect_to(const std::string& address) {
+  ParsedAddress parsed = parse_listen_address(address);
+  if (!parsed.error.empty()) return UniqueFd();
+  const SocketAddress& to = parsed.candidates.front();
+  UniqueFd fd(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to.storage), to.size) != 0) return UniqueFd();
+  timeval timeout{5, 0};
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+  return fd;
+}
+
+// What the engine says first; empty if it closed.
+std::string hello(const UniqueFd& fd) {
+  char bytes[200];
+  ssize_t n = ::recv(fd.get(), bytes, sizeof bytes, 0);
+  return n > 0 ? std::string(bytes, static_cast<size_t>(n)) : std::string();
+}
+
+bool eventually(const std::function<bool()>& what) {
+  for (int i = 0; i < 500; ++i) {
+    if (what()) return true;
+    std::this_thread::sleep_for(10ms);
+  }
+  return false;
+}
+
+TEST(Listeners, AllThreadsShareThePortThatTheKernelPicked) {
+  Engine engine(3);
+  ListenResult first = engine.listeners->listen("127.0.0.1:0", 1);
+  ASSERT_EQ(first.error, "");
+  EXPECT_NE(first.port, 0);
+  EXPECT_EQ(engine.listeners->listen("127.0.0.1:0", 1).port, first.port) << "the same id is the same listener";
+  std::vector<UniqueFd> clients;
+  for (int i = 0; i < 60; ++i) {
+    clients.push_back(connect_to("127.0.0.1:" + std::to_string(first.port)));
+    ASSERT_TRUE(clients.back());
+  }
+  for (auto& client : clients) EXPECT_NE(hello(client), "");
+  for (auto& thread : engine.all) EXPECT_GT(thread->greeter.accepted.load(), 0u);
+  EXPECT_EQ(engine.accepted(), 60u);
+}
+
+TEST(Listeners, TheWildcardTakesIpv4AndIpv6) {
+  Engine engine(1);
+  ListenResult listening = engine.listeners->listen("0.0.0.0:0", 1);
+  ASSERT_EQ(listening.error, "");
+  EXPECT_NE(hello(connect_to("127.0.0.1:" + std::to_string(listening.port))), "");
+  UniqueFd six = connect_to("[::1]:" + std::to_string(listening.port));
+  if (six) {
+    EXPECT_NE(hello(six), "");
+  }
+}
+
+TEST(Listeners, AnAddressThatSomebodyListensOnIsAnError) {
+  Engine one(2), other(2);
+  ListenResult listening = one.listeners->listen("127.0.0.1:0", 1);
+  ASSERT_EQ(listening.error, "");
+  ListenResult second = other.listeners->listen("127.0.0.1:" + std::to_string(listening.port), 1);
+  EXPECT_THAT(second.error, HasSubstr("Address already in use"));
+  one.listeners->close(1);
+  EXPECT_TRUE(eventually(
+      [&] { return other.listeners->listen("127.0.0.1:" + std::to_string(listening.port), 1).error.empty(); }));
+}
+
+TEST(Listeners, WrongAddressesAreRefusedWithAReason) {
+  Engine engine(1);
+  for (const char* bad : {"", "nonsense", "127.0.0.1", "127.0.0.1:99999", "[::1", "::1:80", "unix:", "1.2.3.4:x"}) {
+    EXPECT_NE(engine.listeners->listen(bad, 9).error, "") << bad;
+  }
+  EXPECT_THAT(engine.listeners->listen("192.0.2.1:0", 9).error, HasSubstr("bind"));
+}
+
+TEST(Listeners, UnixSocketsWorkAndAreRemoved) {
+  std::string path = testing::TempDir() + "/drover_listeners_" + std::to_string(getpid());
+  Engine engine(2);
+  ASSERT_EQ(engine.listeners->listen("unix:" + path, 1).error, "");
+  EXPECT_NE(hello(connect_to("unix:" + path)), "");
+  engine.listeners->close(1);
+  EXPECT_NE(::access(path.c_str(), F_OK), 0);
+}
+
+}  // namespace
+}  // namespace drover::engine

@@ -1,0 +1,117 @@
+#include "engine/net/socket_address.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/un.h>
+
+#include <charconv>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+
+namespace drover::engine {
+
+namespace {
+
+bool take_prefix(std::string_view& text, std::string_view prefix) {
+  if (text.substr(0, prefix.size()) != prefix) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+ParsedAddress parse_unix(std::string_view path, bool abstract) {
+  SocketAddress address;
+  auto& un = reinterpret_cast<sockaddr_un&>(address.storage);
+  if (path.empty() || path.size() + 1 >= sizeof(un.sun_path)) {
+    return {{}, "a unix address needs a path of 1 to " + std::to_string(sizeof(un.sun_path) - 2) + " bytes"};
+  }
+  un.sun_family = AF_UNIX;
+  std::memcpy(un.sun_path + (abstract ? 1 : 0), path.data(), path.size());
+  address.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1);
+  if (!abstract) address.unix_path = std::string(path);
+  return {{address}, ""};
+}
+
+std::optional<uint16_t> parse_port(std::string_view text) {
+  unsigned port = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || port > 65535) return std::nullopt;
+  return static_cast<uint16_t>(port);
+}
+
+SocketAddress ipv4(in_addr host, uint16_t port) {
+  SocketAddress address;
+  auto& in = reinterpret_cast<sockaddr_in&>(address.storage);
+  in.sin_family = AF_INET;
+  in.sin_addr = host;
+  in.sin_port = htons(port);
+  address.size = sizeof(in);
+  return address;
+}
+
+SocketAddress ipv6(const in6_addr& host, uint16_t port, bool dual_stack) {
+  SocketAddress address;
+  auto& in = reinterpret_cast<sockaddr_in6&>(address.storage);
+  in.sin6_family = AF_INET6;
+  in.sin6_addr = host;
+  in.sin6_port = htons(port);
+  address.size = sizeof(in);
+  address.dual_stack = dual_stack;
+  return address;
+}
+
+}  // namespace
+
+ParsedAddress parse_listen_address(std::string_view address) {
+  std::string_view rest = address;
+  if (take_prefix(rest, "unix-abstract:")) return parse_unix(rest, true);
+  if (take_prefix(rest, "unix:")) {
+    take_prefix(rest, "//");
+    return parse_unix(rest, false);
+  }
+  if (!take_prefix(rest, "ipv4:") && !take_prefix(rest, "ipv6:") && take_prefix(rest, "dns:")) take_prefix(rest, "///");
+
+  size_t colon = rest.rfind(':');
+  bool bracketed = !rest.empty() && rest.front() == '[';
+  if (colon == std::string_view::npos || (bracketed && rest[colon - 1] != ']') ||
+      (!bracketed && rest.find(':') != colon)) {
+    return {{}, "'" + std::string(address) + "' is not host:port"};
+  }
+  std::string host(bracketed ? rest.substr(1, colon - 2) : rest.substr(0, colon));
+  auto port = parse_port(rest.substr(colon + 1));
+  if (!port) return {{}, "'" + std::string(address) + "' needs a port from 0 to 65535"};
+
+  in_addr four{};
+  in6_addr six{};
+  if (host == "0.0.0.0" || host == "::" || host == "*") {
+    return {{ipv6(in6addr_any, *port, true), ipv4(in_addr{INADDR_ANY}, *port)}, ""};
+  }
+  if (inet_pton(AF_INET, host.c_str(), &four) == 1) return {{ipv4(four, *port)}, ""};
+  if (inet_pton(AF_INET6, host.c_str(), &six) == 1) return {{ipv6(six, *port, false)}, ""};
+  // No other names: to resolve one may take long, and the thread that asks serves all hosts.
+  if (host == "localhost") {
+    return {{ipv4(in_addr{htonl(INADDR_LOOPBACK)}, *port), ipv6(in6addr_loopback, *port, false)}, ""};
+  }
+  return {{}, "'" + host + "' is not an IP address; names are not resolved here (but for localhost)"};
+}
+
+std::string describe_peer(const sockaddr_storage& address, socklen_t) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (address.ss_family == AF_INET) {
+    auto& in = reinterpret_cast<const sockaddr_in&>(address);
+    inet_ntop(AF_INET, &in.sin_addr, text, sizeof(text));
+    return "ipv4:" + std::string(text) + ":" + std::to_string(ntohs(in.sin_port));
+  }
+  if (address.ss_family == AF_INET6) {
+    auto& in = reinterpret_cast<const sockaddr_in6&>(address);
+    if (IN6_IS_ADDR_V4MAPPED(&in.sin6_addr)) {
+      inet_ntop(AF_INET, in.sin6_addr.s6_addr + 12, text, sizeof(text));
+      return "ipv4:" + std::string(text) + ":" + std::to_string(ntohs(in.sin6_port));
+    }
+    inet_ntop(AF_INET6, &in.sin6_addr, text, sizeof(text));
+    return "ipv6:%5B" + std::string(text) + "%5D:" + std::to_string(ntohs(in.sin6_port));
+  }
+  return "unix:";
+}
+
+}  // namespace drover::engine

@@ -1,0 +1,31 @@
+#include "engine/net/socket_address.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace drover::engine {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(SocketAddress, NamesAreNotResolvedButForLocalhost) {
+  ParsedAddress local = parse_listen_address("localhost:80");
+  ASSERT_EQ(local.candidates.size(), 2u);
+  EXPECT_EQ(describe_peer(local.candidates[0].storage, local.candidates[0].size), "ipv4:127.0.0.1:80");
+  EXPECT_EQ(describe_peer(local.candidates[1].storage, local.candidates[1].size), "ipv6:%5B::1%5D:80");
+  for (const char* name : {"example.invalid:80", "dns:///example.invalid:80", "127.1:80"}) {
+    EXPECT_THAT(parse_listen_address(name).error, HasSubstr("names are not resolved here")) << name;
+  }
+}
+
+TEST(SocketAddress, PeersAreSpelledAsGrpcDoes) {
+  ParsedAddress four = parse_listen_address("127.0.0.1:80");
+  EXPECT_EQ(describe_peer(four.candidates[0].storage, four.candidates[0].size), "ipv4:127.0.0.1:80");
+  ParsedAddress six = parse_listen_address("[::1]:80");
+  EXPECT_EQ(describe_peer(six.candidates[0].storage, six.candidates[0].size), "ipv6:%5B::1%5D:80");
+  ParsedAddress mapped = parse_listen_address("[::ffff:10.0.0.1]:80");
+  EXPECT_EQ(describe_peer(mapped.candidates[0].storage, mapped.candidates[0].size), "ipv4:10.0.0.1:80");
+}
+
+}  // namespace
+}  // namespace drover::engine

@@ -1,0 +1,45 @@
+#include "host/attachment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+
+namespace drover::host {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Attachment, WaitingForAnAbsentEngineSaysWhereHowLongAndWhatToDo) {
+  Offer offer;
+  std::string address = "unix:/tmp/drover-absent-" + std::to_string(::getpid()) + ".sock";
+  offer.options.engine = address;
+  offer.options.engine_wait_ns = 50'000'000;
+  std::vector<uint32_t> ports;
+  AttachError error;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(Attachment::open(offer, &ports, &error), nullptr);
+  std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("cannot connect to " + address + ": No such file or directory"));
+  EXPECT_THAT(said, HasSubstr("waiting up to 0.05 s"));
+  EXPECT_THAT(said, HasSubstr("droverd --engine.control_socket=" + address));
+  EXPECT_THAT(said, HasSubstr("unset DROVER_ENGINE"));
+  EXPECT_THAT(error.message, HasSubstr("cannot attach to the engine at " + address));
+}
+
+TEST(Attachment, AnAddressThatCannotBeIsRefusedWithoutWaiting) {
+  Offer offer;
+  offer.options.engine = "/run/drover.sock";
+  offer.options.engine_wait_ns = 60'000'000'000;
+  std::vector<uint32_t> ports;
+  AttachError error;
+  auto before = std::chrono::steady_clock::now();
+  EXPECT_EQ(Attachment::open(offer, &ports, &error), nullptr);
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10));
+  EXPECT_EQ(error.code, ControlCode::kAddressInvalid);
+  EXPECT_THAT(error.message, HasSubstr("expected unix:PATH"));
+}
+
+}  // namespace
+}  // namespace drover::host
