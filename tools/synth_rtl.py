@@ -18,7 +18,7 @@ import logic_depth
 from pyosys import libyosys as ys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-COMMON = ["drover_axi_pkg", "drover_fifo", "drover_skid", "drover_sram_1r1w", "drover_sram_1rw",
+COMMON = ["drover_axi_pkg", "drover_rr_arbiter", "drover_fifo", "drover_skid", "drover_sram_1r1w", "drover_sram_1rw",
           "drover_axi_write_checks"]
 DESERIALIZER = ["deser_pkg", "deser_framing", "deser_window", "deser_token", "deser_front", "deser_field",
                 "deser_head", "deser_run", "deser_utf8", "deser_table", "deser_eager", "deser_store", "deser_writer",
@@ -64,7 +64,7 @@ def read(block, packages):
     files = list(packages) + [f"{ROOT}/rtl/common/{m}.sv" for m in COMMON]
     files += [f"{ROOT}/rtl/{folder}/{m}.sv" for m in modules]
     design = ys.Design()
-    ys.run_pass("read_verilog -sv -DSYNTHESIS " + " ".join(files), design)
+    ys.run_pass(f"read_verilog -sv -DSYNTHESIS -I{ROOT}/rtl/common " + " ".join(files), design)
     sets = " ".join(f"-set {name} {value}" for name, value in parameters.items())
     if sets:
         ys.run_pass(f"chparam {sets} {top}", design)

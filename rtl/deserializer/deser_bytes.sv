@@ -31,7 +31,7 @@ module deser_bytes (
           d_o.cp_addr       = q_i.cp_addr + 40'd64;
           d_o.cp_first      = 1'b0;
           d_o.cp_back       = '0;
-          if (q_i.cp_key) d_o.e_key = {q_i.e_key[24:0], q_i.e_key[31:25]} ^ v_i.beat_fold ^ 32'(v_i.cp_now);
+          if (q_i.cp_key) d_o.e_key = {q_i.e_key[56:0], q_i.e_key[63:57]} ^ v_i.beat_fold;
           if (v_i.cp_last) begin
             a_o.front_resume = 1'b1;
             d_o.state        = q_i.cp_nul ? deser_pkg::XNulRow : deser_pkg::XRun;

@@ -5,6 +5,7 @@
 // A packet is right if every beat but the last is full, and the last has TLAST and exactly the bytes that are left, from
 // byte 0 on. At the first beat that is not, the lane gets that beat with last_o and bad_o, and the packet's further
 // beats are dropped up to TLAST. So each message has one last beat, and the next message begins on a beat of its own.
+`include "drover_assert.svh"
 module deser_framing (
     input  logic        clk_i,
     input  logic        rst_ni,
@@ -52,4 +53,6 @@ module deser_framing (
     if (start_i) left_q <= length_i;
     else if (taken) left_q[31:6] <= left_q[31:6] - 1'b1;
   end
+
+  `DROVER_ASSERT(StartsBehindThePacket, !start_i || !open_q)
 endmodule

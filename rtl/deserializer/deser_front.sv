@@ -5,6 +5,7 @@
 // T runs one token ahead of whoever takes them. Behind a token whose bytes it cannot size alone (a length, a group) it
 // waits: L then consumes bytes itself (bulk_*), or gives T the message to enter (push_*), and lets it go on (resume_i).
 // Errors that depend on the schema (a length that leads out, at the depth limit) travel with the field.
+`include "drover_assert.svh"
 module deser_front #(
     parameter int unsigned StackLog2 = 7
 ) (
@@ -244,13 +245,7 @@ module deser_front #(
   logic unused;
   assign unused = ^{d_tag_minimal, d_value_minimal, sub_i};
 
-`ifndef SYNTHESIS
-  always_ff @(posedge clk_i) begin
-    if (rst_ni) begin
-      assert (!(t_pop && t_depth_q == '0)) else $error("T leaves the outermost message");
-      assert (!(push_i && t_fire)) else $error("T decodes while it is given another message");
-      assert (!(bulk_i && t_fire)) else $error("T decodes while L consumes");
-    end
-  end
-`endif
+  `DROVER_ASSERT(StaysInTheOutermostMessage, !(t_pop && t_depth_q == '0))
+  `DROVER_ASSERT(RestsWhileItIsGivenAMessage, !(push_i && t_fire))
+  `DROVER_ASSERT(RestsWhileLConsumes, !(bulk_i && t_fire))
 endmodule

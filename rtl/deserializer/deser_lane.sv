@@ -15,6 +15,7 @@
 // L is a state machine whose states live in four modules (deser_fields, deser_bytes, deser_arrays, deser_messages).
 // Each is a function of L's registers and of what L sees, to the next registers and to what is to be done; the one
 // that the state belongs to counts. Here are the registers, the stack, and what all states have in common.
+`include "drover_assert.svh"
 module deser_lane #(
     parameter int unsigned StepsLog2 = 14,
     parameter int unsigned TypesLog2 = 10,
@@ -328,13 +329,15 @@ module deser_lane #(
   deser_utf8 u_utf8 (
       .clk_i, .rst_ni, .clear_i(a.utf8_clear), .valid_i(a.st_copy && cp_have && st_ready && q.cp_utf8),
       .first_i(q.cp_first), .last_i(cp_last), .count_i(cp_now), .data_i(win), .bad_o(utf8_bad));
-  logic key_taken;
-  logic [47:0] key_read;
-  logic [31:0] beat_fold;
+  logic key_taken, key_same, map_open;
+  logic [15:0] map_next;
+  logic [deser_pkg::KeysLog2-1:0] key_place;
+  logic [63:0] beat_fold;
+  assign map_open = a.el_push && a.run_start && f_map;
   deser_map_keys u_keys (
-      .clk_i, .we_i(a.key_we), .waddr_i(q.key_at), .map_i(q.map_id), .key_i(q.e_key), .re_i(a.key_re),
-      .raddr_i(chosen.key_at), .read_o(key_read), .taken_o(key_taken), .outer_i(q.map_outer), .next_i(q.map_next),
-      .beat_i(copy_data), .fold_o(beat_fold));
+      .clk_i, .rst_ni, .we_i(a.key_we), .waddr_i(q.key_at), .map_i(q.map_id), .key_i(q.e_key), .re_i(a.key_re),
+      .raddr_i(chosen.key_at), .same_o(key_same), .taken_o(key_taken), .open_i(map_open), .only_i(q.map_nest == '0),
+      .next_o(map_next), .place_o(key_place), .beat_i(copy_data), .fold_o(beat_fold));
 
   // ---------------------------------------------------------------- L: what it sees (in view_t's order), its states
   logic [StackLog2:0] e_depth_q;
@@ -347,7 +350,7 @@ module deser_lane #(
       cfg_protoacc_i, utf8_bad, have16, d_vsize, d_overlong, pk_bad, is_packed, packed_fixed, packed_too_large,
       str_bytes, str_fits, str_large, large_row, large_ok, large_engine, obj_bytes, obj_fits, run_fresh, to_top,
       to_run, top_addr, unk_more, unk_fits, unk_wanted, unk_new_end, unk_to, head_bytes, head_size, run_count,
-      run_total, run_array, run_fits, el_full, el_rdata, el_index, key_taken, key_read, search_equal, search_below,
+      run_total, run_array, run_fits, el_full, el_rdata, el_index, key_taken, key_same, key_place, search_equal, search_below,
       mid, arready_i, r_i, r_bad_i};
   deser_pkg::lane_t fields_d, bytes_d, arrays_d, messages_d;
   deser_pkg::act_t fields_a, bytes_a, arrays_a, messages_a;
@@ -380,11 +383,9 @@ module deser_lane #(
     d.e_seen = chosen.e_seen | seen_mark;
     if (a.el_push) begin
       d.sp = q.sp + 1'b1;
-      if (a.run_start && f_map) begin
-        d.map_id   = q.map_next;
-        d.map_next = q.map_next + 16'd1;
+      if (map_open) begin
+        d.map_id   = map_next;
         d.map_nest = q.map_nest + 8'd1;
-        if (q.map_nest == '0) d.map_outer = q.map_next;
       end
       if (a.run_start) begin
         d.run_open = 1'b1;
@@ -418,13 +419,13 @@ module deser_lane #(
   end
 
   // What L knows of a message comes back, or is new.
-  localparam int unsigned EFrameW = deser_pkg::AddrW + 64 + 64 + 1 + 1 + 1 + 12 + SpW + 3 + 16 + 32 + 7;
+  localparam int unsigned EFrameW = deser_pkg::AddrW + 64 + 64 + 1 + 1 + 1 + 12 + SpW + 3 + 16 + 64 + 7;
   (* ram_style = "distributed" *) logic [EFrameW-1:0] e_stack[Levels];
   logic [EFrameW-1:0] e_next;
   always_comb begin
     e_next = {d.e_obj, d.e_has, d.e_seen, d.run_open, d.run_map, d.e_entry, d.run_off, d.run_base, d.run_kind,
               d.map_id, d.e_key, d.e_end};
-    if (a.e_push) e_next = {d.e_obj, 64'd0, 64'd0, 1'b0, 1'b0, d.e_entry, 12'd0, SpW'(0), 3'd0, d.map_id, 32'd0,
+    if (a.e_push) e_next = {d.e_obj, 64'd0, 64'd0, 1'b0, 1'b0, d.e_entry, 12'd0, SpW'(0), 3'd0, d.map_id, 64'd0,
                             deser_pkg::rows_of(d.ptr)};
     if (a.e_pop) e_next = e_stack[StackLog2'(e_depth_q - 1'b1)];
   end
@@ -436,10 +437,9 @@ module deser_lane #(
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      q          <= '0;
-      q.ret      <= deser_pkg::XRun;
-      q.map_next <= 16'd1;  // 0 is what an untouched word of the table says
-      e_depth_q  <= '0;
+      q         <= '0;
+      q.ret     <= deser_pkg::XRun;
+      e_depth_q <= '0;
     end else begin
       q <= d;
       {q.e_obj, q.e_has, q.e_seen, q.run_open, q.run_map, q.e_entry, q.run_off, q.run_base, q.run_kind, q.map_id,
@@ -478,12 +478,6 @@ module deser_lane #(
   logic unused;
   assign unused = ^{a, d_number, side[127:123], left};
 
-`ifndef SYNTHESIS
-  always_ff @(posedge clk_i) begin
-    if (rst_ni) begin
-      assert (!(a.e_pop && e_depth_q == '0)) else $error("L leaves the outermost message");
-      assert (q.ptr <= 13'd4096) else $error("the chunk overflows");
-    end
-  end
-`endif
+  `DROVER_ASSERT(StaysInTheOutermostMessage, !(a.e_pop && e_depth_q == '0))
+  `DROVER_ASSERT(StaysInItsChunk, q.ptr <= 13'd4096)
 endmodule

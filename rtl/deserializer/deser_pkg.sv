@@ -138,7 +138,7 @@ package deser_pkg;
     logic [SpW-1:0] run_base;
     logic [2:0] run_kind;  // RunStrings...
     logic [15:0] map_id;
-    logic [31:0] e_key;  // the map entry's key, as a fingerprint
+    logic [63:0] e_key;  // the map entry's key, as a fingerprint
     // memory of the message
     logic [SpW-1:0] sp;  // top of the element stack
     logic [ChunkW-1:0] chunk;  // being filled,
@@ -170,8 +170,6 @@ package deser_pkg;
     logic pa_done;
     logic [2:0] pa_left;
     // keys of open maps
-    logic [15:0] map_next;
-    logic [15:0] map_outer;
     logic [7:0] map_nest;
     logic key_done;
     logic [KeysLog2-1:0] key_at;
@@ -254,7 +252,7 @@ package deser_pkg;
     logic cp_have;  // its bytes are there
     logic [6:0] cp_now;
     logic cp_last;
-    logic [31:0] beat_fold;
+    logic [63:0] beat_fold;
     // the token
     logic tok_valid;
     logic [1:0] tok;
@@ -337,7 +335,8 @@ package deser_pkg;
     logic [SpW-1:0] el_index;
     // keys and searches
     logic key_taken;
-    logic [47:0] key_read;
+    logic key_same;
+    logic [KeysLog2-1:0] key_place;
     logic search_equal;
     logic search_below;
     logic [15:0] mid;

@@ -8,6 +8,7 @@
 // left of the last at its end, or one after the other to skip the message. In one cycle up to 64 bytes are consumed.
 // avail_o counts no beat behind the message's last (rx_tlast_i), but may count bytes of that beat behind the message;
 // consumers take no more than left_o. bad_o: the last beat is here or gone, and deser_framing found the packet bad.
+`include "drover_assert.svh"
 module deser_window (
     input  logic         clk_i,
     input  logic         rst_ni,
@@ -111,12 +112,8 @@ module deser_window (
   logic unused;
   assign unused = ^off_next;
 
-`ifndef SYNTHESIS
-  always_ff @(posedge clk_i) begin
-    if (rst_ni && consume_i) begin
-      assert (32'(count_i) <= left_q) else $error("more consumed than the message has");
-      assert ({1'b0, count_i} <= avail_o) else $error("bytes consumed that have not arrived");
-    end
-  end
-`endif
+  `DROVER_ASSERT(TakesNoMoreThanTheMessage, !consume_i || 32'(count_i) <= left_q)
+  `DROVER_ASSERT(TakesNoMoreThanHasCome, !consume_i || {1'b0, count_i} <= avail_o)
+  `DROVER_ASSERT(StartsBehindTheLastMessage, !start_i || over_q)
+  `DROVER_ASSERT(BadBeatsAreLast, !rx_tvalid_i || !rx_bad_i || rx_tlast_i)
 endmodule

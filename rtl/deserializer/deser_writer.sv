@@ -4,6 +4,7 @@
 // never holds the bus. A flushed chunk's rows lie ready in its temp buffer and go out from there.
 // Rows outside the regions are dropped, and the message's record says so instead. A record waits until all bursts in
 // front of it have been answered; host and engine memory answer apart.
+`include "drover_assert.svh"
 module deser_writer (
     input  logic              clk_i,
     input  logic              rst_ni,
@@ -223,11 +224,7 @@ module deser_writer (
   assign unused = ^{due_level, rec_level, ahead_of_answers[0], ahead_of_answers[1], ahead_of_record[0],
                     ahead_of_record[1]};
 
-`ifndef SYNTHESIS
-  always_ff @(posedge clk_i) begin
-    if (rst_ni && push && !fresh_q) begin
-      assert (row_addr_i == first_q + deser_pkg::RowW'(len)) else $error("a burst's rows do not follow each other");
-    end
-  end
-`endif
+  `DROVER_ASSERT(RowsOfABurstFollowEachOther, !push || fresh_q || row_addr_i == first_q + deser_pkg::RowW'(len))
+  `DROVER_ASSERT(AnswersFollowBursts, !ahead_of_answers[0][CountW-1] && !ahead_of_answers[1][CountW-1])
+  `DROVER_ASSERT_HOLD(BeatHolds, wvalid_o, wready_i, ({wlast_o, wstrb_o, wdata_o}))
 endmodule

@@ -47,6 +47,14 @@ const char* left_to_software_reason(uint8_t code) {
   return code < std::size(kNames) ? kNames[code] : "?";
 }
 
+namespace {
+std::unique_ptr<Vdrover_deserializer> powered_up(uint64_t seed) {
+  Verilated::defaultContextp()->randReset(seed == 0 ? 0 : 2);
+  Verilated::defaultContextp()->randSeed(static_cast<int>(seed));
+  return std::make_unique<Vdrover_deserializer>();
+}
+}  // namespace
+
 // Commands, free memory and the taker of records.
 class DeserializerBench::Feed final : public Part {
  public:
@@ -131,7 +139,7 @@ class DeserializerBench::Feed final : public Part {
 
 DeserializerBench::DeserializerBench(const BenchOptions& options)
     : options_(options),
-      top_(std::make_unique<Vdrover_deserializer>()),
+      top_(powered_up(options.power_up_seed)),
       sim_(top_.get()),
       memory_store_(options.host_bytes + options.engine_bytes + 64, options.one_shot ? '\xcc' : '\0') {
   auto at = reinterpret_cast<uintptr_t>(memory_store_.data());
@@ -159,6 +167,10 @@ void DeserializerBench::start() {
   top_->cfg_descriptors_i = kDescriptors;
   descriptor_memory_ = std::make_unique<AxiReadMemory>(DROVER_AXI_READ_PORT(*top_, desc), descriptor_store_,
                                                        options.descriptors, kDescriptors);
+  // Until the parts drive them; at power-up they are at random.
+  top_->load_valid_i = top_->tlb_valid_i = top_->cmd_valid_i = top_->rx_tvalid_i = 0;
+  top_->chunk_valid_i = top_->run_valid_i = top_->erun_valid_i = 0;
+  top_->host_bvalid_i = top_->hbm_bvalid_i = top_->desc_rvalid_i = 0;
   rx_ = std::make_unique<AxiStreamSource>(DROVER_AXI_STREAM_INPUT(*top_, rx), Stalls(options.rx_stalls, options.seed));
   feed_ = std::make_unique<Feed>(this, options);
   sim_.reset();

@@ -51,6 +51,7 @@ struct BenchOptions {
   uint32_t rx_stalls = 0, cmd_stalls = 0, cmpl_stalls = 0, free_stalls = 0;  // of 256
   AxiTiming host, engine, descriptors;
   uint64_t seed = 1;
+  uint64_t power_up_seed = 0;  // registers and memories at power-up: 0 all zero; else random
   size_t host_bytes = size_t{32} << 20, engine_bytes = size_t{16} << 20;
   uint32_t run_chunks = 1024;
   bool compare = true;

@@ -7,6 +7,7 @@
 // Dispatch gives each message to the lanes in turn, as soon as one has room. Bursts of different lanes do not mix; the
 // AXI id is the lane's number. A page that the TLB does not know drops the burst and makes the message's record an
 // error.
+`include "drover_assert.svh"
 module drover_deserializer #(
     parameter int unsigned Lanes = 4,
     parameter int unsigned StepsLog2 = 14,
@@ -206,20 +207,23 @@ module drover_deserializer #(
   end
 
   // ---------------------------------------------------------------- reads of ProtoACC's way: the lowest lane first;
-  // none can wait for ever, since each has one at a time
-  logic [Lanes-1:0] l_ar_valid, l_ar_ready, l_r;
+  // none can wait for ever, since each has one at a time. What has been offered stays until it is taken.
+  logic [Lanes-1:0] l_ar_valid, l_ar_ready, l_r, ar_pick, ar_held_q;
   logic [Lanes*RowW-1:0] l_ar_row;
+  assign ar_pick = ar_held_q != '0 ? ar_held_q : l_ar_valid & (~l_ar_valid + 1'b1);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) ar_held_q <= '0;
+    else ar_held_q <= desc_arready_i ? '0 : ar_pick;
+  end
+  assign desc_arvalid_o = ar_pick != '0;
+  assign l_ar_ready     = desc_arready_i ? ar_pick : '0;
   always_comb begin
-    l_ar_ready     = '0;
-    desc_arvalid_o = 1'b0;
-    desc_araddr_o  = '0;
-    desc_arid_o    = '0;
+    desc_araddr_o = {cfg_descriptors_i[63:40], 40'd0};
+    desc_arid_o   = '0;
     for (int i = 0; i < Lanes; i++) begin
-      if (l_ar_valid[i] && !desc_arvalid_o) begin
-        desc_arvalid_o = 1'b1;
-        desc_araddr_o  = {cfg_descriptors_i[63:40], l_ar_row[i*RowW+:RowW], 6'd0};
-        desc_arid_o    = i[3:0];
-        l_ar_ready[i]  = desc_arready_i;
+      if (ar_pick[i]) begin
+        desc_araddr_o[39:6] = l_ar_row[i*RowW+:RowW];
+        desc_arid_o         = i[3:0];
       end
       l_r[i] = desc_rvalid_i && desc_rid_i == i[3:0];
     end
@@ -229,19 +233,16 @@ module drover_deserializer #(
 
   // ---------------------------------------------------------------- addresses: arbiter, TLB
   //   A  a lane's burst is picked, the TLB asked      B  its answer; the address goes out, the burst's data is due
-  logic [Lanes-1:0] aw_turn_q, aw_pick;
+  logic [Lanes-1:0] aw_pick;
   logic a_ready, b_valid_q, b_engine_q, b_fits, tlb_present;
   logic [RowW-1:0] a_row, b_row_q;
   logic [5:0] a_len, b_len_q;
   logic [3:0] a_lane, b_lane_q;
   logic a_engine, a_valid;
   logic [42:0] tlb_frame;
-  always_comb begin  // the first in turn
-    aw_pick = '0;
-    for (int i = 0; i < Lanes; i++) if (l_aw_valid[i] && aw_pick == '0 && aw_turn_q[i]) aw_pick[i] = 1'b1;
-    if (aw_pick == '0) begin
-      for (int i = 0; i < Lanes; i++) if (l_aw_valid[i] && aw_pick == '0) aw_pick[i] = 1'b1;
-    end
+  drover_rr_arbiter #(.N(Lanes)) u_aw_arbiter (
+      .clk_i, .rst_ni, .valid_i(l_aw_valid), .take_i(a_ready), .pick_o(aw_pick));
+  always_comb begin
     a_row    = '0;
     a_len    = '0;
     a_lane   = '0;
@@ -259,13 +260,8 @@ module drover_deserializer #(
   assign a_ready    = !b_valid_q || b_fits;
   assign l_aw_ready = a_ready ? aw_pick : '0;
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      aw_turn_q <= Lanes'(1);
-      b_valid_q <= 1'b0;
-    end else if (a_ready) begin
-      b_valid_q <= a_valid;
-      if (a_valid) aw_turn_q <= Lanes'({aw_pick, aw_pick} >> (Lanes - 1));
-    end
+    if (!rst_ni) b_valid_q <= 1'b0;
+    else if (a_ready) b_valid_q <= a_valid;
   end
   always_ff @(posedge clk_i) begin
     if (a_ready) begin
@@ -404,16 +400,13 @@ module drover_deserializer #(
   end
 
   // ---------------------------------------------------------------- records
-  logic [Lanes-1:0] c_turn_q, c_pick;
+  logic [Lanes-1:0] c_pick;
   logic [255:0] c_data;
   logic c_room;
   logic [2:0] c_level;
+  drover_rr_arbiter #(.N(Lanes)) u_cmpl_arbiter (
+      .clk_i, .rst_ni, .valid_i(l_cmpl_valid), .take_i(c_room), .pick_o(c_pick));
   always_comb begin
-    c_pick = '0;
-    for (int i = 0; i < Lanes; i++) if (l_cmpl_valid[i] && c_pick == '0 && c_turn_q[i]) c_pick[i] = 1'b1;
-    if (c_pick == '0) begin
-      for (int i = 0; i < Lanes; i++) if (l_cmpl_valid[i] && c_pick == '0) c_pick[i] = 1'b1;
-    end
     c_data = '0;
     for (int i = 0; i < Lanes; i++) begin
       if (c_pick[i]) begin
@@ -423,10 +416,6 @@ module drover_deserializer #(
     end
   end
   assign l_cmpl_ready = c_room ? c_pick : '0;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) c_turn_q <= Lanes'(1);
-    else if (c_room && c_pick != '0) c_turn_q <= Lanes'({c_pick, c_pick} >> (Lanes - 1));
-  end
   drover_fifo #(.Width(256), .Depth(4), .Bypass(1'b1)) u_cmpl (
       .clk_i, .rst_ni, .wvalid_i(c_pick != '0), .wready_o(c_room), .wdata_i(c_data), .rvalid_o(cmpl_valid_o),
       .rready_i(cmpl_ready_i), .rdata_o(cmpl_data_o), .level_o(c_level));
@@ -440,6 +429,10 @@ module drover_deserializer #(
       .clk_i, .rst_ni, .awaddr_i(hbm_awaddr_o), .awlen_i(hbm_awlen_o), .awid_i(hbm_awid_o),
       .awvalid_i(hbm_awvalid_o), .awready_i(hbm_awready_i), .wdata_i(hbm_wdata_o), .wstrb_i(hbm_wstrb_o),
       .wlast_i(hbm_wlast_o), .wvalid_i(hbm_wvalid_o), .wready_i(hbm_wready_i));
+
+  `DROVER_ASSERT_HOLD(ReadHolds, desc_arvalid_o, desc_arready_i, ({desc_arid_o, desc_araddr_o}))
+  `DROVER_ASSERT_HOLD(RecordHolds, cmpl_valid_o, cmpl_ready_i, cmpl_data_o)
+  `DROVER_ASSERT(OneLaneHasTheTurn, turn_q != '0 && (turn_q & (turn_q - 1'b1)) == '0)
 
   logic unused;
   assign unused = ^{cfg_descriptors_i, desc_rdata_i, free_level,
