@@ -24,7 +24,7 @@ from rpcnic_figures import FIGURES, Absent, Claim
 # Table IV: our block in what tools/synth_rtl.py writes, and the paper's LUT (K), FF (K), BRAM.
 AREAS = {"serializer": (30, 11, 55), "deserializer-lane": (15, 7.8, 6)}
 
-# Systems of which the CPU's caches change nothing: it has no part in them.
+# Systems independent of the CPU's caches: the CPU has no part in them.
 NO_CPU = ("protoacc", "dagger-protoacc")
 
 

@@ -35,7 +35,7 @@ def run_codec_bench(program, args, raw_path):
 
 
 def count_instructions(program, args, notes):
-    """{} where there is nothing to count or to count with; the notes tell."""
+    """{} without counts; the notes give the reason."""
     if args.quick or args.no_instructions or "kinds" not in args.sets:
         return {}
     print("counting instructions under callgrind ...", file=sys.stderr, flush=True)

@@ -173,7 +173,7 @@ class Bench:
                 "server_cores": server_cores, "client_cores": client_cores, "other_cores": max(0.0, others)}
 
     def _busy_seconds(self):
-        """Busy time of the two CPUs in use: what exceeds server and client belongs to strangers."""
+        """Busy time of the two CPUs in use: any excess over server and client belongs to other processes."""
         busy = 0
         for line in pathlib.Path("/proc/stat").read_text().splitlines():
             fields = line.split()
@@ -235,7 +235,7 @@ class Bench:
                 "server_cores": sum(busy.values()) / (end - begin), "client_cores": 0.0, "other_cores": 0.0}
 
     def ring_rows(self):
-        """The ring's row. It comes last; where it cannot be had, what was measured before is written all the same."""
+        """The ring's row, measured last; if it fails, the other measurements are still written."""
         program = find_program(self.build_dir, "ring_bench", required=False)
         if program is None:
             self.progress.say("ring: left out, there is no ring_bench in the build directory")

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "channel/channel_format.h"
 #include "object/string.h"
 
 namespace drover {
@@ -19,7 +20,8 @@ struct MetadataPair {
   String key;
   String value;
 };
-static_assert(sizeof(MetadataPair) == 32);
+static_assert(sizeof(MetadataPair) == sizeof(MetadataPairWords) &&
+              offsetof(MetadataPair, value) == offsetof(MetadataPairWords, value));
 
 struct CallMetadata {
   String authority;
@@ -29,7 +31,9 @@ struct CallMetadata {
 
   const MetadataPair* pairs() const { return reinterpret_cast<const MetadataPair*>(this + 1); }
 };
-static_assert(sizeof(CallMetadata) == 40 && offsetof(CallMetadata, count) == 32);
+static_assert(sizeof(CallMetadata) == sizeof(CallMetadataWords) &&
+              offsetof(CallMetadata, peer) == offsetof(CallMetadataWords, peer) &&
+              offsetof(CallMetadata, count) == offsetof(CallMetadataWords, count));
 
 struct CallTrailer {
   String message;
@@ -38,6 +42,8 @@ struct CallTrailer {
 
   MetadataPair* pairs() { return reinterpret_cast<MetadataPair*>(this + 1); }
 };
-static_assert(sizeof(CallTrailer) == 24 && offsetof(CallTrailer, initial_count) == 16);
+static_assert(sizeof(CallTrailer) == sizeof(CallTrailerWords) &&
+              offsetof(CallTrailer, initial_count) == offsetof(CallTrailerWords, initial_count) &&
+              offsetof(CallTrailer, trailing_count) == offsetof(CallTrailerWords, trailing_count));
 
 }  // namespace drover

@@ -15,9 +15,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "packets are little-endian");
 
-// Smallest bodies of list elements: what bounds a count before anything is allocated.
-constexpr size_t kSmallestMethod = 4 + 5 * 4;
-
 // ---- one description of each message's body, walked by both the writer and the reader
 
 class Writer {
@@ -112,62 +109,26 @@ class Reader {
   std::string error_;
 };
 
-// `V` is Writer or Reader, `M` the (const) message.
-template <typename V, typename M>
-  requires std::is_same_v<std::remove_const_t<M>, Hello>
-void body(V& v, M& m) {
-  v("pid", m.pid), v("flags", m.flags), v("name", m.name), v("cpus", m.cpus);
-  v("ring_slots", m.ring_slots), v("rx_bytes", m.rx_bytes), v("tx_bytes", m.tx_bytes);
-}
-template <typename V, typename M>
-  requires std::is_same_v<std::remove_const_t<M>, RegisterImage>
-void body(V& v, M& m) {
-  v("size", m.size);
-}
-template <typename V, typename M>
-  requires std::is_same_v<std::remove_const_t<M>, RegisterMethods::Method>
-void body(V& v, M& m) {
-  v("path", m.path), v("request_image", m.request_image), v("request", m.request);
-  v("response_image", m.response_image), v("response", m.response), v("flags", m.flags);
-}
-template <typename V, typename M>
-  requires std::is_same_v<std::remove_const_t<M>, RegisterMethods>
-void body(V& v, M& m) {
-  v("methods", m.methods);
-}
-template <typename V, typename M>
-  requires std::is_same_v<std::remove_const_t<M>, Listen>
-void body(V& v, M& m) {
-  v("address", m.address), v("flags", m.flags);
-}
-template <typename V, typename M>
-  requires std::is_same_v<std::remove_const_t<M>, Welcome>
-void body(V& v, M& m) {
-  v("pid", m.pid), v("flags", m.flags), v("name", m.name);
-  v("engine_threads", m.channel.engine_threads), v("workers", m.channel.workers);
-  v("ring_slots", m.channel.ring_slots), v("rx_bytes", m.channel.rx_bytes), v("tx_bytes", m.channel.tx_bytes);
-  v("rx_size", m.rx_size), v("tx_size", m.tx_size), v("cpus", m.cpus);
-}
-template <typename V, typename M>
-  requires std::is_same_v<std::remove_const_t<M>, Listening>
-void body(V& v, M& m) {
-  v("address", m.address), v("port", m.port);
-}
-template <typename V, typename M>
-  requires std::is_same_v<std::remove_const_t<M>, Error>
-void body(V& v, M& m) {
-  v("code", m.code), v("in_reply_to", m.in_reply_to), v("text", m.text);
-}
-template <typename V, typename M>
-  requires std::is_same_v<std::remove_const_t<M>, Drain> || std::is_same_v<std::remove_const_t<M>, Draining>
-void body(V& v, M& m) {
-  v("grace_ms", m.grace_ms);
-}
-template <typename V, typename M>
-  requires std::is_same_v<std::remove_const_t<M>, HostStatus>
-void body(V& v, M& m) {
-  v("state", m.state), v("calls_in_flight", m.calls_in_flight), v("calls_ended", m.calls_ended);
-}
+// The members of each message in their order, from channel/control.toml. `V` is Writer or Reader, `M` the (const)
+// message.
+#define DROVER_CONTROL_BODY(type, visit)                  \
+  template <typename V, typename M>                       \
+    requires std::is_same_v<std::remove_const_t<M>, type> \
+  void body(V& v, M& m) {                                 \
+    visit(v, m);                                          \
+  }
+DROVER_CONTROL_BODY(Hello, visit_hello)
+DROVER_CONTROL_BODY(RegisterImage, visit_register_image)
+DROVER_CONTROL_BODY(RegisterMethods::Method, visit_method)
+DROVER_CONTROL_BODY(RegisterMethods, visit_register_methods)
+DROVER_CONTROL_BODY(Listen, visit_listen)
+DROVER_CONTROL_BODY(Drain, visit_drain)
+DROVER_CONTROL_BODY(Welcome, visit_welcome)
+DROVER_CONTROL_BODY(Listening, visit_listening)
+DROVER_CONTROL_BODY(Error, visit_error)
+DROVER_CONTROL_BODY(Draining, visit_draining)
+DROVER_CONTROL_BODY(HostStatus, visit_host_status)
+#undef DROVER_CONTROL_BODY
 template <typename V, typename M>
   requires std::is_empty_v<M>
 void body(V&, M&) {}
@@ -255,7 +216,9 @@ std::string check(const Error& m) {
 }
 std::string check(const HostStatus& m) {
   auto state = static_cast<uint64_t>(m.state);
-  return state < 1 || state > 4 ? out_of_range("state", state, 1, 4) : "";
+  constexpr auto kFirst = static_cast<uint64_t>(HostState::kServing),
+                 kLast = static_cast<uint64_t>(HostState::kDetached);
+  return state < kFirst || state > kLast ? out_of_range("state", state, kFirst, kLast) : "";
 }
 template <typename M>
 std::string check(const M&) {
@@ -332,80 +295,6 @@ ControlType control_type(const ControlMessage& message) {
       ControlType::kHostStatus};
   static_assert(std::size(kTypes) == std::variant_size_v<ControlMessage>);
   return kTypes[message.index()];
-}
-
-const char* control_type_name(ControlType type) {
-  switch (type) {
-    case ControlType::kHello:
-      return "Hello";
-    case ControlType::kRegisterImage:
-      return "RegisterImage";
-    case ControlType::kRegisterMethods:
-      return "RegisterMethods";
-    case ControlType::kListen:
-      return "Listen";
-    case ControlType::kStart:
-      return "Start";
-    case ControlType::kDrain:
-      return "Drain";
-    case ControlType::kDetach:
-      return "Detach";
-    case ControlType::kWelcome:
-      return "Welcome";
-    case ControlType::kListening:
-      return "Listening";
-    case ControlType::kStarted:
-      return "Started";
-    case ControlType::kError:
-      return "Error";
-    case ControlType::kDraining:
-      return "Draining";
-    case ControlType::kHostStatus:
-      return "HostStatus";
-  }
-  return "unknown";
-}
-
-const char* control_code_name(ControlCode code) {
-  switch (code) {
-    case ControlCode::kNone:
-      return "none";
-    case ControlCode::kBadPacket:
-      return "bad packet";
-    case ControlCode::kBadVersion:
-      return "bad version";
-    case ControlCode::kUnexpectedMessage:
-      return "unexpected message";
-    case ControlCode::kBadValue:
-      return "bad value";
-    case ControlCode::kBadDescriptor:
-      return "bad descriptor";
-    case ControlCode::kBadImage:
-      return "bad image";
-    case ControlCode::kBadMethod:
-      return "bad method";
-    case ControlCode::kAddressInvalid:
-      return "address invalid";
-    case ControlCode::kAddressInUse:
-      return "address in use";
-    case ControlCode::kPermissionDenied:
-      return "permission denied";
-    case ControlCode::kResourceExhausted:
-      return "resource exhausted";
-    case ControlCode::kShuttingDown:
-      return "shutting down";
-    case ControlCode::kClosed:
-      return "closed";
-    case ControlCode::kTimeout:
-      return "timeout";
-    case ControlCode::kWouldBlock:
-      return "would block";
-    case ControlCode::kSystem:
-      return "system";
-    case ControlCode::kInternal:
-      return "internal";
-  }
-  return "unknown";
 }
 
 size_t expected_fds(const ControlMessage& message) {

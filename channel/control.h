@@ -30,67 +30,10 @@
 #include <variant>
 #include <vector>
 
+#include "channel/control_format.h"
 #include "channel/layout.h"
 
 namespace drover {
-
-inline constexpr uint32_t kControlMagic = 0x43565244;  // the bytes "DRVC"
-inline constexpr uint16_t kControlVersion = 1;
-inline constexpr size_t kMaxControlPacket = 64 * 1024;
-inline constexpr size_t kMaxControlFds = 2 + kMaxEngineThreads;
-inline constexpr size_t kMaxControlString = 4096;
-inline constexpr uint64_t kMaxImageBytes = 64 << 20;
-inline constexpr uint32_t kMaxImages = 4096;
-inline constexpr uint32_t kMaxMethods = 65536;  // a CALL names a method by a u16
-
-struct ControlHeader {
-  uint32_t magic;
-  uint16_t version;
-  uint16_t type;
-  uint32_t size;  // of the body
-  uint32_t zero;
-};
-static_assert(sizeof(ControlHeader) == 16);
-
-enum class ControlType : uint16_t {
-  kHello = 1,
-  kRegisterImage = 2,
-  kRegisterMethods = 3,
-  kListen = 4,
-  kStart = 5,
-  kDrain = 6,
-  kDetach = 7,
-  kWelcome = 32,
-  kListening = 33,
-  kStarted = 34,
-  kError = 35,
-  kDraining = 36,
-  kHostStatus = 37,
-};
-const char* control_type_name(ControlType type);
-
-// What may be wrong; travels in Error, and is what parsing and the socket report.
-enum class ControlCode : uint16_t {
-  kNone = 0,
-  kBadPacket = 1,           // not a well-formed message
-  kBadVersion = 2,          // the two sides are of different releases
-  kUnexpectedMessage = 3,   // a known message at the wrong time
-  kBadValue = 4,            // a field out of its range
-  kBadDescriptor = 5,       // too few, too many or the wrong kind of file descriptors
-  kBadImage = 6,            // the schema image does not load
-  kBadMethod = 7,           // a method path or index that cannot be
-  kAddressInvalid = 8,      // a listening address that cannot be parsed
-  kAddressInUse = 9,        // somebody else listens there
-  kPermissionDenied = 10,   // the peer is another user
-  kResourceExhausted = 11,  // no memory, descriptors or places left
-  kShuttingDown = 12,       // the engine takes no hosts any more
-  kClosed = 13,             // the peer has gone
-  kTimeout = 14,
-  kWouldBlock = 15,
-  kSystem = 16,  // a system call failed
-  kInternal = 17,
-};
-const char* control_code_name(ControlCode code);
 
 struct ControlError {
   ControlCode code = ControlCode::kNone;
@@ -173,7 +116,7 @@ struct Draining {
 };
 
 struct HostStatus {
-  enum class State : uint32_t { kServing = 1, kDraining = 2, kDrained = 3, kDetached = 4 };
+  using State = HostState;
   State state = State::kServing;
   uint64_t calls_in_flight = 0;
   uint64_t calls_ended = 0;

@@ -25,7 +25,6 @@
 namespace drover {
 
 int64_t monotonic_ns();  // CLOCK_MONOTONIC
-inline constexpr int64_t kNoDeadline = INT64_MAX;
 
 inline void cpu_relax() {
 #if defined(__x86_64__)

@@ -1,8 +1,8 @@
-// What the subcommands of `drover` share: how they are declared, and how they end.
+// Shared by the subcommands of `drover`: declaration, errors and exit codes.
 //
-// A command adds its options to the CLI::App and says what to run once they are parsed. It prints its result on stdout
-// and everything else on stderr; an error is one line that begins with "drover NAME: " and says what to do about it
-// where that is known.
+// A command adds its options to the CLI::App and registers the function to run once they are parsed. It prints its
+// result on stdout and everything else on stderr. An error is one line that begins with "drover NAME: " and says what
+// to do if that is known.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,7 +14,7 @@ namespace drover::cli {
 
 // Exit codes; docs/cli.md lists them.
 inline constexpr int kDone = 0;
-inline constexpr int kFailed = 1;      // a file, schema or message is not as it should be
+inline constexpr int kFailed = 1;      // a file, schema or message is wrong
 inline constexpr int kUsage = 2;       // the command line is not
 inline constexpr int kCallFailed = 3;  // drover call: the call ended in a status other than OK
 

@@ -1,4 +1,4 @@
-// Whole files in and out.
+// Reads and writes whole files.
 #include "cli/file_io.h"
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// Whole files in and out; "-" is stdin or stdout. Errors are sentences with the path and the system's reason.
+// Reads and writes whole files; "-" is stdin or stdout. Errors are sentences with the path and the system's reason.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ std::string write_file(const std::string& path, std::string_view bytes);
 // Makes the directory and those above it.
 std::string make_directory(const std::string& path);
 
-// Hexadecimal digits, two a byte; blanks and line ends are skipped. False: something else was there.
+// Hexadecimal digits, two a byte; blanks and line ends are skipped. False: another character was found.
 bool from_hex(std::string_view text, std::string* bytes);
 std::string to_hex(std::string_view bytes);
 

@@ -1,4 +1,4 @@
-// `drover gen`: seeded messages of any schema, or a whole workload, into files; and a table of what is in them.
+// `drover gen`: seeded messages of any schema, or a whole workload, into files; and a table of their statistics.
 #include <algorithm>
 #include <cstdio>
 
@@ -194,7 +194,7 @@ class Command {
         columns.push_back({workload.groups[g].name, workload::group_statistics(workload, static_cast<uint32_t>(g))});
       }
     }
-    // The messages have stdout to themselves where they go there.
+    // If the messages go to stdout, nothing else does.
     std::fputs(workload::statistics_table(columns, markdown_).c_str(), output_ == "-" ? stderr : stdout);
   }
 

@@ -65,7 +65,7 @@ std::string write_workload(const workload::Workload& workload, GenFormat format,
   if (std::string error = make_directory(directory); !error.empty()) return error;
   std::map<std::string, std::string> files;
   for (const workload::WorkloadMessage& message : workload.messages) {
-    // Types of different groups may share their name.
+    // Types of different groups may have the same name.
     std::string stem = format == GenFormat::kBinary ? message.name
                        : workload.groups.size() > 1
                            ? workload.groups[message.group].name + "." + std::string(message.full_name())

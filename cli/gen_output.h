@@ -12,7 +12,7 @@ enum class GenFormat { kBinary, kDelimited, kHex, kJson };
 
 // Writes a workload's messages and schemas.
 //   kBinary     DIR/NAME.bin for each message
-//   kDelimited  DIR/TYPE.delimited for each message type: each message behind its length, a varint
+//   kDelimited  DIR/TYPE.delimited for each message type: each message preceded by its length, a varint
 //   kHex, kJson DIR/TYPE.hex, DIR/TYPE.json: a line for each message
 // and DIR/GROUP.fds, the group's FileDescriptorSet. TYPE is the full name. With "-" as directory, everything but
 // kBinary goes to stdout, without schemas. Returns an empty string, or what went wrong.

@@ -1,5 +1,5 @@
-// One unary call by the bytes of its messages, through gRPC C++'s generic stub. The only file of the command that
-// gRPC's headers are seen in is grpc_call.cc.
+// One unary call by the bytes of its messages, through gRPC C++'s generic stub. Only grpc_call.cc includes gRPC's
+// headers.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct UnaryReply {
   int status = 0;           // grpc status code
   std::string status_name;  // "UNAVAILABLE"
   std::string message;
-  std::string details_size;  // binary error details, if there are any: "12 bytes of error details"
+  std::string details_size;  // binary error details, if present: "12 bytes of error details"
   std::string response;
   std::vector<std::pair<std::string, std::string>> initial_metadata, trailing_metadata;
 };

@@ -1,4 +1,4 @@
-// `drover image`: what a schema image holds, as a table: where each field lies in the object and how it is encoded.
+// `drover image`: a schema image as a table: where each field lies in the object and how it is encoded.
 #include <cstdio>
 
 #include "cli/command.h"

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using google::protobuf::FileDescriptor;
 
-// One line for each thing that is wrong: "greeter.proto:7:3: "Foo" is not defined."
+// One line for each error: "greeter.proto:7:3: "Foo" is not defined."
 class Errors final : public google::protobuf::compiler::MultiFileErrorCollector,
                      public google::protobuf::DescriptorPool::ErrorCollector {
  public:
@@ -113,7 +113,7 @@ std::string SchemaSource::load_protos() {
   std::set<std::string> seen;
   files_.Clear();
   for (const std::string& proto : protos_) {
-    // As protoc has it, a path may be a file's own or relative to an import directory; with no -I, to its own.
+    // As in protoc, a path may name a file or be relative to an import directory; without -I, to the file's own.
     std::string name, shadow;
     if (include_dirs_.empty()) {
       fs::path dir = fs::path(proto).parent_path();

@@ -1,7 +1,7 @@
-// Where a command gets its schema from: .proto files or a FileDescriptorSet, named on the command line.
+// The schema of a command: .proto files or a FileDescriptorSet, named on the command line.
 //
-// google/protobuf/*.proto (timestamp, any, ...) are found without a directory for them. .proto files are read by
-// libprotobuf's parser, Debian's 3.21: editions have to come as a FileDescriptorSet of a newer protoc.
+// google/protobuf/*.proto (timestamp, any, ...) are found without a directory for them. Debian's libprotobuf 3.21
+// parses the .proto files: editions must come as a FileDescriptorSet from a newer protoc.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -35,8 +35,8 @@ class SchemaSource {
   // ---- after load()
   const google::protobuf::FileDescriptorSet& files() const { return files_; }
   const schema::Image& image() const { return image_.image(); }
-  // The message of that full name, or the only one whose name ends so ("HelloRequest"). Returns an empty string, or
-  // that there is none and what there is instead.
+  // The message of that full name, or the only one whose name ends so ("HelloRequest"). Returns an empty string, or an
+  // error that lists similar names.
   std::string find_message(const std::string& name, schema::MessageType* type) const;
   // "helloworld.Greeter/SayHello", also with "." before the method or "/" in front, or the last parts if only one
   // method ends so.

@@ -1,4 +1,4 @@
-// Schemas named on a command line: what is found, and what is said of what is not.
+// Schemas named on a command line, and the errors for missing ones.
 #include "cli/schema_source.h"
 
 #include <gmock/gmock.h>

@@ -156,7 +156,7 @@ class Command {
     return run_several(sweep.key, sweep.values, systems, workload);
   }
 
-  // Side by side, a line each.
+  // Side by side, one line per bench.
   int run_several(const std::string& heading, const std::vector<std::string>& labels,
                   const std::vector<System>& systems, const Workload& workload) const {
     std::vector<CostsResult> costs;  // before anything runs, so that what is measured is not disturbed
@@ -183,7 +183,7 @@ class Command {
     return json_.empty() ? kDone : write_json(all + "]\n");
   }
 
-  // Whose they are, once where all have the same.
+  // The origin of the costs, printed once if all systems have the same.
   static std::string costs_from(const std::vector<std::string>& labels, const std::vector<System>& systems) {
     std::string text, last;
     for (size_t i = 0; i < systems.size(); ++i) {

@@ -119,9 +119,9 @@ function(drover_generate)
     string(MAKE_C_IDENTIFIER ${stem} depfile)
     add_custom_command(
       OUTPUT ${services} ${messages}  # protoc's dependency file begins with the .grpc.pb.cc, and Ninja wants the same
-      COMMAND ${protoc} --plugin=protoc-gen-drover=$<TARGET_FILE:protoc-gen-drover> ${import_flags}
+      COMMAND ${protoc} --plugin=protoc-gen-drover=$<TARGET_FILE:drover::protoc-gen-drover> ${import_flags}
               --drover_out=${out} ${options_flag} --dependency_out=${out}/${depfile}.d ${proto}
-      DEPENDS ${absolute} protoc-gen-drover
+      DEPENDS ${absolute} $<TARGET_FILE:drover::protoc-gen-drover>
       DEPFILE ${out}/${depfile}.d
       COMMENT "protoc-gen-drover ${proto}" VERBATIM)
     list(APPEND generated ${messages})
@@ -130,7 +130,17 @@ function(drover_generate)
     endif()
   endforeach()
   add_library(${ARG_TARGET} STATIC ${generated})
-  target_include_directories(${ARG_TARGET} PUBLIC ${out})
+  target_include_directories(${ARG_TARGET} PUBLIC $<BUILD_INTERFACE:${out}>)
+  if(DROVER_IS_TOP_LEVEL)
+    target_link_libraries(${ARG_TARGET} PRIVATE $<BUILD_INTERFACE:drover_product>)
+  else()
+    # The project's own warnings are for what is written by hand.
+    target_compile_options(${ARG_TARGET} PRIVATE -w)
+    set_target_properties(${ARG_TARGET} PROPERTIES SYSTEM ON POSITION_INDEPENDENT_CODE ON)
+    if(TARGET droverd AND NOT ARG_MESSAGES_ONLY)
+      add_dependencies(${ARG_TARGET} droverd)  # what a service starts
+    endif()
+  endif()
   target_link_libraries(${ARG_TARGET} PUBLIC drover::generated ${ARG_DEPENDS})
   if(NOT ARG_MESSAGES_ONLY)
     target_link_libraries(${ARG_TARGET} PUBLIC drover::host)
@@ -138,7 +148,7 @@ function(drover_generate)
   if(NOT ARG_BESIDE_PROTOBUF AND NOT options MATCHES "namespace_prefix=")
     target_link_libraries(${ARG_TARGET} PUBLIC drover::protobuf_names)
   endif()
-  if(needs_wkt AND TARGET drover_wkt AND NOT ARG_TARGET STREQUAL "drover_wkt" AND NOT options MATCHES "namespace_prefix=")
-    target_link_libraries(${ARG_TARGET} PUBLIC drover_wkt)
+  if(needs_wkt AND TARGET drover::wkt AND NOT ARG_TARGET STREQUAL "drover_wkt" AND NOT options MATCHES "namespace_prefix=")
+    target_link_libraries(${ARG_TARGET} PUBLIC drover::wkt)
   endif()
 endfunction()

@@ -45,7 +45,7 @@ function(drover_verilate NAME)
     COMMAND ${CMAKE_COMMAND} -E make_directory ${dir}
     COMMAND ${DROVER_VERILATOR_COMMAND} --cc ${DROVER_VERILATOR_FLAGS} --top-module ${NAME} --prefix V${NAME}
             --Mdir ${dir} --build -j 2 -CFLAGS "-O2 -std=c++20 -w -fPIC"
-            -MAKEFLAGS "CXX='${CMAKE_CXX_COMPILER_LAUNCHER} ${CMAKE_CXX_COMPILER}' OPT_FAST=-O2 OPT_SLOW=-O1 OPT_GLOBAL=-O1"
+            -MAKEFLAGS "CXX='${CMAKE_CXX_COMPILER_LAUNCHER} ${CMAKE_CXX_COMPILER}' OPT_FAST=-O2 OPT_SLOW=-O0 OPT_GLOBAL=-O1"
             ${sources}
     DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/rtl/common/drover_assert.svh ${ARG_DEPENDS} COMMENT "Verilating ${NAME}" VERBATIM)
   add_custom_target(drover_rtl_${NAME}_model DEPENDS ${archive})

@@ -1,5 +1,5 @@
-// For the tests that are built twice from one source, against Drover's generated classes (DROVER_API is defined then)
-// and against protobuf C++'s: nothing here may know which it is.
+// For the tests that are built twice from one source: against Drover's generated classes (then DROVER_API is defined)
+// and against protobuf C++'s. Nothing here may depend on which.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ T round_trip(const T& message) {
   return copy;
 }
 
-// "0a 01" -> the bytes; what is no hexadecimal digit is skipped.
+// "0a 01" -> the bytes; other characters are skipped.
 inline std::string bytes(std::string_view hex) {
   std::string digits, out;
   for (char c : hex) {

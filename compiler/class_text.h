@@ -15,7 +15,7 @@ class ClassText {
     declarations_ += "  " + result + " " + signature + ";\n";
     definitions_ += "inline " + result + " " + name_ + "::" + signature + " { " + body + " }\n";
   }
-  // Lines that stand in the class as they are.
+  // Lines added to the class verbatim.
   void line(const std::string& text) { declarations_ += "  " + text + "\n"; }
   // A private static function that is defined in the .cc file.
   void private_function(const std::string& result, const std::string& signature, const std::string& body) {

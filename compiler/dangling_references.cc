@@ -1,5 +1,5 @@
-// What an extension's accessor returns is a value: a reference into it that outlives the expression is an error that
-// clang finds. Compiled by the test compiler_dangling_N with CASE=N: 0 has to build, each other case to fail.
+// An extension's accessor returns a value: clang reports a reference into it that outlives the expression. Compiled by
+// the test compiler_dangling_N with CASE=N: 0 must build, each other case must fail.
 #include <string_view>
 
 #include "extensions.pb.h"

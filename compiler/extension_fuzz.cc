@@ -1,5 +1,5 @@
-// Hostile bytes through the accessors of extensions and message sets: whatever decodes is read, printed, changed and
-// serialized; and where protobuf C++ takes the bytes too, both print the same text and miss the same fields.
+// Hostile bytes through the accessors of extensions and message sets: a message that decodes is read, printed, changed
+// and serialized. If protobuf C++ accepts the bytes, too, both must print the same text and miss the same fields.
 #include <google/protobuf/stubs/logging.h>
 
 #include <cstdint>
@@ -40,7 +40,7 @@ void compare(const Ours& message, const std::string& wire) {
   Peer peer;
   std::string text = message.DebugString();
   if (!peer.ParsePartialFromString(wire) || may_have_long_tag(wire)) return;
-  // Items of message sets that protobuf puts in order, takes apart or drops are kept as they came.
+  // Drover keeps items of message sets unchanged that protobuf reorders, splits or drops.
   constexpr bool kSet = std::is_same_v<Ours, ours::Set>;
   if (kSet && peer.SerializePartialAsString() != wire) return;
   // Sets print items of unknown types in another way than protobuf does (docs/api.md); their bytes are compared below.
@@ -51,7 +51,7 @@ void compare(const Ours& message, const std::string& wire) {
   expect(back.DebugString() == peer.DebugString(), "what is written says something else");
 }
 
-// Each accessor once; what was set is what is read.
+// Each accessor once; reads must return what was set.
 void change(ours::Base* m) {
   for (int i = 0; i < m->ExtensionSize(ours::many_message); ++i) m->GetExtension(ours::many_message, i).id();
   for (int i = 0; i < m->ExtensionSize(ours::many_string); ++i) m->GetExtension(ours::many_string, i).size();

@@ -9,7 +9,7 @@
 
 namespace drover::compiler {
 
-// The extensions that a file or message declares, custom options left out (as `schema`, the file's, has them not).
+// The extensions that a file or message declares, without custom options, which the file's `schema` omits.
 std::vector<const FieldDescriptor*> extensions_of(const FileDescriptor* file, const schema::Schema& schema);
 std::vector<const FieldDescriptor*> extensions_of(const Descriptor* message, const schema::Schema& schema);
 

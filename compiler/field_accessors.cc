@@ -106,7 +106,7 @@ void add_string(const FieldDescriptor* field, const Names& n, const Options& opt
                    "with_owner(" + kOwner + ");");
   std::string clear = in_oneof ? n.unset : n.unset + n.stored + ".clear();";
   text->method("void", "clear_" + n.x + "()", clear);
-  // Of a field with presence that is not set: null, as protobuf's.
+  // Null for a field with presence that is not set, as protobuf's.
   std::string released = n.has.empty() ? "" : "if (!(" + n.has + ")) return nullptr; ";
   released += has_default || in_oneof
                   ? "auto* copy = new std::string(" + n.x + "().view()); clear_" + n.x + "(); return copy;"
@@ -144,7 +144,7 @@ void add_message(const FieldDescriptor* field, const Names& n, const Options& op
     take = "if (value == nullptr) { " + call("clear_oneof", n.slot + ", &" + n.case_word) + "; } else { " + take + " }";
   }
   text->method("void", "set_allocated_" + n.x + "(" + n.type + "* value)", take);
-  // Nothing of another owner's can be a part of the message: this copies, as the safe one does.
+  // A message cannot contain another owner's object: this copies, as the safe form does.
   text->method("void", "unsafe_arena_set_allocated_" + n.x + "(" + n.type + "* value)",
                "set_allocated_" + n.x + "(value);");
   text->method(n.type + "*", "unsafe_arena_release_" + n.x + "()",

@@ -7,7 +7,7 @@
 
 namespace drover::compiler {
 
-// What an accessor takes and returns by value, and what a Map is made of.
+// The type that an accessor takes and returns by value, and of a Map's key and value.
 std::string value_type(const FieldDescriptor* field, const Options& options);
 // The C++ type of the member that stores the field ("::drover::String"); for a oneof member, of its use of the slot.
 std::string storage_type(const FieldDescriptor* field, const Options& options);

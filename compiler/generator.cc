@@ -25,7 +25,7 @@ class FileText {
  public:
   FileText(const FileDescriptor* file, Options options) : file_(file), options_(std::move(options)) {}
 
-  // Builds schema and image; empty, or what is wrong.
+  // Builds schema and image; returns an empty string or an error.
   std::string prepare();
   std::string message_header() const;
   std::string message_source() const;
@@ -103,7 +103,7 @@ std::string FileText::imports() const {
   std::string out;
   for (int i = 0; i < file_->dependency_count(); ++i) {
     const FileDescriptor* import = file_->dependency(i);
-    // Imported for custom options as a rule, and no business of a service: only where it is really used.
+    // Usually imported for custom options only: included only if a service uses it.
     if (import->name() == "google/protobuf/descriptor.proto" && !uses(import)) continue;
     out += "#include \"" + options_.include_prefix + file_stem(import) + ".pb.h\"\n";
   }

@@ -1,4 +1,4 @@
-// The naming rules, and how constants are spelled so that every compiler reads back the same value.
+// The naming rules, and literals that every compiler reads back as the same value.
 #include "compiler/names.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// How a descriptor is spelled in C++: protobuf C++'s naming rules, so that sources build unchanged.
+// The C++ names of descriptors: protobuf C++'s naming rules, so that sources build unchanged.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -14,7 +14,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::FileDescriptor;
 using google::protobuf::OneofDescriptor;
 
-// What --drover_opt says.
+// The options in --drover_opt.
 struct Options {
   std::string namespace_prefix;  // "X" or "X::Y": everything generated lies in this namespace
   std::string include_prefix;    // "dir/": the files are written, and include each other, below it

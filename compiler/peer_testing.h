@@ -1,5 +1,5 @@
-// What the tests beside protobuf C++ share: arbitrary messages of any generated type, for RapidCheck, which shrinks
-// what fails field by field; and what differs between two messages.
+// Shared by the tests beside protobuf C++: arbitrary messages of any generated type, for RapidCheck, which shrinks
+// failures field by field; and the difference of two messages.
 //
 // A message is generated as a list of steps, each of which sets (or adds to) one field through protobuf's
 // reflection; RapidCheck shrinks the list and what each step sets. Sub-messages get a quarter of the size, so
@@ -29,7 +29,7 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Reflection;
 
-// Map entries have no order of their own: only messages without any have one serialization.
+// Map entries are unordered: only messages without map entries have one serialization.
 enum class Maps { kNone, kSome };
 
 using Step = std::function<void(google::protobuf::Message*)>;
@@ -162,7 +162,7 @@ inline rc::Gen<Step> unknown_field() {
   return rc::gen::oneOf(std::move(varint), std::move(bytes));
 }
 
-// Everything that is done to one message, its extensions included.
+// All steps of one message, its extensions included.
 inline rc::Gen<Step> any_steps(const Descriptor* type, Maps maps) {
   std::vector<const FieldDescriptor*> fields = {nullptr};  // stands for an unknown one
   for (int i = 0; i < type->field_count(); ++i) {
@@ -191,8 +191,8 @@ struct Shown {
   }
 };
 
-// For use in a property: some message of this type, as protobuf C++ reads it from the wire (of map entries with one
-// key, the last counts). Required fields may be missing.
+// For use in a property: an arbitrary message of this type, as protobuf C++ reads it from the wire (of map entries with
+// equal keys, the last counts). Required fields may be missing.
 template <typename Peer>
 Peer any_message(Maps maps) {
   auto made = rc::gen::map(any_steps(Peer::descriptor(), maps), [](const Step& fill) {
@@ -221,7 +221,7 @@ inline void clear_extensions(google::protobuf::Message* m) {
   }
 }
 
-// What differs, in words; the empty string if nothing does. NaNs are equal.
+// The first difference in words, or an empty string. NaNs are equal.
 inline std::string difference(const google::protobuf::Message& a, const google::protobuf::Message& b) {
   google::protobuf::util::DefaultFieldComparator comparator;
   comparator.set_treat_nan_as_equal(true);

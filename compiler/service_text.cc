@@ -1,5 +1,5 @@
-// The calls that the host library answers are described in host/include/grpcpp/impl/drover_service.h: AddMethod
-// once per method in the order of the .proto, MarkMethodCallback with a method's place in that order.
+// host/include/grpcpp/impl/drover_service.h describes the calls into the host library: AddMethod once per method in the
+// order of the .proto, MarkMethodCallback with a method's place in that order.
 #include "compiler/service_text.h"
 
 namespace drover::compiler {

@@ -15,7 +15,7 @@ using google::protobuf::ServiceDescriptor;
 
 std::string service_header(const ServiceDescriptor* service, const Options& options);
 std::string service_source(const ServiceDescriptor* service, const Options& options);
-// The methods that are left out, because Drover serves unary calls only.
+// The methods that are omitted, because Drover serves unary calls only.
 std::vector<const MethodDescriptor*> streaming_methods(const ServiceDescriptor* service);
 
 }  // namespace drover::compiler

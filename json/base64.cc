@@ -20,7 +20,7 @@ constexpr std::array<uint32_t, 256> kValues = [] {
 
 uint32_t value_of(char c) { return kValues[static_cast<unsigned char>(c)]; }
 
-// Without the padding, of which only as much as the length calls for is taken away.
+// Without the padding; only as much as the length requires is removed.
 std::string_view unpadded(std::string_view text) {
   if (text.size() % 4 != 0 || text.empty()) return text;
   if (text.back() == '=') text.remove_suffix(1);

@@ -10,9 +10,9 @@ namespace drover::json {
 
 void append_base64(std::string_view bytes, std::string* out);
 
-// Bytes that `text` stands for, at most; -1 if no base64 text has its length.
+// The largest number of bytes that `text` can encode; -1 if its length is impossible.
 ptrdiff_t base64_decoded_size(std::string_view text);
-// Writes exactly base64_decoded_size(text) bytes to `to`; false if a character is none of base64.
+// Writes exactly base64_decoded_size(text) bytes to `to`; false on a character outside the alphabets.
 bool decode_base64(std::string_view text, char* to);
 
 }  // namespace drover::json

@@ -8,7 +8,7 @@ namespace {
 using testing::Object;
 using testing::through;
 
-TEST(JsonExtensionTest, AreFieldsWithTheirNamesInBrackets) {
+TEST(JsonExtension, AreFieldsWithTheirNamesInBrackets) {
   const std::string text =
       R"({"anInt32":1,"[jt2.number]":5,"[jt2.texts]":["a","b"],"[jt2.closed_ext]":"SECOND",)"
       R"("[jt2.Scope.inside]":{"aMapping":{"[jt2.number]":0},"[jt2.number]":6},"[jt2.Scope.grouped]":[{"c":1},{}]})";
@@ -28,7 +28,7 @@ TEST(JsonExtensionTest, AreFieldsWithTheirNamesInBrackets) {
   EXPECT_NE(changed.print().find(R"("[jt2.number]":7)"), std::string::npos);
 }
 
-TEST(JsonExtensionTest, OfMessageSetsAreItsItems) {
+TEST(JsonExtension, OfMessageSetsAreItsItems) {
   const std::string text = R"({"[jt2.Scope.item]":{"a":3}})";
   EXPECT_EQ(through("jt2.MessageSet", text), text);
   Object object("jt2.MessageSet");
@@ -38,7 +38,7 @@ TEST(JsonExtensionTest, OfMessageSetsAreItsItems) {
   EXPECT_EQ(peer.GetExtension(jt2::Scope::item).a(), 3);
 }
 
-TEST(JsonExtensionTest, KeepTheRulesOfFields) {
+TEST(JsonExtension, KeepTheRulesOfFields) {
   EXPECT_EQ(through("jt2.Mapping", R"({"[jt2.number]":null,"[jt2.number]":1})"), R"({"[jt2.number]":1})");
   EXPECT_EQ(through("jt2.Mapping", R"({"[jt2.number]":1,"[jt2.number]":1})"),
             "duplicate field at 1:19, in [jt2.number]: expected each extension once");
@@ -56,14 +56,14 @@ TEST(JsonExtensionTest, KeepTheRulesOfFields) {
             "unknown field at 1:2, in [jt2.number]: expected a field of jt2.Needy");
 }
 
-TEST(JsonExtensionTest, AddToWhatTheMessageHas) {
+TEST(JsonExtension, AddToWhatTheMessageHas) {
   Object object("jt2.Mapping");
   ASSERT_TRUE(object.parse(R"({"[jt2.number]":1,"[jt2.texts]":["a"]})").ok());
   ASSERT_TRUE(object.parse(R"({"[jt2.number]":2,"[jt2.texts]":["b"]})").ok());
   EXPECT_EQ(object.print(), R"({"[jt2.number]":2,"[jt2.texts]":["a","b"]})");
 }
 
-TEST(JsonExtensionTest, AreLimitedInTheirNesting) {
+TEST(JsonExtension, AreLimitedInTheirNesting) {
   std::string text = "{}";
   for (int i = 0; i < 101; ++i) text = "{\"[jt2.Scope.inside]\":" + text + "}";
   Object object("jt2.Mapping");
@@ -74,7 +74,7 @@ TEST(JsonExtensionTest, AreLimitedInTheirNesting) {
   EXPECT_EQ(print(deeper.type(), *deeper.get(), {.depth_limit = 50}, &out).error, Error::depth_limit);
 }
 
-TEST(AnyTest, HoldsNoMapEntriesAndNoExtensions) {
+TEST(Any, HoldsNoMapEntriesAndNoExtensions) {
   EXPECT_EQ(Object("jt.Mapping").parse(R"({"any":{"@type":"a/jt.Mapping.StringToInt32Entry"}})").error,
             Error::unknown_type);
   EXPECT_EQ(Object("jt.Mapping").parse(R"({"any":{"@type":"a/[jt2.Mapping:100]"}})").error, Error::unknown_type);

@@ -28,11 +28,11 @@ namespace drover::json {
 enum class Error : uint8_t {
   ok = 0,
   syntax,              // not JSON; `expected` says what should stand there
-  bad_utf8,            // the text is no UTF-8, or escapes a surrogate without its other half
+  bad_utf8,            // the text is not UTF-8, or escapes a surrogate without its other half
   depth_limit,         // objects and arrays (when printing: messages) nested deeper than the options allow
   wrong_type,          // a JSON value of another type than the field takes; null as an element is one, too
   out_of_range,        // a number that the field cannot hold
-  bad_value,           // text, or a message, that is no timestamp, duration, field mask, base64 and the like
+  bad_value,           // text, or a message, that is not a valid timestamp, duration, field mask, base64 and the like
   unknown_field,       // no field of that name
   unknown_enum_value,  // no value of that name
   unknown_type,        // an Any names a type that the resolver does not find, or none at all
@@ -40,7 +40,7 @@ enum class Error : uint8_t {
   duplicate_oneof,     // a second member of the same oneof
   duplicate_key,       // a map key for the second time
   missing_required,    // only with check_required
-  bad_any_value,       // the bytes of an Any are no message of the type that it names
+  bad_any_value,       // the bytes of an Any do not parse as the type that it names
   out_of_memory,       // the message's arena has no more
   too_large,           // a string, a repeated field or an Any past 2 GiB - 1
 };
@@ -53,7 +53,7 @@ struct Result {
   uint32_t line = 0;
   uint32_t column = 0;
   std::string path;      // the field, "items[2].price" or "prices[\"a\"]"; empty: the message itself
-  std::string expected;  // what would have been right: "a number", "a field of pkg.Order", ...
+  std::string expected;  // what was expected: "a number", "a field of pkg.Order", ...
   bool ok() const { return error == Error::ok; }
 };
 // "wrong type at 3:17, in items[2].price: expected a number"
@@ -62,7 +62,7 @@ std::string to_string(const Result& result);
 // Finds the types that Any messages name. Called from whichever thread prints or parses.
 class TypeResolver {
  public:
-  // The message of that full name ("pkg.Outer.Inner"); one whose image is null if there is none.
+  // The message of that full name ("pkg.Outer.Inner"); its image is null if it is unknown.
   virtual schema::MessageType find_message(std::string_view full_name) const = 0;
 
  protected:
@@ -103,12 +103,12 @@ struct ParseOptions {
 };
 
 // ---- any message, by its type
-// Appends the message to *out; after an error *out is as it was. Bytes of a string field that are no UTF-8 come out as
-// U+FFFD.
+// Appends the message to *out; after an error *out is as it was. Bytes of a string field that are not UTF-8 are printed
+// as U+FFFD.
 Result print(const schema::MessageType& type, const Message& message, const PrintOptions& options, std::string* out);
 
 // Merges `text` into *message: singular fields are set, messages merge, lists grow, map entries are added or replaced.
-// After an error the message keeps what was read before it.
+// After an error the message keeps the fields read before it.
 Result parse(const schema::MessageType& type, std::string_view text, const ParseOptions& options, Message* message);
 
 // ---- generated classes
@@ -123,7 +123,7 @@ Result to_string(const T& message, std::string* out, const PrintOptions& options
   out->clear();
   return print(T::drover_type(), message, options, out);
 }
-// The text; empty after an error, which no message's text is.
+// The text; empty after an error (no message has an empty text).
 template <GeneratedMessage T>
 std::string to_string(const T& message, const PrintOptions& options = {}) {
   std::string out;

@@ -1,5 +1,5 @@
-// JSON into an object and back: what was read is printed, and what was printed reads as the same object. The first byte
-// of the input chooses the message and the options.
+// JSON into an object and back: an object that was parsed is printed, and the text parses to the same object. The first
+// byte of the input chooses the message and the options.
 #include <cstdio>
 #include <cstdlib>
 

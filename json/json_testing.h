@@ -71,7 +71,7 @@ class Object {
   Result parse(std::string_view text, const ParseOptions& options = {}) {
     return json::parse(type_, text, options, object_);
   }
-  // The text; after an error, what it says.
+  // The text; after an error, its message.
   std::string print(const PrintOptions& options = {}) const {
     std::string out;
     const Result result = json::print(type_, *object_, options, &out);
@@ -99,7 +99,7 @@ class Object {
   Message* object_;
 };
 
-// What `text` becomes when it is read and printed, or the error.
+// `text` parsed and printed again, or the error.
 inline std::string through(std::string_view name, std::string_view text, const ParseOptions& options = {}) {
   Object object(name);
   const Result result = object.parse(text, options);

@@ -41,7 +41,7 @@ const char* number_end(const char* p, const char* end) {
   return at;
 }
 
-// What would make a number or a word go on, so that "12x" and "nullx" are no tokens.
+// Characters that continue a number or a word, so that "12x" and "nullx" are errors.
 bool continues_word(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' || c == '+' ||
          c == '-';
@@ -160,7 +160,7 @@ bool Lexer::unescape(const char* p, std::string_view* content) {
   return true;
 }
 
-// Appends what the escape at *p stands for, and moves behind it.
+// Appends the character of the escape at *p, and moves behind it.
 bool Lexer::escape(const char** p) {
   const auto at = static_cast<size_t>(*p - begin_);
   const char* behind = *p + 2;
@@ -224,7 +224,7 @@ bool Lexer::hex4(const char* p, uint32_t* unit) {
   return true;
 }
 
-// ---- values that nobody wants
+// ---- skipped values
 
 // A key of the object at open_.back(), and the colon.
 bool Lexer::skip_key(std::vector<TypeKey>* types) {

@@ -16,7 +16,7 @@ namespace drover::json {
 
 class Lexer {
  public:
-  // A failure keeps `path`, which says in what the lexer's user is.
+  // A failure records `path`, the field that the user of the lexer is in.
   Lexer(std::string_view text, Path* path)
       : begin_(text.data()), at_(begin_), end_(begin_ + text.size()), path_(path) {}
 
@@ -41,8 +41,8 @@ class Lexer {
   bool string(std::string_view* content);
   // A number's text, which keeps to JSON's grammar.
   bool number(std::string_view* text);
-  // Reads over any value; `depth` is how deep objects and arrays may still nest. Where objects inside it have a key
-  // "@type", that is noted in *types (if not null), in the order of the text.
+  // Skips any value; `depth` is how deep objects and arrays may still nest. Keys "@type" of objects inside it are
+  // recorded in *types (if not null), in the order of the text.
   struct TypeKey {
     size_t object;  // offset of its '{'
     size_t value;   // offset of what stands behind "@type":
@@ -57,7 +57,7 @@ class Lexer {
   std::string_view text() const { return {begin_, static_cast<size_t>(end_ - begin_)}; }
 
   // ---- failure
-  // Notes the first failure, at the next token or at `at`. Always false, so that callers can return it.
+  // Records the first failure, at the next token or at `at`. Always false, so that callers can return it.
   bool fail(Error error, std::string_view expected) {
     peek();
     return fail_at(error, expected, offset());
@@ -89,7 +89,7 @@ class Lexer {
   std::string expected_;
 };
 
-// True if all of `text` is one number by JSON's grammar; what a quoted number has to be.
+// True if all of `text` is one number by JSON's grammar, as a quoted number must be.
 bool is_number(std::string_view text);
 
 }  // namespace drover::json

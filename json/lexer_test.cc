@@ -19,7 +19,7 @@ std::string string_of(const std::string& text) {
   return std::string(error_name(reader.lexer.error())) + " @" + std::to_string(reader.lexer.error_offset());
 }
 
-TEST(LexerTest, ReadsStringsWithTheirEscapes) {
+TEST(Lexer, ReadsStringsWithTheirEscapes) {
   EXPECT_EQ(string_of(R"("")"), "");
   EXPECT_EQ(string_of(R"("plain and longer than a word")"), "plain and longer than a word");
   EXPECT_EQ(string_of(R"("\"\\\/\b\f\n\r\t")"), "\"\\/\b\f\n\r\t");
@@ -29,7 +29,7 @@ TEST(LexerTest, ReadsStringsWithTheirEscapes) {
   EXPECT_EQ(string_of(R"("a\u0000b")"), std::string("a\0b", 3));
 }
 
-TEST(LexerTest, RefusesWhatIsNoString) {
+TEST(Lexer, RefusesWhatIsNoString) {
   EXPECT_EQ(string_of("\"open"), "syntax error @0");
   EXPECT_EQ(string_of("\"open\\"), "syntax error @5");
   EXPECT_EQ(string_of("\"a\nb\""), "syntax error @2");
@@ -39,7 +39,7 @@ TEST(LexerTest, RefusesWhatIsNoString) {
   EXPECT_EQ(string_of("'single'"), "syntax error @0");
 }
 
-TEST(LexerTest, RefusesWhatIsNoUtf8) {
+TEST(Lexer, RefusesWhatIsNoUtf8) {
   EXPECT_EQ(string_of("\"\xff\""), "bad UTF-8 @0");
   EXPECT_EQ(string_of("\"a long enough prefix \xc3\""), "bad UTF-8 @0");
   EXPECT_EQ(string_of("\"\xc3\\n\xa4\""), "bad UTF-8 @0");
@@ -49,7 +49,7 @@ TEST(LexerTest, RefusesWhatIsNoUtf8) {
   EXPECT_EQ(string_of(R"("\ude00\ud83d")"), "bad UTF-8 @1");
 }
 
-TEST(LexerTest, FindsTheStopInAnyByteOfAWord) {
+TEST(Lexer, FindsTheStopInAnyByteOfAWord) {
   for (size_t at = 0; at < 20; ++at) {
     std::string text(20, 'x');
     text[at] = '\x1f';
@@ -59,7 +59,7 @@ TEST(LexerTest, FindsTheStopInAnyByteOfAWord) {
   }
 }
 
-TEST(LexerTest, KnowsNumbersByJsonsGrammar) {
+TEST(Lexer, KnowsNumbersByJsonsGrammar) {
   for (const char* good : {"0", "-0", "12", "-1.5", "1e5", "1E+5", "1.25e-10", "0.0"})
     EXPECT_TRUE(is_number(good)) << good;
   for (const char* bad : {"", "-", "+1", "01", "1.", ".5", "1e", "1e+", "0x1", " 1", "1 ", "--1", "NaN", "1_0"}) {
@@ -72,7 +72,7 @@ bool skips(const std::string& text, int depth = 10) {
   return reader.lexer.skip_value(depth) && reader.lexer.at_end();
 }
 
-TEST(LexerTest, SkipsAnyValueAndOnlyValues) {
+TEST(Lexer, SkipsAnyValueAndOnlyValues) {
   for (const char* good : {"1", "\"a\"", "true", "null", "[]", "{}", "[1, [2, {}], {\"a\": [], \"b\": false}]",
                            " { \"a\" : { \"b\" : [ ] } } "}) {
     EXPECT_TRUE(skips(good)) << good;
@@ -85,7 +85,7 @@ TEST(LexerTest, SkipsAnyValueAndOnlyValues) {
   EXPECT_FALSE(skips("[[[]]]", 2));
 }
 
-TEST(LexerTest, NotesTypeKeysOfTheObjectsItSkips) {
+TEST(Lexer, NotesTypeKeysOfTheObjectsItSkips) {
   const std::string text = R"({"a":{"b":1,"@type":"x"},"c":[{"@type":"y"}],"@type":"z"})";
   Reader reader(text);
   std::vector<Lexer::TypeKey> types;

@@ -1,8 +1,8 @@
 // Names: from the names in a JSON text to fields and enum values.
 //
 // The image has no index by name. Fields mostly come in the image's order, so the search begins behind the field that
-// was found last; a type for which much has been searched gets a hash table. So the cost of a name does not grow with
-// the number of fields, whatever the text does, and a short text pays for no table. One object a parse.
+// was found last; a type with many searched names gets a hash table. So the cost of a name does not grow with the
+// number of fields, and a short text pays for no table. One object per parse.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ inline bool same_name(const char* name, std::string_view text) {
 
 class Names {
  public:
-  // The field whose json_name is `name`, or else the one whose own name it is; null if there is none. `next` is where
-  // to look first: the position behind the last field found (0 at first), which this keeps up to date.
+  // The field whose json_name, or else whose own name, is `name`; null if it is unknown. `next` is where to look first:
+  // the position behind the last field found (0 at first), which this keeps up to date.
   const schema::FieldEntry* find_field(const schema::MessageType& type, std::string_view name, uint32_t* next);
 
   const schema::EnumValueEntry* find_enum_value(const schema::Image& image, const schema::EnumEntry& e,

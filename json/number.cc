@@ -86,7 +86,7 @@ Error read_real(std::string_view text, T* value) {
 }
 
 // Plain digits where they are short (a large integer has all its digits written out), an exponent beyond.
-// Negative zero gets a point: there are readers that take "-0" for an integer, and lose the sign.
+// Negative zero gets a point: some readers take "-0" for an integer, and lose the sign.
 template <typename T>
 char* write_real(char* to, T value) {
   const T size = std::fabs(value);

@@ -111,7 +111,7 @@ bool Parser::fields(const MessageType& type, char* object, int depth, bool in_an
   return lexer_.expect('}', "',' or '}'");
 }
 
-// A name that is no field's.
+// A name of no field.
 bool Parser::unknown_field(const MessageType& type, std::string_view name, int depth) {
   if (!options_.ignore_unknown) {
     const Scope scope(&path_, name);

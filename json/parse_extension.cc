@@ -1,4 +1,4 @@
-// Extensions: read on the side, as the one field of a message, and kept as the bytes that an object has of them.
+// Extensions: parsed into a temporary message as its only field, and kept as wire bytes in the object.
 #include <utility>
 
 #include "json/parser.h"
@@ -11,7 +11,7 @@ using schema::MessageType;
 
 namespace {
 
-// What a message set holds of an extension: an item with the message's bytes.
+// An extension in a message set: an item with the message's bytes.
 std::string message_set_item(uint32_t number, std::string_view content) {
   std::string item;
   message::append_varint(&item, message::kItemStart);

@@ -9,7 +9,7 @@ namespace {
 using testing::Object;
 using testing::through;
 
-TEST(ParseTest, TakesEveryScalarInItsOwnForm) {
+TEST(Parse, TakesEveryScalarInItsOwnForm) {
   Object object("jt.Mapping");
   const Result result = object.parse(R"({
     "anInt32": -1, "anInt64": "-2", "aUint32": 3, "aUint64": "18446744073709551615", "aSint32": -5, "aSint64": -6,
@@ -23,18 +23,18 @@ TEST(ParseTest, TakesEveryScalarInItsOwnForm) {
             "a_string: \"s\\303\\244\" some_bytes: \"\\001\\002\\003\" a_color: GREEN");
 }
 
-TEST(ParseTest, TakesNumbersInQuotesAndWithExponents) {
+TEST(Parse, TakesNumbersInQuotesAndWithExponents) {
   EXPECT_EQ(through(R"({"anInt32":"1e2","anInt64":12.0,"aDouble":"-1.5","aFloat":"Infinity"})"),
             R"({"anInt32":100,"anInt64":"12","aFloat":"Infinity","aDouble":-1.5})");
   EXPECT_EQ(through(R"({"aDouble":"NaN","aFloat":"-Infinity"})"), R"({"aFloat":"-Infinity","aDouble":"NaN"})");
 }
 
-TEST(ParseTest, TakesFieldsUnderEitherOfTheirNames) {
+TEST(Parse, TakesFieldsUnderEitherOfTheirNames) {
   EXPECT_EQ(through(R"({"an_int32":1,"other-name":"a"})"), R"({"anInt32":1,"other-name":"a"})");
   EXPECT_EQ(through(R"({"renamed":"a"})"), R"({"other-name":"a"})");
 }
 
-TEST(ParseTest, TakesListsAndMapsOfAllKinds) {
+TEST(Parse, TakesListsAndMapsOfAllKinds) {
   const std::string text =
       R"({"manyInt32":[1,2],"manyInt64":["3"],"manyDouble":[0.5,"NaN"],"manyBool":[true,false],)"
       R"("manyString":["a","b\n"],"manyBytes":["AQ==",""],"manyColor":["RED",7],"manyMapping":[{},{"anInt32":1}],)"
@@ -44,14 +44,14 @@ TEST(ParseTest, TakesListsAndMapsOfAllKinds) {
   EXPECT_EQ(through(text), text);
 }
 
-TEST(ParseTest, LeavesNullFieldsUnset) {
+TEST(Parse, LeavesNullFieldsUnset) {
   EXPECT_EQ(through(R"({"anInt32":null,"aString":null,"aMapping":null,"manyInt32":null,"stringToInt32":null,
                         "aColor":null,"maybeInt32":null,"chosenInt32":null,"time":null,"int32Wrapper":null,
                         "struct":null,"list":null,"any":null})"),
             "{}");
 }
 
-TEST(ParseTest, RefusesNullInListsAndMaps) {
+TEST(Parse, RefusesNullInListsAndMaps) {
   EXPECT_EQ(through(R"({"manyInt32":[1,null]})"), "wrong type at 1:17, in manyInt32[1]: expected a number");
   EXPECT_EQ(through(R"({"manyMapping":[null]})"), "wrong type at 1:17, in manyMapping[0]: expected no null in a list");
   EXPECT_EQ(through(R"({"manyString":[null]})"), "wrong type at 1:16, in manyString[0]: expected a string");
@@ -59,7 +59,7 @@ TEST(ParseTest, RefusesNullInListsAndMaps) {
             "wrong type at 1:23, in stringToInt32[\"a\"]: expected no null in a map");
 }
 
-TEST(ParseTest, SaysWhereItWentWrongAndWhatWasExpected) {
+TEST(Parse, SaysWhereItWentWrongAndWhatWasExpected) {
   EXPECT_EQ(through("{\n  \"manyMapping\": [{}, {\"anInt32\": true}]\n}"),
             "wrong type at 2:35, in manyMapping[1].anInt32: expected a number");
   Object object("jt.Mapping");
@@ -72,7 +72,7 @@ TEST(ParseTest, SaysWhereItWentWrongAndWhatWasExpected) {
   EXPECT_EQ(result.expected, "true or false");
 }
 
-TEST(ParseTest, RefusesValuesOfOtherTypes) {
+TEST(Parse, RefusesValuesOfOtherTypes) {
   EXPECT_EQ(through(R"({"aString":1})"), "wrong type at 1:12, in aString: expected a string");
   EXPECT_EQ(through(R"({"aBool":"true"})"), "wrong type at 1:10, in aBool: expected true or false");
   EXPECT_EQ(through(R"({"anInt32":"a"})"), "wrong type at 1:12, in anInt32: expected a number");
@@ -91,14 +91,14 @@ TEST(ParseTest, RefusesValuesOfOtherTypes) {
   EXPECT_EQ(through("[]"), "wrong type at 1:1: expected an object");
 }
 
-TEST(ParseTest, RefusesNumbersThatAreTooLarge) {
+TEST(Parse, RefusesNumbersThatAreTooLarge) {
   EXPECT_EQ(through(R"({"anInt32":2147483648})"), "out of range at 1:12, in anInt32: expected an integer of 32 bits");
   EXPECT_EQ(through(R"({"aUint32":-1})"), "out of range at 1:12, in aUint32: expected an unsigned integer of 32 bits");
   EXPECT_EQ(through(R"({"aFloat":1e39})"), "out of range at 1:11, in aFloat: expected a float");
   EXPECT_EQ(through(R"({"aDouble":1e309})"), "out of range at 1:12, in aDouble: expected a double");
 }
 
-TEST(ParseTest, RefusesWhatIsNoJson) {
+TEST(Parse, RefusesWhatIsNoJson) {
   for (const char* bad :
        {"", "{", "}", "{\"anInt32\"}", "{\"anInt32\":}", "{\"anInt32\":1,}", "{\"anInt32\":1}}", "{\"anInt32\":01}",
         "{'anInt32':1}", "{anInt32:1}", "{\"anInt32\":1 \"aBool\":true}", "{\"manyInt32\":[1,]}", "{\"manyInt32\":[1}",
@@ -111,7 +111,7 @@ TEST(ParseTest, RefusesWhatIsNoJson) {
             "bad UTF-8 at 1:13, in aString: expected a high surrogate with its low one behind it");
 }
 
-TEST(ParseTest, RefusesAFieldThatComesTwice) {
+TEST(Parse, RefusesAFieldThatComesTwice) {
   EXPECT_EQ(through(R"({"anInt32":1,"anInt32":1})"), "duplicate field at 1:14, in anInt32: expected each field once");
   EXPECT_EQ(through(R"({"anInt32":1,"an_int32":1})"), "duplicate field at 1:14, in anInt32: expected each field once");
   EXPECT_EQ(through(R"({"anInt32":null,"anInt32":1})"), R"({"anInt32":1})");
@@ -122,7 +122,7 @@ TEST(ParseTest, RefusesAFieldThatComesTwice) {
             "duplicate map key at 1:25, in stringToInt32[\"a\"]: expected each key once");
 }
 
-TEST(ParseTest, RefusesUnknownNamesUnlessToldToIgnoreThem) {
+TEST(Parse, RefusesUnknownNamesUnlessToldToIgnoreThem) {
   const ParseOptions ignore{.ignore_unknown = true};
   EXPECT_EQ(through(R"({"aMapping":{"nothing":1}})"),
             "unknown field at 1:14, in aMapping.nothing: expected a field of jt.Mapping");
@@ -133,17 +133,17 @@ TEST(ParseTest, RefusesUnknownNamesUnlessToldToIgnoreThem) {
             R"({"manyColor":["RED"]})");
 }
 
-TEST(ParseTest, TakesEveryNameOfAnEnumsValue) {
+TEST(Parse, TakesEveryNameOfAnEnumsValue) {
   EXPECT_EQ(through(R"({"aColor":"VERT","manyColor":["GREEN","VERT"]})"),
             R"({"aColor":"GREEN","manyColor":["GREEN","GREEN"]})");
 }
 
-TEST(ParseTest, KeepsUnknownNumbersOfOpenEnums) {
+TEST(Parse, KeepsUnknownNumbersOfOpenEnums) {
   EXPECT_EQ(through(R"({"aColor":77,"manyColor":["-3","RED",1]})"),
             R"({"aColor":77,"manyColor":["NEGATIVE","RED","RED"]})");
 }
 
-TEST(ParseTest, KeepsUnknownNumbersOfClosedEnumsAsTheWireFormatDoes) {
+TEST(Parse, KeepsUnknownNumbersOfClosedEnumsAsTheWireFormatDoes) {
   Object object("jt2.Mapping"), again("jt2.Mapping");
   EXPECT_EQ(to_string(object.parse(R"({"closed":9,"manyClosed":["FIRST",9,2],"stringToClosed":{"a":9,"b":"SECOND"}})")),
             "ok");
@@ -153,19 +153,19 @@ TEST(ParseTest, KeepsUnknownNumbersOfClosedEnumsAsTheWireFormatDoes) {
   EXPECT_FALSE(object.get()->drover_unknown().empty());
 }
 
-TEST(ParseTest, ReadsProto2MessagesWithGroupsUnderTheirFieldNames) {
+TEST(Parse, ReadsProto2MessagesWithGroupsUnderTheirFieldNames) {
   EXPECT_EQ(through("jt2.Mapping", R"({"agroup":{"a":1,"again":{"anInt32":0}},"groups":[{"b":1},{}],"aString":""})"),
             R"({"aString":"","agroup":{"a":1,"again":{"anInt32":0}},"groups":[{"b":1},{}]})");
 }
 
-TEST(ParseTest, AsksForRequiredFieldsOnlyWhenTold) {
+TEST(Parse, AsksForRequiredFieldsOnlyWhenTold) {
   EXPECT_EQ(through("jt2.Needy", R"({"below":{}})"), R"({"below":{}})");
   const ParseOptions check{.check_required = true};
   EXPECT_EQ(through("jt2.Needy", R"({"a":1,"below":{}})", check), "missing required field in below.a");
   EXPECT_EQ(through("jt2.Needy", R"({"a":1,"below":{"a":2}})", check), R"({"a":1,"below":{"a":2}})");
 }
 
-TEST(ParseTest, MergesIntoWhatIsThere) {
+TEST(Parse, MergesIntoWhatIsThere) {
   Object object("jt.Mapping");
   ASSERT_TRUE(object
                   .parse(R"({"anInt32":1,"manyInt32":[1],"stringToInt32":{"a":1,"b":2},"aMapping":{"aBool":true},
@@ -190,7 +190,7 @@ std::string nested(int depth, const std::string& open, const std::string& inside
   return text;
 }
 
-TEST(ParseTest, LimitsNesting) {
+TEST(Parse, LimitsNesting) {
   auto error = [](const std::string& text, const ParseOptions& options = {}) {
     return Object("jt.Mapping").parse(text, options).error;
   };
@@ -204,7 +204,7 @@ TEST(ParseTest, LimitsNesting) {
   EXPECT_EQ(error("{\"anInt32\":1}", {.depth_limit = 0}), Error::depth_limit);
 }
 
-// Blocks from the heap, as many bytes as it is given.
+// Blocks from the heap, up to a given number of bytes.
 class LimitedSource final : public BlockSource {
  public:
   explicit LimitedSource(size_t bytes) : left_(bytes) {}
@@ -219,7 +219,7 @@ class LimitedSource final : public BlockSource {
   size_t left_;
 };
 
-TEST(ParseTest, SaysSoWhenTheArenaHasNoMore) {
+TEST(Parse, SaysSoWhenTheArenaHasNoMore) {
   const schema::MessageType type = testing::type_named("jt.Mapping");
   std::string texts[] = {
       "{\"aString\":\"" + std::string(100000, 'x') + "\"}",
@@ -245,7 +245,7 @@ TEST(ParseTest, SaysSoWhenTheArenaHasNoMore) {
   }
 }
 
-TEST(ParseTest, FindsNamesInMessagesWithManyFieldsInAnyOrder) {
+TEST(Parse, FindsNamesInMessagesWithManyFieldsInAnyOrder) {
   google::protobuf::FileDescriptorSet set;
   auto* file = set.add_file();
   file->set_name("many.proto");

@@ -99,7 +99,7 @@ bool Parser::any(const MessageType& type, char* object, int depth) {
     return lexer_.fail_at(Error::unknown_type, "a type URL, \"type.googleapis.com/\" and a known message's name",
                           url_at);
   }
-  // The content is built on the side, and its wire bytes are what the Any holds.
+  // The content is parsed into a temporary message, whose wire bytes go into the Any.
   Arena side;
   char* built = raw::new_object(content, &side);
   if (built == nullptr) return no_memory();
@@ -160,7 +160,7 @@ bool Parser::any_url(int depth, std::string* url, bool* empty) {
   return true;
 }
 
-// Reads over "@type", whose value any_url has looked at.
+// Skips "@type", whose value any_url has read.
 bool Parser::type_key(bool* seen_type, int depth) {
   if (*seen_type) return fail_at_token(Error::duplicate_field, "\"@type\" once");
   *seen_type = true;

@@ -1,7 +1,7 @@
 // Parser: one JSON text into one object (parse.cc), with the well-known types' own forms (parse_well_known.cc).
 //
-// Recursion follows the text's brackets, whose depth is limited; every function that reads a value is told how many
-// more may open. Functions return false once something is wrong; what, is in the lexer.
+// Recursion follows the text's brackets, whose depth is limited; every function that reads a value gets the number that
+// may still open. Functions return false on an error, which the lexer holds.
 #pragma once
 
 #include <set>
@@ -53,7 +53,7 @@ class Parser {
     size_t base_;
   };
 
-  // What became of an enum's text.
+  // The outcome of reading an enum's text.
   enum class EnumText : uint8_t {
     failed,
     stored,

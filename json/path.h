@@ -1,5 +1,4 @@
-// Where in a message the parser or printer is, for errors: a stack of frames, made a text only when something goes
-// wrong.
+// The place of the parser or printer in a message, for errors: a stack of frames, turned into text only on an error.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@ namespace drover::json {
 
 class Path {
  public:
-  // Makes the text of what is open now, unless that was done before: "items[2].prices[\"a\"]".
+  // Makes the text of the open frames, unless it was made before: "items[2].prices[\"a\"]".
   void keep();
   const std::string& text() const { return text_; }
 

@@ -167,7 +167,7 @@ bool Printer::map(const MessageType& type, const char* object, const FieldEntry&
   return true;
 }
 
-// A value that is there: of a singular field, of a list, or of a map's entry.
+// A value that is set: of a singular field, of a list, or of a map's entry.
 bool Printer::element(const MessageType& type, const FieldEntry& field, const char* at, int depth) {
   if (!schema::is_message_kind(field.kind)) return scalar(type, field, at), true;
   const char* sub = reinterpret_cast<const raw::Pointer*>(at)->get();
@@ -292,7 +292,7 @@ namespace {
 constexpr char kHex[] = "0123456789abcdef";
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
 
-// What `text` is with each byte that belongs to no character replaced.
+// `text` with each byte outside of a valid character replaced.
 std::string mended(std::string_view text) {
   std::string result;
   while (!text.empty()) {

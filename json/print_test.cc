@@ -14,7 +14,7 @@ std::string printed(std::string_view text, const PrintOptions& options, std::str
   return object.print(options);
 }
 
-TEST(PrintTest, IndentsWhenTold) {
+TEST(Print, IndentsWhenTold) {
   EXPECT_EQ(printed(R"({"anInt32":1,"manyInt32":[1,2],"aMapping":{},"stringToInt32":{"a":1}})", {.indent = 2}),
             "{\n"
             "  \"anInt32\": 1,\n"
@@ -40,7 +40,7 @@ TEST(PrintTest, IndentsWhenTold) {
             "}");
 }
 
-TEST(PrintTest, UsesTheNamesAndEnumFormsItIsTold) {
+TEST(Print, UsesTheNamesAndEnumFormsItIsTold) {
   const char* text = R"({"anInt32":1,"other-name":"x","aColor":"RED","manyColor":["NEGATIVE",5],"null":null})";
   EXPECT_EQ(printed(text, {}), R"({"anInt32":1,"aColor":"RED","other-name":"x","manyColor":["NEGATIVE",5]})");
   EXPECT_EQ(printed(text, {.preserve_proto_field_names = true}),
@@ -48,7 +48,7 @@ TEST(PrintTest, UsesTheNamesAndEnumFormsItIsTold) {
   EXPECT_EQ(printed(text, {.enums_as_ints = true}), R"({"anInt32":1,"aColor":1,"other-name":"x","manyColor":[-3,5]})");
 }
 
-TEST(PrintTest, PrintsFieldsWithoutPresenceWhenTold) {
+TEST(Print, PrintsFieldsWithoutPresenceWhenTold) {
   const std::string text = printed("{}", {.always_print_fields_without_presence = true});
   EXPECT_EQ(text,
             R"({"anInt32":0,"anInt64":"0","aUint32":0,"aUint64":"0","aSint32":0,"aSint64":"0","aFixed32":0,)"
@@ -62,14 +62,14 @@ TEST(PrintTest, PrintsFieldsWithoutPresenceWhenTold) {
             R"({"manyClosed":[],"stringToClosed":{},"groups":[]})");
 }
 
-TEST(PrintTest, EscapesStrings) {
+TEST(Print, EscapesStrings) {
   EXPECT_EQ(printed(R"({"aString":"\"\\\/\b\f\n\r\t\u0000\u001f\u007f<>'"})", {}),
             "{\"aString\":\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\x7f<>'\"}");
   EXPECT_EQ(printed(R"({"stringToInt32":{"\"\u00e4":1}})", {}), "{\"stringToInt32\":{\"\\\"\xc3\xa4\":1}}");
 }
 
-TEST(PrintTest, ReplacesBytesThatAreNoUtf8) {
-  Object object("jt2.Mapping");  // proto2: nobody has checked the string
+TEST(Print, ReplacesBytesThatAreNoUtf8) {
+  Object object("jt2.Mapping");  // proto2: the string is not checked
   ASSERT_TRUE(object
                   .decode("\x12\x0a"
                           "a\xff\xc3\xa4\xe2\x82\"b\xf0\x9f")
@@ -78,13 +78,13 @@ TEST(PrintTest, ReplacesBytesThatAreNoUtf8) {
             "{\"aString\":\"a\xef\xbf\xbd\xc3\xa4\xef\xbf\xbd\xef\xbf\xbd\\\"b\xef\xbf\xbd\xef\xbf\xbd\"}");
 }
 
-TEST(PrintTest, PrintsPresentFieldsEvenWhereTheyHoldTheirDefault) {
+TEST(Print, PrintsPresentFieldsEvenWhereTheyHoldTheirDefault) {
   EXPECT_EQ(printed(R"({"anInt32":0,"maybeInt32":0,"maybeString":"","chosenInt32":0,"aDouble":-0.0})", {}),
             R"({"aDouble":-0.0,"maybeInt32":0,"maybeString":"","chosenInt32":0})");
   EXPECT_EQ(printed(R"({"anInt32":5})", {}, "jt2.Mapping"), R"({"anInt32":5})");
 }
 
-TEST(PrintTest, LimitsNesting) {
+TEST(Print, LimitsNesting) {
   std::string text = "{}";
   for (int i = 0; i < 20; ++i) text = "{\"aMapping\":" + text + "}";
   Object object("jt.Mapping");
@@ -96,7 +96,7 @@ TEST(PrintTest, LimitsNesting) {
   EXPECT_EQ(out, "before");
 }
 
-TEST(PrintTest, GivesNoUnknownFields) {
+TEST(Print, GivesNoUnknownFields) {
   Object object("jt.Mapping");
   ASSERT_TRUE(object.decode("\x08\x01\xc0\x3e\x05").ok());
   EXPECT_FALSE(object.get()->drover_unknown().empty());

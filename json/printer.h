@@ -1,7 +1,7 @@
 // Printer: one object as JSON text (print.cc), with the well-known types' own forms (print_well_known.cc).
 //
-// The object is trusted. Functions return false once something is wrong: too deep, or a well-known type whose content
-// has no text.
+// The object is trusted. Functions return false on an error: too deep, or a well-known type whose content has no JSON
+// form.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ class Printer {
   using MessageType = schema::MessageType;
 
   bool message(const MessageType& type, const char* object, int depth);
-  // The fields of an object whose '{' is written; `first` says that nothing has been written into it.
+  // The fields of an object whose '{' is written; `first`: no field has been written yet.
   bool fields(const MessageType& type, const char* object, int depth, bool first);
   bool extensions(const MessageType& type, const char* object, int depth, bool* first);
   bool field(const MessageType& type, const char* object, const FieldEntry& field, int depth);

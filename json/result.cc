@@ -1,4 +1,4 @@
-// What errors read like, and the resolver that looks into images.
+// The texts of errors, and the resolver that searches images.
 #include <iterator>
 
 #include "json/json.h"

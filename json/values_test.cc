@@ -24,7 +24,7 @@ uint64_t uint64_of(std::string_view text, Error expected = Error::ok) {
   return value;
 }
 
-TEST(NumberTest, ReadsIntegersExactlyHoweverTheyAreWritten) {
+TEST(Number, ReadsIntegersExactlyHoweverTheyAreWritten) {
   EXPECT_EQ(int64_of("0"), 0);
   EXPECT_EQ(int64_of("-0"), 0);
   EXPECT_EQ(int64_of("1e3"), 1000);
@@ -40,7 +40,7 @@ TEST(NumberTest, ReadsIntegersExactlyHoweverTheyAreWritten) {
   EXPECT_EQ(uint64_of("0e99999999999999999999"), 0u);
 }
 
-TEST(NumberTest, RefusesIntegersThatAreNoneOrTooLarge) {
+TEST(Number, RefusesIntegersThatAreNoneOrTooLarge) {
   int64_of("0.5", Error::wrong_type);
   int64_of("1e-1", Error::wrong_type);
   int64_of("123e-99999999999999999999", Error::wrong_type);
@@ -52,7 +52,7 @@ TEST(NumberTest, RefusesIntegersThatAreNoneOrTooLarge) {
   uint64_of("-1", Error::out_of_range);
 }
 
-TEST(NumberTest, TellsTooLargeFromTooSmall) {
+TEST(Number, TellsTooLargeFromTooSmall) {
   double value;
   EXPECT_EQ(read_double("1.7976931348623157e308", &value), Error::ok);
   EXPECT_EQ(value, std::numeric_limits<double>::max());
@@ -81,7 +81,7 @@ std::string text_of(T value) {
   return {text, end};
 }
 
-TEST(NumberTest, WritesTheShortestTextThatReadsBack) {
+TEST(Number, WritesTheShortestTextThatReadsBack) {
   EXPECT_EQ(text_of(0.0), "0");
   EXPECT_EQ(text_of(-0.0), "-0.0");
   EXPECT_EQ(text_of(0.1), "0.1");
@@ -92,7 +92,7 @@ TEST(NumberTest, WritesTheShortestTextThatReadsBack) {
   EXPECT_EQ(text_of(3.4028235e38f), "3.4028235e+38");
 }
 
-TEST(NumberTest, EveryFloatReadsBackTheSame) {
+TEST(Number, EveryFloatReadsBackTheSame) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 200000; ++i) {
     const uint64_t bits = random();
@@ -131,7 +131,7 @@ std::string encoded(std::string_view bytes) {
   return text;
 }
 
-TEST(Base64Test, ReadsWhatItWrites) {
+TEST(Base64, ReadsWhatItWrites) {
   std::string bytes;
   for (int i = 0; i < 300; ++i) {
     EXPECT_EQ(decoded(encoded(bytes)), bytes);
@@ -142,14 +142,14 @@ TEST(Base64Test, ReadsWhatItWrites) {
   EXPECT_EQ(encoded("foob"), "Zm9vYg==");
 }
 
-TEST(Base64Test, TakesBothAlphabetsAndNoPadding) {
+TEST(Base64, TakesBothAlphabetsAndNoPadding) {
   EXPECT_EQ(decoded("-_-_"), decoded("+/+/"));
   EXPECT_EQ(decoded("Zm9vYg"), "foob");
   EXPECT_EQ(decoded("Zm9vYmE"), "fooba");
   EXPECT_EQ(decoded(""), "");
 }
 
-TEST(Base64Test, RefusesOtherText) {
+TEST(Base64, RefusesOtherText) {
   EXPECT_EQ(decoded("A"), "bad length");
   EXPECT_EQ(decoded("AAAAA"), "bad length");
   EXPECT_EQ(decoded("AA="), "bad character");
@@ -170,7 +170,7 @@ std::string timestamp_through(std::string_view text) {
   return append_timestamp(seconds, nanos, &out) ? out : "not printed";
 }
 
-TEST(TimestampTest, ReadsRfc3339AndPrintsUtc) {
+TEST(Timestamp, ReadsRfc3339AndPrintsUtc) {
   EXPECT_EQ(timestamp_through("1970-01-01T00:00:00Z"), "1970-01-01T00:00:00Z");
   EXPECT_EQ(timestamp_through("0001-01-01T00:00:00Z"), "0001-01-01T00:00:00Z");
   EXPECT_EQ(timestamp_through("9999-12-31T23:59:59.999999999Z"), "9999-12-31T23:59:59.999999999Z");
@@ -182,7 +182,7 @@ TEST(TimestampTest, ReadsRfc3339AndPrintsUtc) {
   EXPECT_EQ(timestamp_through("1969-12-31T23:59:59.5Z"), "1969-12-31T23:59:59.500Z");
 }
 
-TEST(TimestampTest, RefusesOtherTextsAndTimes) {
+TEST(Timestamp, RefusesOtherTextsAndTimes) {
   for (const char* bad : {"",
                           "2000-01-01",
                           "2000-01-01T00:00:00",
@@ -224,7 +224,7 @@ std::string duration_through(std::string_view text) {
   return append_duration(seconds, nanos, &out) ? out : "not printed";
 }
 
-TEST(DurationTest, ReadsAndPrintsSecondsWithAFraction) {
+TEST(Duration, ReadsAndPrintsSecondsWithAFraction) {
   for (const char* text : {"0s", "1s", "-1s", "1.500s", "-0.500s", "0.000001s", "-315576000000s", "1.000000001s"}) {
     EXPECT_EQ(duration_through(text), text);
   }
@@ -232,7 +232,7 @@ TEST(DurationTest, ReadsAndPrintsSecondsWithAFraction) {
   EXPECT_EQ(duration_through("-0s"), "0s");
 }
 
-TEST(DurationTest, RefusesOtherTexts) {
+TEST(Duration, RefusesOtherTexts) {
   for (const char* bad : {"", "s", "1", "1.s", ".5s", "+1s", "1e3s", "1s ", " 1s", "-s", "--1s", "1.1234567890s",
                           "315576000001s", "-315576000001s", "99999999999999999999s", "1.5.5s", "1S"}) {
     EXPECT_EQ(duration_through(bad), "refused") << bad;
@@ -243,7 +243,7 @@ TEST(DurationTest, RefusesOtherTexts) {
   EXPECT_FALSE(append_duration(0, 1000000000, &out));
 }
 
-TEST(FieldMaskTest, PathsGoFromSnakeToCamelCaseAndBack) {
+TEST(FieldMask, PathsGoFromSnakeToCamelCaseAndBack) {
   for (const auto& [path, text] :
        {std::pair("foo", "foo"), {"foo_bar", "fooBar"}, {"a.b_c.d1", "a.bC.d1"}, {"_a", "A"}}) {
     std::string out, back;

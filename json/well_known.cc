@@ -17,7 +17,7 @@ bool has(const MessageType& type, uint32_t number, Kind kind, uint32_t label = s
   return field != nullptr && field->kind == static_cast<uint8_t>(kind) && field->label == label;
 }
 
-// That its struct and list are what they are called is what ends the recursion over them: each takes a bracket.
+// Its struct and list must have their well-known types, so that the recursion over them ends: each takes a bracket.
 bool is_value(const MessageType& type) {
   return has(type, 1, Kind::kEnum) && has(type, 2, Kind::kDouble) && has(type, 3, Kind::kString) &&
          has(type, 4, Kind::kBool) && has(type, 5, Kind::kMessage) && has(type, 6, Kind::kMessage) &&

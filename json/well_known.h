@@ -1,5 +1,5 @@
-// The well-known types that have a JSON form of their own, told by name and by the fields that the form is made of: a
-// schema that was loaded at run time may call anything google.protobuf.Timestamp.
+// The well-known types with a JSON form of their own, recognized by name and by the fields of the form: a schema loaded
+// at run time may give the name google.protobuf.Timestamp to any message.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ enum class WellKnown : uint8_t {
 
 WellKnown find_well_known(const schema::MessageType& type);
 
-// Most messages are of no such package: that is seen at once.
+// Most messages are in another package: checked first.
 inline WellKnown well_known(const schema::MessageType& type) {
   const char* name = type.full_name();
   return name[0] == 'g' && name[1] == 'o' && name[2] == 'o' ? find_well_known(type) : WellKnown::none;
@@ -33,9 +33,9 @@ inline WellKnown well_known(const schema::MessageType& type) {
 // True if the field's type is google.protobuf.NullValue.
 bool is_null_value(const schema::Image& image, const schema::FieldEntry& field);
 
-// The message that a type URL, "type.googleapis.com/pkg.Message", names. Without a resolver it is looked for in `own`
-// and in the images of all generated classes. Its image is null if there is none, or if it is one that no Any holds: a
-// map's entry, or an extension's.
+// The message that a type URL, "type.googleapis.com/pkg.Message", names. Without a resolver it is looked up in `own`
+// and in the images of all generated classes. Its image is null if it is unknown, or if no Any can hold it (a map's
+// entry, or an extension's).
 schema::MessageType find_any_type(const TypeResolver* resolver, const schema::Image& own, std::string_view url);
 
 }  // namespace drover::json

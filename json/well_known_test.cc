@@ -13,7 +13,7 @@ using testing::through;
 // Parsed and printed, the text stays as it is.
 void expect_same(const std::string& text) { EXPECT_EQ(through(text), text); }
 
-TEST(WellKnownTest, TimesDurationsAndMasksAreStrings) {
+TEST(WellKnown, TimesDurationsAndMasksAreStrings) {
   expect_same(R"({"time":"2000-01-31T12:34:56.789Z","span":"-1.500s","mask":"a.fooBar,c"})");
   expect_same(R"({"int64ToTime":{"1":"1970-01-01T00:00:01Z"},"mask":"","manyTime":["1970-01-01T00:00:00Z"]})");
   EXPECT_EQ(through(R"({"time":"yesterday"})"), "bad value at 1:9, in time: expected a time, \"2000-01-31T00:00:00Z\"");
@@ -25,14 +25,14 @@ TEST(WellKnownTest, TimesDurationsAndMasksAreStrings) {
   EXPECT_EQ(through(R"({"mask":"a,"})"), "bad value at 1:9, in mask: expected paths in camelCase with commas between");
 }
 
-TEST(WellKnownTest, WrappersAreTheirValues) {
+TEST(WellKnown, WrappersAreTheirValues) {
   expect_same(R"({"doubleWrapper":0,"floatWrapper":1.5,"int64Wrapper":"-1","uint64Wrapper":"1","int32Wrapper":0,)"
               R"("uint32Wrapper":4294967295,"boolWrapper":false,"stringWrapper":"","bytesWrapper":"AQ==",)"
               R"("manyInt32Wrapper":[0,1]})");
   EXPECT_EQ(through(R"({"int32Wrapper":{"value":1}})"), "wrong type at 1:17, in int32Wrapper: expected a number");
 }
 
-TEST(WellKnownTest, ValuesStructsAndListsAreAnyJson) {
+TEST(WellKnown, ValuesStructsAndListsAreAnyJson) {
   expect_same(R"({"struct":{"a":1,"b":[true,null,"x",{"c":{}}],"":-0.5},"value":"text","list":[[],{},null,1e+100]})");
   expect_same(R"({"value":null})");
   expect_same(R"({"value":{"a":null},"manyValue":[null,1,[null]]})");
@@ -45,7 +45,7 @@ TEST(WellKnownTest, ValuesStructsAndListsAreAnyJson) {
   EXPECT_EQ(through(R"({"list":{}})"), "wrong type at 1:9, in list: expected an array");
 }
 
-TEST(WellKnownTest, NullValuesAreNull) {
+TEST(WellKnown, NullValuesAreNull) {
   expect_same(R"({"chosenNull":null})");
   EXPECT_EQ(through(R"({"chosenNull":"NULL_VALUE"})"), R"({"chosenNull":null})");
   EXPECT_EQ(through(R"({"chosenNull":0})"), R"({"chosenNull":null})");
@@ -53,13 +53,13 @@ TEST(WellKnownTest, NullValuesAreNull) {
   expect_same(R"({"stringToNull":{"a":null}})");
 }
 
-TEST(WellKnownTest, EmptyIsAnObject) {
+TEST(WellKnown, EmptyIsAnObject) {
   expect_same(R"({"empty":{}})");
   EXPECT_EQ(through(R"({"empty":{"a":1}})"),
             "unknown field at 1:11, in empty.a: expected a field of google.protobuf.Empty");
 }
 
-TEST(WellKnownTest, StandAtTheTopAsWell) {
+TEST(WellKnown, StandAtTheTopAsWell) {
   EXPECT_EQ(through("google.protobuf.Timestamp", "\"1970-01-01T00:00:01Z\""), "\"1970-01-01T00:00:01Z\"");
   EXPECT_EQ(through("google.protobuf.Value", "null"), "null");
   EXPECT_EQ(through("google.protobuf.Int64Value", "5"), "\"5\"");
@@ -68,9 +68,9 @@ TEST(WellKnownTest, StandAtTheTopAsWell) {
             "wrong type at 1:1: expected a time, \"2000-01-31T00:00:00Z\"");
 }
 
-// ---- what has no text
+// ---- values without text
 
-TEST(WellKnownTest, RefusesToPrintWhatWouldNotComeBack) {
+TEST(WellKnown, RefusesToPrintWhatWouldNotComeBack) {
   auto wire_of = [](auto fill) {
     jt::Mapping message;
     fill(&message);
@@ -94,14 +94,14 @@ TEST(WellKnownTest, RefusesToPrintWhatWouldNotComeBack) {
 
 // ---- Any
 
-TEST(AnyTest, HoldsTheFieldsOfItsMessageBesideItsType) {
+TEST(Any, HoldsTheFieldsOfItsMessageBesideItsType) {
   expect_same(R"({"any":{"@type":"type.googleapis.com/jt.Mapping","anInt32":1,"aMapping":{"aBool":true}}})");
   expect_same(R"({"any":{"@type":"x/jt.Mapping"}})");
   expect_same(R"({"any":{}})");
   expect_same(R"({"any":{"@type":"a/google.protobuf.Empty"}})");
 }
 
-TEST(AnyTest, HoldsWellKnownTypesUnderValue) {
+TEST(Any, HoldsWellKnownTypesUnderValue) {
   expect_same(R"({"any":{"@type":"a/google.protobuf.Duration","value":"1.500s"}})");
   expect_same(R"({"any":{"@type":"a/google.protobuf.Int32Value","value":0}})");
   expect_same(R"({"any":{"@type":"a/google.protobuf.Value","value":[1,null]}})");
@@ -112,7 +112,7 @@ TEST(AnyTest, HoldsWellKnownTypesUnderValue) {
             "unknown field at 1:46, in any.seconds: expected a field of google.protobuf.Duration");
 }
 
-TEST(AnyTest, TakesItsTypeAnywhereAmongTheFields) {
+TEST(Any, TakesItsTypeAnywhereAmongTheFields) {
   EXPECT_EQ(through(R"({"any":{"anInt32":1,"aMapping":{"anInt32":2},"@type":"a/jt.Mapping","aBool":true}})"),
             R"({"any":{"@type":"a/jt.Mapping","anInt32":1,"aBool":true,"aMapping":{"anInt32":2}}})");
   EXPECT_EQ(through(R"({"any":{"value":1,"@type":"a/google.protobuf.Int32Value"}})"),
@@ -124,7 +124,7 @@ TEST(AnyTest, TakesItsTypeAnywhereAmongTheFields) {
             R"("aBool":true}},"manyAny":[{"@type":"a/jt.Mapping","anInt32":1},{"@type":"a/jt.Mapping"},{}]}})");
 }
 
-TEST(AnyTest, RefusesTypesThatItDoesNotFind) {
+TEST(Any, RefusesTypesThatItDoesNotFind) {
   const std::string expected = ": expected a type URL, \"type.googleapis.com/\" and a known message's name";
   EXPECT_EQ(through(R"({"any":{"@type":"a/no.Such"}})"), "unknown type at 1:17, in any" + expected);
   EXPECT_EQ(through(R"({"any":{"@type":"jt.Mapping"}})"), "unknown type at 1:17, in any" + expected);
@@ -147,7 +147,7 @@ TEST(AnyTest, RefusesTypesThatItDoesNotFind) {
   EXPECT_EQ(damaged.print(), "bad Any value in any: expected a jt.Mapping in the Any");
 }
 
-TEST(AnyTest, FindsItsTypesInOtherImagesThroughAResolver) {
+TEST(Any, FindsItsTypesInOtherImagesThroughAResolver) {
   const schema::OwnedImage one = testing::image_of({google::protobuf::Any::descriptor()->file()});
   const schema::OwnedImage other = testing::image_of({jt2::Needy::descriptor()->file()});
   const ImageResolver resolver({&one.image(), &other.image()});
@@ -160,7 +160,7 @@ TEST(AnyTest, FindsItsTypesInOtherImagesThroughAResolver) {
             Error::missing_required);
 }
 
-TEST(AnyTest, IsReadInLinearTimeHoweverItsTypesAreHidden) {
+TEST(Any, IsReadInLinearTimeHoweverItsTypesAreHidden) {
   // Each of these objects has its type at the end, behind all that is nested in it.
   std::string text = "{\"aString\":\"" + std::string(200000, 'x') + "\",\"@type\":\"a/jt.Mapping\"}";
   for (int i = 0; i < 40; ++i) text.insert(0, "{\"any\":").append(",\"@type\":\"a/jt.Mapping\"}");
@@ -173,8 +173,8 @@ TEST(AnyTest, IsReadInLinearTimeHoweverItsTypesAreHidden) {
   EXPECT_TRUE(again.equals(object));
 }
 
-// A schema may call anything google.protobuf.Timestamp; it then is a message like any other.
-TEST(WellKnownTest, AreToldByTheirFieldsAsWell) {
+// A schema may give any message the name google.protobuf.Timestamp; it is then an ordinary message.
+TEST(WellKnown, AreToldByTheirFieldsAsWell) {
   google::protobuf::FileDescriptorSet set;
   auto* file = set.add_file();
   file->set_name("foreign.proto");

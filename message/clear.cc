@@ -65,7 +65,8 @@ void release_object(const MessageType& type, char* object, Arena* arena, int dep
   arena->recycle(object, size);
 }
 
-// Zeroes everything but the owner, and where Strings and Repeateds find it: somebody may hold a pointer to one.
+// Zeroes everything but the owner, and the words by which Strings and Repeateds find it: the user may hold a pointer to
+// one.
 void zero_content(const MessageType& type, char* object) {
   const schema::MessageEntry& entry = type.entry();
   raw::store<int64_t>(object + offsetof(MessageHeader, unknown), 0);

@@ -26,7 +26,7 @@ std::string real_text(double value, int digits, int more_digits, bool is_float) 
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   char text[40];
   std::snprintf(text, sizeof(text), "%.*g", digits, value);
-  errno = 0;  // to protobuf, a float so small that strtof complains is never exact
+  errno = 0;  // protobuf treats a float so small that strtof reports underflow as inexact
   bool exact = is_float ? std::strtof(text, nullptr) == static_cast<float>(value) && errno == 0
                         : std::strtod(text, nullptr) == value;
   if (!exact) std::snprintf(text, sizeof(text), "%.*g", more_digits, value);
@@ -89,7 +89,7 @@ class Printer {
     line_end();
   }
 
-  // What a google.protobuf.Any holds, if its type is known here; false if it has to be printed as it is.
+  // The content of a google.protobuf.Any of a known type; false if it has to be printed as an ordinary message.
   bool any(const MessageType& type, const char* from, int depth) {
     if (std::string_view(type.full_name()) != "google.protobuf.Any") return false;
     const FieldEntry *url_field = type.find_field(1), *value_field = type.find_field(2);
@@ -140,7 +140,7 @@ class Printer {
     for (const char* entry : entries_by_key(type.sub(field), repeated)) value(type, field, entry, name, depth - 1);
   }
 
-  // Where the pointers to a map's entries lie, ascending by key.
+  // The addresses of the pointers to a map's entries, ascending by key.
   static std::vector<const char*> entries_by_key(const MessageType& entry, const raw::Words* entries) {
     std::vector<const char*> pointers;
     for (uint32_t i = 0; i < entries->size; ++i) pointers.push_back(entries->begin() + i * sizeof(raw::Pointer));

@@ -29,7 +29,7 @@ char* mutable_sub_object(const schema::MessageType& type, char* object, const sc
   Pointer* at = pointer(object, field.offset);
   if (present(object, field) && at->get() != nullptr) return at->get();
   const schema::MessageType sub = type.sub(field);
-  // A oneof's slot may hold another member's value; otherwise what is there was cleared, and can be used again.
+  // A oneof's slot may hold another member's value; otherwise the sub-object was cleared and can be reused.
   bool reusable = field.case_offset == 0 && at->get() != nullptr;
   char* made = reusable ? at->get() : new_object(sub, arena);
   if (made == nullptr) return nullptr;

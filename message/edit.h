@@ -1,7 +1,7 @@
 // Raw edits of trusted objects, driven by schema entries: what reflection and JSON parsing share. Memory comes from the
-// arena that is passed; null (or false) says that it has no more, or that a size would pass the formats' limits, and
-// then nothing has changed. The caller has seen to it that the field belongs to the object's type and has the label
-// that a function names. Thread-safety: as the object's.
+// arena passed in. Null (or false): the arena is out of memory, or a size would exceed the formats' limits; the object
+// is then unchanged. The field must belong to the object's type and have the label that a function names.
+// Thread-safety: as the object's.
 #pragma once
 
 #include <string_view>
@@ -17,8 +17,8 @@ namespace drover::raw {
 // An empty object of that type, which allocates from `arena`.
 char* new_object(const schema::MessageType& type, Arena* arena);
 
-// Makes a singular field present: sets its has-bit, or takes over its oneof's slot, which is zero then. A scalar's or
-// string's value stays to be written; a message field is present once its pointer is set, too.
+// Makes a singular field present: sets its has-bit, or takes over its oneof's slot, which is zero then. The caller then
+// writes a scalar's or string's value; a message field is present once its pointer is set, too.
 void mark_present(char* object, const schema::FieldEntry& field);
 
 // The sub-object of a singular message field; made, or emptied, if the field was not set.
@@ -28,7 +28,7 @@ char* mutable_sub_object(const schema::MessageType& type, char* object, const sc
 // an empty sub-object.
 char* append_element(const schema::MessageType& type, char* object, const schema::FieldEntry& field, Arena* arena);
 
-// Takes back the element that was appended last.
+// Removes the element appended last.
 void drop_last_element(char* object, const schema::FieldEntry& field);
 
 // Appends wire bytes to the object's unknown fields.

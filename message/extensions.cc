@@ -168,7 +168,7 @@ void DecodedExtensions::decode(const MessageType& type, ExtensionFinder* finder,
     if (found.image == nullptr || !add(found, record, decode_wire)) rest_ += record.bytes;
   }
   rest_ += all_.substr(records.position());
-  std::erase_if(extensions_, [](const Extension& e) {  // a closed enum may not have known any of its values
+  std::erase_if(extensions_, [](const Extension& e) {  // a closed enum may have none of the values
     const FieldEntry& field = e.type.fields()[0];
     return field.label == schema::kLabelSingular && !raw::present(e.object->drover_bytes(), field);
   });
@@ -189,7 +189,7 @@ void DecodedExtensions::decode_item(const MessageType& found, Message* object, c
   decode_wire(sub, reinterpret_cast<Message*>(pointer->get()), record.value, &arena_);
 }
 
-// False if the record is no occurrence of the extension after all.
+// False if the record turns out not to be the extension.
 bool DecodedExtensions::add(const MessageType& found, const UnknownRecord& record, DecodeWire decode_wire) {
   const FieldEntry& field = found.fields()[0];
   if (!is_occurrence(field, record)) return false;

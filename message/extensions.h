@@ -1,8 +1,8 @@
-// Extensions: who extends a message, and what an object's unknown bytes say once that is known.
+// Extensions: which types extend a message, and the extensions in an object's unknown bytes.
 //
-// An extension is a message of its own in a schema image (schema/model.h, extension_entry_name). Those of a message
-// are looked for in the image that the message's type is of, and then in all images that generated code has
-// registered. An object itself never holds anything but the bytes.
+// An extension is a message of its own in a schema image (schema/model.h, extension_entry_name). Those of a message are
+// looked up in its type's image, then in all images that generated code has registered. The object itself holds only
+// the bytes.
 //
 // Thread-safety: images register while the process starts or a library is loaded; looking up is free for all threads.
 #pragma once
@@ -21,11 +21,11 @@
 
 namespace drover::message {
 
-// A static object in each generated file: makes its image known to all of the process.
+// A static object in each generated file: registers its image for the process.
 class RegisteredImage {
  public:
   explicit RegisteredImage(const schema::Image* image);
-  ~RegisteredImage();  // the library that it is in goes away; nobody may be looking anything up
+  ~RegisteredImage();  // runs when its library is unloaded; no thread may be looking up types
   RegisteredImage(const RegisteredImage&) = delete;
   RegisteredImage& operator=(const RegisteredImage&) = delete;
 
@@ -38,15 +38,15 @@ class RegisteredImage {
   RegisteredImage* next_ = nullptr;
 };
 
-// The type whose only field is that extension of `extendee`; its image is null if there is none.
+// The type whose only field is that extension of `extendee`; its image is null if it is unknown.
 schema::MessageType find_extension(const schema::MessageType& extendee, uint32_t number);
 // The same by the extension's full name.
 schema::MessageType find_extension(const schema::MessageType& extendee, std::string_view full_name);
 // Any message of a registered image.
 schema::MessageType find_registered_message(std::string_view full_name);
 
-// What text and JSON put in brackets: the extension's full name; of one that a message declares in itself for a message
-// set, that message's.
+// The name in brackets in text and JSON: the extension's full name, or for a message set's extension that a message
+// declares in itself, that message's full name.
 std::string_view extension_print_name(const schema::MessageType& extendee, const schema::MessageType& extension);
 
 inline bool is_message_set(const schema::MessageType& type) {
@@ -73,7 +73,7 @@ class ExtensionFinder {
   std::map<const schema::MessageEntry*, std::vector<schema::MessageType>> by_number_;
 };
 
-// All extensions of an object that somebody knows, decoded.
+// All known extensions of an object, decoded.
 class DecodedExtensions {
  public:
   struct Extension {

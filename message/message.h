@@ -1,7 +1,7 @@
-// Message: what every object has in front of its fields (docs/formats.md, section 2), and the base class of every
-// generated message. It holds the 16 bytes of MessageHeader and nothing else; no virtual functions, so that an
-// object means the same in every process that maps it. What can be done with one is driven by a schema image:
-// message/operations.h, codec/decode/decode.h, codec/encode/encode.h.
+// Message: the header in front of every object's fields (docs/formats.md, section 2), and the base class of every
+// generated message. It holds the 16 bytes of MessageHeader and has no virtual functions, so that an object is valid in
+// every process that maps it. Operations are driven by a schema image: message/operations.h, codec/decode/decode.h,
+// codec/encode/encode.h.
 //
 // Members begin with drover_ so that a field of any name can have its accessor in the derived class.
 #pragma once
@@ -22,7 +22,7 @@ class Message {
   OwnerWord* drover_owner() { return &drover_header_.owner; }
   OwnerWord drover_owner_word() const { return drover_header_.owner; }
 
-  // The bytes of the fields that the schema did not know, in the order in which they came, as wire bytes.
+  // The wire bytes of the unknown fields, in order of arrival.
   std::string_view drover_unknown() const {
     const String* unknown = drover_unknown_string();
     return unknown == nullptr ? std::string_view() : unknown->view();
@@ -38,7 +38,7 @@ class Message {
                                                       reinterpret_cast<const char*>(&drover_header_.unknown);
   }
 
-  // The object's memory, for whoever works with offsets from a schema image.
+  // The object's memory, for code that uses a schema image's offsets.
   char* drover_bytes() { return reinterpret_cast<char*>(this); }
   const char* drover_bytes() const { return reinterpret_cast<const char*>(this); }
 

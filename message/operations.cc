@@ -1,4 +1,5 @@
-// Clear, move, compare and check: what needs no new memory. Copying is in copy.cc, printing in debug_text.cc.
+// Clear, move, compare and check: the operations that allocate nothing. Copying is in copy.cc, printing in
+// debug_text.cc.
 #include "message/operations.h"
 
 #include <utility>
@@ -221,7 +222,7 @@ void missing(const MessageType& type, const char* object, const std::string& pre
   });
 }
 
-// The unknown bytes of what is an extension that somebody knows.
+// The unknown bytes that belong to known extensions.
 std::string extension_bytes(const MessageType& type, std::string_view unknown, ExtensionFinder* finder) {
   std::string kept;
   UnknownRecords records(unknown, is_message_set(type));

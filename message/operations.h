@@ -1,5 +1,5 @@
-// What can be done with any object, driven by its schema: clear, merge, compare, move, copy into one run of memory,
-// print. All objects here are trusted: built by this process, or received from an engine.
+// Operations on any object, driven by its schema: clear, merge, compare, move, copy into one run of memory, print. All
+// objects here are trusted: built by this process, or received from an engine.
 //
 // `to` allocates from its own arena (object/owner.h); running out of memory ends the process, as it does in the
 // accessors. Objects nested deeper than kMaxDepth make a function give up and return false (or null, or "").
@@ -23,23 +23,23 @@ void clear(const schema::MessageType& type, Message* object);
 // Unsets one field of the object, of any label; of a oneof only the member that is set.
 void clear_field(const schema::MessageType& type, Message* object, const schema::FieldEntry& field);
 
-// What is set in `from` is set in `to`, repeated elements and map entries are added, sub-messages merge. Strings that
-// `to`'s arena may borrow (Arena::set_borrowable) are referred to instead of copied.
+// Merges as protobuf does: fields set in `from` are set in `to`, repeated elements and map entries are added,
+// sub-messages merge. Strings that `to`'s arena may borrow (Arena::set_borrowable) are referred to instead of copied.
 bool merge(const schema::MessageType& type, Message* to, const Message& from);
 
-// Swaps the memory of two objects of one type that may take over each other's owner word: both in the same arena, or
-// both with an arena of their own (or none yet). True if that is so and was done.
+// Swaps the memory of two objects of one type if they may exchange owner words: both in the same arena, or both with
+// their own arena (or none yet). False: not swapped.
 bool swap_in_place(const schema::MessageType& type, Message* a, Message* b);
 
 // Same fields set, same values (floats by their bits), same map content in any order, same unknown bytes.
 bool equal(const schema::MessageType& type, const Message& a, const Message& b);
 
-// All required fields are there, here and below.
+// All required fields are set, here and in sub-messages.
 bool is_initialized(const schema::MessageType& type, const Message& object);
-// Paths of those that are not: "a.b", "c[2].d".
+// Paths of the missing ones: "a.b", "c[2].d".
 void find_missing(const schema::MessageType& type, const Message& object, std::vector<std::string>* paths);
 
-// Extensions that somebody knows (message/extensions.h) are no unknown fields, and stay as they are.
+// Removes unknown fields. Known extensions (message/extensions.h) stay.
 void discard_unknown(const schema::MessageType& type, Message* object);
 
 // ---- one contiguous copy, for sending

@@ -49,7 +49,7 @@ inline bool scalar_nonzero(const char* at, uint32_t storage) {
   return storage == 8 ? load<uint64_t>(at) != 0 : storage == 4 ? load<uint32_t>(at) != 0 : *at != 0;
 }
 
-// Whether a singular field is there: by its has-bit, its oneof's case, its pointer, or its value, whichever it has.
+// Whether a singular field is set: by its has-bit, its oneof's case, its pointer, or its value, whichever applies.
 inline bool present(const char* object, const schema::FieldEntry& field) {
   const char* at = object + field.offset;
   if (field.case_offset != 0) return load<uint32_t>(object + field.case_offset) == field.number;

@@ -72,20 +72,20 @@ const char* ConstObject::element(const FieldEntry& field, int index) const {
 }
 
 ConstObject ConstObject::sub(const FieldEntry& field) const {
-  check(field, CppType::message, schema::kLabelSingular);
+  check(field, CppType::kMessage, schema::kLabelSingular);
   const char* sub =
       object_ != nullptr && raw::present(object_, field) ? raw::pointer(object_, field.offset)->get() : nullptr;
   return {type_.sub(field), reinterpret_cast<const Message*>(sub)};
 }
 
 ConstObject ConstObject::sub(const FieldEntry& field, int index) const {
-  check(field, CppType::message, schema::kLabelRepeated);
+  check(field, CppType::kMessage, schema::kLabelRepeated);
   const char* sub = reinterpret_cast<const raw::Pointer*>(element(field, index))->get();
   return {type_.sub(field), reinterpret_cast<const Message*>(sub)};
 }
 
 ConstMap ConstObject::map(const FieldEntry& field) const {
-  check(field, CppType::message, schema::kLabelMap);
+  check(field, CppType::kMessage, schema::kLabelMap);
   return {type_.sub(field), object_ == nullptr ? nullptr : reinterpret_cast<const MapBase*>(object_ + field.offset)};
 }
 
@@ -146,7 +146,7 @@ char* Object::append(const FieldEntry& field) const {
 }
 
 Object Object::mutable_sub(const FieldEntry& field) const {
-  check(field, CppType::message, schema::kLabelSingular);
+  check(field, CppType::kMessage, schema::kLabelSingular);
   check_writable(field);
   char* sub = raw::mutable_sub_object(type_, bytes(), field, arena());
   if (sub == nullptr) fatal("out of memory for a sub-message");
@@ -160,13 +160,13 @@ Object Object::mutable_sub(const FieldEntry& field, int index) const {
 }
 
 Object Object::add_sub(const FieldEntry& field) const {
-  check(field, CppType::message, schema::kLabelRepeated);
+  check(field, CppType::kMessage, schema::kLabelRepeated);
   check_writable(field);
   return {type_.sub(field), reinterpret_cast<Message*>(append(field))};
 }
 
 Map Object::mutable_map(const FieldEntry& field) const {
-  check(field, CppType::message, schema::kLabelMap);
+  check(field, CppType::kMessage, schema::kLabelMap);
   check_writable(field);
   return {type_.sub(field), reinterpret_cast<MapBase*>(bytes() + field.offset), arena()};
 }
@@ -200,12 +200,12 @@ void Object::swap_elements(const FieldEntry& list, int a, int b) const {
   if (x == y) return;
   const size_t size = schema::kStorageOfKind[list.kind];
   std::swap_ranges(x, x + size, y);
-  if (schema::is_string_kind(list.kind) || schema::is_message_kind(list.kind)) {  // what is relative has moved
+  if (schema::is_string_kind(list.kind) || schema::is_message_kind(list.kind)) {  // relative pointers have moved
     auto *first = reinterpret_cast<raw::Pointer*>(x), *second = reinterpret_cast<raw::Pointer*>(y);
     if (first->offset != 0) first->offset += y - x;
     if (second->offset != 0) second->offset -= y - x;
   }
-  if (schema::is_string_kind(list.kind)) {  // how far it is from the array's owner word is noted anew when changed
+  if (schema::is_string_kind(list.kind)) {  // the next change records the distance to the array's owner word anew
     auto *first = reinterpret_cast<String*>(x), *second = reinterpret_cast<String*>(y);
     const auto* owner = reinterpret_cast<const OwnerWord*>(element(list, 0)) - 1;
     first->with_owner(owner);
@@ -252,7 +252,7 @@ Object Map::insert(const MapKeyValue& key) const {
   char* entry = raw::new_object(entry_, arena_);
   if (entry == nullptr) fatal("out of memory for a map entry");
   const FieldEntry& field = key_field();
-  if (key.cpp_type() == CppType::string) {
+  if (key.cpp_type() == CppType::kString) {
     reinterpret_cast<String*>(entry + field.offset)->assign_in(arena_, key.key().text);
   } else {
     std::memcpy(entry + field.offset, &key.key().bits, schema::kStorageOfKind[field.kind]);

@@ -34,28 +34,28 @@ using schema::FieldEntry;
 using schema::FieldRange;
 using schema::MessageType;
 
-// What a field's values are in C++; enums are int32.
-enum class CppType : uint8_t { none, int32, int64, uint32, uint64, float_, double_, bool_, string, message };
+// The C++ type of a field's values; enums are int32.
+enum class CppType : uint8_t { kNone, kInt32, kInt64, kUint32, kUint64, kFloat, kDouble, kBool, kString, kMessage };
 
 inline constexpr CppType kCppTypeOfKind[schema::kKindCount] = {
-    CppType::none,    CppType::double_, CppType::float_, CppType::int64,  CppType::uint64,
-    CppType::int32,   CppType::uint64,  CppType::uint32, CppType::bool_,  CppType::string,
-    CppType::message, CppType::message, CppType::string, CppType::uint32, CppType::int32,
-    CppType::int32,   CppType::int64,   CppType::int32,  CppType::int64};
+    CppType::kNone,    CppType::kDouble,  CppType::kFloat,  CppType::kInt64,  CppType::kUint64,
+    CppType::kInt32,   CppType::kUint64,  CppType::kUint32, CppType::kBool,   CppType::kString,
+    CppType::kMessage, CppType::kMessage, CppType::kString, CppType::kUint32, CppType::kInt32,
+    CppType::kInt32,   CppType::kInt64,   CppType::kInt32,  CppType::kInt64};
 inline CppType cpp_type(const FieldEntry& field) { return kCppTypeOfKind[field.kind]; }
 
 template <typename T>
-inline constexpr CppType kCppTypeOf = std::is_same_v<T, int32_t>            ? CppType::int32
-                                      : std::is_same_v<T, int64_t>          ? CppType::int64
-                                      : std::is_same_v<T, uint32_t>         ? CppType::uint32
-                                      : std::is_same_v<T, uint64_t>         ? CppType::uint64
-                                      : std::is_same_v<T, float>            ? CppType::float_
-                                      : std::is_same_v<T, double>           ? CppType::double_
-                                      : std::is_same_v<T, bool>             ? CppType::bool_
-                                      : std::is_same_v<T, std::string_view> ? CppType::string
-                                                                            : CppType::none;
+inline constexpr CppType kCppTypeOf = std::is_same_v<T, int32_t>            ? CppType::kInt32
+                                      : std::is_same_v<T, int64_t>          ? CppType::kInt64
+                                      : std::is_same_v<T, uint32_t>         ? CppType::kUint32
+                                      : std::is_same_v<T, uint64_t>         ? CppType::kUint64
+                                      : std::is_same_v<T, float>            ? CppType::kFloat
+                                      : std::is_same_v<T, double>           ? CppType::kDouble
+                                      : std::is_same_v<T, bool>             ? CppType::kBool
+                                      : std::is_same_v<T, std::string_view> ? CppType::kString
+                                                                            : CppType::kNone;
 template <typename T>
-concept Value = kCppTypeOf<T> != CppType::none;
+concept Value = kCppTypeOf<T> != CppType::kNone;
 
 class ConstMap;
 class Map;
@@ -72,13 +72,14 @@ class ConstObject {
   const Message* message() const { return reinterpret_cast<const Message*>(object_); }
   explicit operator bool() const { return object_ != nullptr; }
 
-  // ---- fields: all of them by ascending number; one by number, name or JSON name, null if there is none
+  // ---- fields: all of them by ascending number; one by number, name or JSON name, null if it is unknown
   FieldRange fields() const { return type_.fields(); }
   const FieldEntry* find(uint32_t number) const { return type_.find_field(number); }
   const FieldEntry* find(std::string_view name) const;
   std::string_view name(const FieldEntry& field) const { return type_.image->name(field.name); }
 
-  // A singular field that is set; a list or map that is not empty. Without presence: one that is not zero.
+  // True for a singular field that is set, or a list or map that is not empty. Without presence: a value that is not
+  // zero.
   bool has(const FieldEntry& field) const;
   // Elements of a list or map.
   int size(const FieldEntry& field) const;
@@ -121,17 +122,17 @@ class ConstObject {
     });
   }
 
-  // ---- oneofs are numbered in declaration order. The member that is set; null if none is.
+  // ---- oneofs are numbered in declaration order. The member that is set; null if no member is.
   int oneof_count() const { return type_.entry().oneof_count; }
   const FieldEntry* oneof_member(int oneof) const;
-  // Which oneof the field is a member of; -1 if of none.
+  // The oneof that the field is a member of; -1: not in a oneof.
   int oneof_of(const FieldEntry& field) const;
 
-  // ---- enums: the name of a number, empty if it has none; the number of a name, false if there is none
+  // ---- enums: the name of a number, empty if it is unknown; the number of a name, false if it is unknown
   std::string_view enum_name(const FieldEntry& field, int32_t number) const;
   bool find_enum_value(const FieldEntry& field, std::string_view name, int32_t* number) const;
 
-  // Wire bytes of the fields that the schema does not know.
+  // The wire bytes of the unknown fields.
   std::string_view unknown_fields() const { return object_ == nullptr ? "" : message()->drover_unknown(); }
 
  protected:
@@ -145,7 +146,7 @@ class ConstObject {
   }
   [[noreturn]] void misuse(const FieldEntry& field, CppType cpp, uint8_t label) const;
   bool is_entry() const { return (type_.entry().flags & schema::kMessageFlagMapEntry) != 0; }
-  // The stored value can be taken: it is set, or is zero as the default is.
+  // The stored value applies: the field is set, or its default is zero.
   bool set_or_zero(const FieldEntry& field) const {
     if (field.case_offset == 0 && field.default_value == 0) return true;
     return is_entry() || raw::present(object_, field);
@@ -175,21 +176,21 @@ class ConstObject {
   template <typename F, typename Read>
   static decltype(auto) visit_with(const FieldEntry& field, F& f, Read read) {
     switch (cpp_type(field)) {
-      case CppType::int64:
+      case CppType::kInt64:
         return f(read.template operator()<int64_t>());
-      case CppType::uint32:
+      case CppType::kUint32:
         return f(read.template operator()<uint32_t>());
-      case CppType::uint64:
+      case CppType::kUint64:
         return f(read.template operator()<uint64_t>());
-      case CppType::float_:
+      case CppType::kFloat:
         return f(read.template operator()<float>());
-      case CppType::double_:
+      case CppType::kDouble:
         return f(read.template operator()<double>());
-      case CppType::bool_:
+      case CppType::kBool:
         return f(read.template operator()<bool>());
-      case CppType::string:
+      case CppType::kString:
         return f(read.template operator()<std::string_view>());
-      case CppType::message:
+      case CppType::kMessage:
         return f(read.template operator()<ConstObject>());
       default:
         return f(read.template operator()<int32_t>());
@@ -245,7 +246,7 @@ class Object : public ConstObject {
 
   // Unsets a field of any label.
   void clear(const FieldEntry& field) const;
-  // Unsets all of them, and drops the unknown ones.
+  // Unsets all fields, and drops the unknown ones.
   void clear() const;
   void clear_oneof(int oneof) const;
   void remove_last(const FieldEntry& list) const;
@@ -302,8 +303,8 @@ class MapKeyValue {
   drover::MapKey key_;
 };
 
-// The entries of a map field, in no order to rely on. An entry is an object of its own: key_field() and value_field()
-// say what of it is what.
+// The entries of a map field, in unspecified order. An entry is an object with the fields key_field() and
+// value_field().
 class ConstMap {
  public:
   ConstMap(const MessageType& entry, const MapBase* map) : entry_(entry), map_(map) {}
@@ -312,7 +313,7 @@ class ConstMap {
   const FieldEntry& value_field() const { return entry_.fields()[1]; }
   int size() const { return map_ == nullptr ? 0 : map_->size(); }
   ConstObject entry(int index) const { return {entry_, static_cast<const Message*>(at(index))}; }
-  // The key's entry; one that is false if there is none.
+  // The key's entry; false (operator bool) if the key is absent.
   ConstObject find(const MapKeyValue& key) const;
 
  protected:
@@ -328,7 +329,7 @@ class Map : public ConstMap {
   Map(const MessageType& entry, MapBase* map, Arena* arena) : ConstMap(entry, map), arena_(arena) {}
 
   Object mutable_entry(int index) const { return {entry_, static_cast<Message*>(at(index))}; }
-  // The key's entry; a new one, with an empty value, if there was none.
+  // The key's entry; created with an empty value if the key is absent.
   Object insert(const MapKeyValue& key) const;
   bool erase(const MapKeyValue& key) const;
 
@@ -339,7 +340,7 @@ class Map : public ConstMap {
 };
 
 // ---- where objects come from
-// An empty object of any type, which lives and allocates in `arena`; null (false) if that has no more.
+// An empty object of any type, which lives and allocates in `arena`; null (false): out of memory.
 Object create(const MessageType& type, Arena* arena);
 
 template <typename T>

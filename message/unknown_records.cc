@@ -4,8 +4,8 @@
 namespace drover::message {
 namespace {
 
-// What a tag has above 32 bits counts for nothing, as in protobuf C++: a decoder never keeps such a tag, but bytes that
-// are looked at as a message for printing may have one.
+// Bits of a tag above 32 are ignored, as in protobuf C++: a decoder never keeps such a tag, but bytes that are printed
+// as a message may have one.
 const char* read_tag(const char* p, const char* end, uint32_t* tag) {
   uint64_t value;
   p = read_varint(p, end, &value);
@@ -14,7 +14,7 @@ const char* read_tag(const char* p, const char* end, uint32_t* tag) {
   return *tag >> 3 == 0 ? nullptr : p;
 }
 
-// What a tag that begins no group is followed by.
+// The value behind a tag that does not begin a group.
 const char* read_value(const char* p, const char* end, uint32_t wire_type, std::string_view* value) {
   uint64_t number;
   size_t size = 0;
@@ -44,7 +44,8 @@ const char* read_value(const char* p, const char* end, uint32_t wire_type, std::
   return p + size;
 }
 
-// Behind a start-group tag: up to and including its end; groups inside only have to close in number.
+// Behind a start-group tag: up to and including its end. Groups inside must balance, but their numbers are not
+// compared.
 const char* read_group(const char* p, const char* end, uint32_t start, std::string_view* value) {
   const char* first = p;
   for (size_t open = 1;;) {

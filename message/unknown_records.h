@@ -5,8 +5,8 @@
 // An item of a message set (a message with option message_set_wire_format) is a group of number 1 that holds a type id
 // and a message in either order; it counts as a length-delimited field whose number is the type id.
 //
-// The bytes come from a decoder and are well formed as a rule; where they are not, reading ends there. Nothing outside
-// them is read. Thread-safety: one thread at a time.
+// The bytes come from a decoder and are usually well formed; reading ends at the first malformed record, and never
+// leaves the bytes. Thread-safety: one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class UnknownRecords {
   explicit UnknownRecords(std::string_view bytes, bool message_set = false)
       : begin_(bytes.data()), at_(begin_), end_(begin_ + bytes.size()), message_set_(message_set) {}
 
-  // False at the end, and at what is no field.
+  // False at the end, and at bytes that are not a field.
   bool next(UnknownRecord* out);
   // Bytes up to the end of the last record.
   size_t position() const { return static_cast<size_t>(at_ - begin_); }

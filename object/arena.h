@@ -1,8 +1,8 @@
 // Arena: the memory of one tree of objects, freed at once (docs/formats.md, section 2).
 //
 // A bump allocator over blocks that a BlockSource supplies: the heap (default), chunks of a region, or none at all.
-// Memory given back with `recycle` is kept in per-size lists and handed out again, so that a long-lived message that is
-// changed over and over does not grow without bound.
+// Memory given back with `recycle` is kept in per-size lists and handed out again, so that a long-lived message that
+// changes repeatedly does not grow without bound.
 //
 //   block:  [ BlockHeader | objects ... -> ptr_      free      end_ ]
 //
@@ -20,8 +20,8 @@
 namespace drover {
 
 // Releases what String::terminated_copy (string.h) holds for Strings inside [begin, begin+size). Most processes never
-// make such a copy: their number is looked at first, with atomic builtins. Without an operating system there is no
-// String, only its words.
+// make such a copy, so their number is checked first (atomic builtins). Without an operating system there is no String,
+// only its words.
 #if __STDC_HOSTED__
 void forget_terminated_copies(const void* begin, size_t size);
 inline size_t terminated_copy_count = 0;
@@ -69,7 +69,7 @@ class Arena {
         source_(&source),
         initial_(initial),
         initial_size_(size) {}
-  // Lives in that memory alone, 8-byte aligned, and is out of memory at its end.
+  // Uses only that memory, 8-byte aligned; out of memory at its end.
   struct FixedMemory {
     void* data;
     size_t size;
@@ -95,8 +95,8 @@ class Arena {
     return allocate_slow(size);
   }
 
-  // The same from the block at hand only, if it has room for `slack` bytes more: those lie behind the result and may be
-  // overwritten until the next allocation. Null if it has not.
+  // The same from the current block only, if it has room for `slack` more bytes behind the result, which may be
+  // overwritten until the next allocation. Null without that room.
   char* try_allocate(size_t size, size_t slack) { return has_room(size, slack) ? take(size) : nullptr; }
   // The two halves of that. take() needs a has_room(), take_words() also a size that is a multiple of 8.
   bool has_room(size_t size, size_t slack) const {
@@ -109,7 +109,7 @@ class Arena {
     return result;
   }
 
-  // Makes what was allocated last longer, where it is; false if it was not the last, or there is no room behind it.
+  // Extends the latest allocation in place; false if it was not the latest, or the block has no room.
   bool try_extend(void* memory, size_t size, size_t new_size) {
     size = (size + 7) & ~size_t{7};
     new_size = (new_size + 7) & ~size_t{7};
@@ -135,7 +135,7 @@ class Arena {
   static T* CreateMessage(Arena* arena) {  // protobuf's spelling; a null arena makes a heap message
     return arena == nullptr ? new T() : arena->create<T>();
   }
-  // A message, or any T whose destructor has nothing to do; a null arena makes it on the heap.
+  // A message, or any trivially destructible T; a null arena makes it on the heap.
   template <typename T, typename... Arguments>
   static T* Create(Arena* arena, Arguments&&... arguments) {
     if constexpr (sizeof...(Arguments) == 0 && std::is_constructible_v<T, Arena*>) {
@@ -198,7 +198,8 @@ class Arena {
     return at < borrowable_size_ && size <= borrowable_size_ - at;
   }
 
-  // Made by an object for what it allocates, and freed with it; no arena of the user's (message GetArena() is null).
+  // Created by an object for its own allocations, and freed with it; not the user's arena (the message's GetArena() is
+  // null).
   void set_made_by_object() { made_by_object_ = true; }
   bool made_by_object() const { return made_by_object_; }
 

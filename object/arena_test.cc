@@ -8,7 +8,7 @@
 namespace drover {
 namespace {
 
-TEST(ArenaTest, HandsOutDisjointAlignedMemory) {
+TEST(Arena, HandsOutDisjointAlignedMemory) {
   Arena arena;
   std::vector<std::pair<char*, size_t>> pieces;
   for (size_t size : {1, 7, 8, 9, 100, 1000, 5000, 300000, 3}) {
@@ -23,7 +23,7 @@ TEST(ArenaTest, HandsOutDisjointAlignedMemory) {
   }
 }
 
-TEST(ArenaTest, UsesTheInitialBlockFirstAndAgainAfterReset) {
+TEST(Arena, UsesTheInitialBlockFirstAndAgainAfterReset) {
   alignas(8) char initial[256];
   Arena arena(heap_block_source(), initial, sizeof(initial));
   void* first = arena.allocate(64);
@@ -54,7 +54,7 @@ class LimitedSource final : public BlockSource {
   size_t left_;
 };
 
-TEST(ArenaTest, SaysNullWhenItsSourceIsExhaustedAndGivesEverythingBack) {
+TEST(Arena, SaysNullWhenItsSourceIsExhaustedAndGivesEverythingBack) {
   LimitedSource source(4096);
   {
     Arena arena(source);
@@ -65,7 +65,7 @@ TEST(ArenaTest, SaysNullWhenItsSourceIsExhaustedAndGivesEverythingBack) {
   EXPECT_EQ(source.left(), 4096u);
 }
 
-TEST(ArenaTest, UsesRecycledMemoryAgain) {
+TEST(Arena, UsesRecycledMemoryAgain) {
   Arena arena;
   void* memory = arena.allocate(256);
   arena.recycle(memory, 256);
@@ -73,7 +73,7 @@ TEST(ArenaTest, UsesRecycledMemoryAgain) {
   EXPECT_NE(arena.allocate_recycled(200), memory);
 }
 
-TEST(ArenaTest, MakesOnlyItsLastAllocationLongerAndOnlyAsFarAsTheBlockGoes) {
+TEST(Arena, MakesOnlyItsLastAllocationLongerAndOnlyAsFarAsTheBlockGoes) {
   alignas(8) char memory[64];
   Arena arena(Arena::FixedMemory{memory, sizeof(memory)});
   auto* first = static_cast<char*>(arena.allocate(12));
@@ -86,7 +86,7 @@ TEST(ArenaTest, MakesOnlyItsLastAllocationLongerAndOnlyAsFarAsTheBlockGoes) {
   EXPECT_FALSE(arena.has_room(1, 0));
 }
 
-TEST(ArenaTest, KnowsWhatMayBeBorrowed) {
+TEST(Arena, KnowsWhatMayBeBorrowed) {
   char memory[101];
   char* bytes = memory + 1;
   Arena arena;

@@ -1,5 +1,5 @@
-// The two halves of a 128-bit product, one on the other: what a map's hash is made of. The same number on every
-// machine, since one builds an index and another reads it. Freestanding.
+// The two halves of a 128-bit product, combined by xor: the basis of a map's hash. Equal on every machine, since one
+// builds an index and another reads it. Freestanding.
 #pragma once
 
 #include <cstdint>

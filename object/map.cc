@@ -129,8 +129,8 @@ uint64_t MapBase::index_find(const MapKey& key, MapKeyKind kind, uint32_t positi
   return at & index->mask;
 }
 
-// Frees a slot. What stands behind it without a gap moves up, unless its own place lies in between: no search ever
-// meets a gap in front of what it looks for, and no mark of what was erased is left.
+// Frees a slot. Entries behind it without a gap move up, unless their home slot lies in between. So no search meets a
+// gap before its entry, and no tombstones are needed.
 void MapBase::index_free(uint64_t hole, uint32_t key_offset, MapKeyKind kind) {
   MapIndex* index = index_.get();
   uint64_t mask = index->mask;

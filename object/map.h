@@ -41,8 +41,8 @@ struct MapEntryLayout {
       align(kValueFirst ? kKeyOffset + sizeof(MapStored<K>) : kValueOffset + sizeof(MapStored<V>), 8);
 };
 
-// What iterating over a map shows: references into it, under std::pair's names. `second` can be assigned where the
-// map may be changed. Converts to the pair of values that it shows.
+// The value of an iterator: references into the map, under std::pair's names. `second` can be assigned if the map is
+// mutable. Converts to a pair of values.
 template <typename K, typename V>
 struct MapPair {
   const K& first;
@@ -74,8 +74,8 @@ class Map : public MapBase {
   using size_type = size_t;
   using difference_type = ptrdiff_t;
 
-  // *it is a reference to a MapPair inside the iterator: it lasts as long as the iterator, and shows what that points
-  // to. Erasing moves the last entry; adding moves nothing.
+  // *it is a reference to a MapPair inside the iterator: it lasts as long as the iterator, and follows it. Erasing
+  // moves the last entry; adding moves nothing.
   template <bool kConst>
   class Iterator {
     using Pair = MapPair<K, std::conditional_t<kConst, const V, V>>;
@@ -112,7 +112,7 @@ class Map : public MapBase {
    private:
     const Map* map_ = nullptr;
     uint32_t position_ = 0;
-    alignas(Pair) mutable unsigned char pair_[sizeof(Pair)];  // Pair cannot be assigned: made anew at each *
+    alignas(Pair) mutable unsigned char pair_[sizeof(Pair)];  // Pair cannot be assigned: rebuilt at each *
   };
   using iterator = Iterator<false>;
   using const_iterator = Iterator<true>;
@@ -216,7 +216,7 @@ class Map : public MapBase {
   void MergeFrom(const Map& other) {
     for (const auto& pair : other) (*this)[KeyArg(pair.first)] = pair.second;
   }
-  // Maps of one arena trade their entries; others are copied.
+  // Swaps in place within one arena; copies between arenas.
   void swap(Map& other) {
     if (this == &other) return;
     if (arena() == other.arena()) return swap_words(&other);

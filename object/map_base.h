@@ -10,8 +10,8 @@
 
 namespace drover {
 
-// One secret a process, so that no client can choose keys that collide: object/map_seed.cc draws it. What has no
-// source of randomness of its own is given one (codec/freestanding.h).
+// One secret per process, so that no client can choose keys that collide: object/map_seed.cc draws it. A core without a
+// source of randomness is given one (codec/freestanding/codec.h).
 uint64_t map_seed();
 
 enum class MapKeyKind : uint8_t { k1Byte, k4Bytes, k8Bytes, kString };
@@ -22,12 +22,7 @@ struct MapKey {
   uint64_t bits = 0;
 };
 
-struct MapIndex {
-  uint64_t seed;
-  uint32_t mask;
-  uint32_t zero;
-  // uint32_t slot[mask + 1] follows
-};
+using MapIndex = object_format::MapIndex;
 
 // The untyped map; `key_offset` is where an entry holds its key.
 class MapBase {

@@ -34,7 +34,7 @@ struct Holder {
   }
 };
 
-TEST(MapTest, AgreesWithStdMapOverRandomOperations) {
+TEST(Map, AgreesWithStdMapOverRandomOperations) {
   Holder<int32_t, int64_t> holder;
   auto& map = holder.mutable_map();
   std::map<int32_t, int64_t> model;
@@ -58,7 +58,7 @@ TEST(MapTest, AgreesWithStdMapOverRandomOperations) {
   EXPECT_EQ(seen, model.size());
 }
 
-TEST(MapTest, HoldsStringsByStringKeys) {
+TEST(Map, HoldsStringsByStringKeys) {
   Holder<String, String> holder;
   auto& map = holder.mutable_map();
   for (int i = 0; i < 100; ++i) map["key" + std::to_string(i)] = std::to_string(i);
@@ -77,7 +77,7 @@ TEST(MapTest, HoldsStringsByStringKeys) {
   EXPECT_EQ(map.at("again"), "yes");
 }
 
-TEST(MapTest, BuildsItsIndexOverEntriesThatCameWithoutOne) {
+TEST(Map, BuildsItsIndexOverEntriesThatCameWithoutOne) {
   Holder<int32_t, int32_t> full, copy;
   for (int32_t i = 0; i < 100; ++i) full.mutable_map()[i] = i * i;
   Arena arena;
@@ -89,7 +89,7 @@ TEST(MapTest, BuildsItsIndexOverEntriesThatCameWithoutOne) {
   for (int32_t i = 0; i <= 100; ++i) EXPECT_EQ(copy.map.at(i), i * i);
 }
 
-TEST(MapTest, LaysEntriesOutAsTheFormatSays) {
+TEST(Map, LaysEntriesOutAsTheFormatSays) {
   using ByteInt = MapEntryLayout<bool, int32_t>;
   EXPECT_EQ(ByteInt::kValueOffset, 16u);
   EXPECT_EQ(ByteInt::kKeyOffset, 20u);
@@ -103,14 +103,14 @@ TEST(MapTest, LaysEntriesOutAsTheFormatSays) {
   EXPECT_EQ(IntString::kKeyOffset, 32u);
 }
 
-TEST(MapTest, KeepsItsIndexThroughErasesOfEveryPattern) {
+TEST(Map, KeepsItsIndexThroughErasesOfEveryPattern) {
   Holder<String, int32_t> holder;
   auto& map = holder.mutable_map();
   std::map<std::string, int32_t> model;
   std::mt19937 random(11);
   for (int step = 0; step < 20000; ++step) {
     std::string key = "key " + std::to_string(random() % 500);
-    // It grows to a few hundred entries, then shrinks to none, over and over.
+    // It grows to a few hundred entries, then shrinks to zero, repeatedly.
     bool shrink = step / 1000 % 2 == 1;
     if (random() % 8 < (shrink ? 7u : 2u)) {
       ASSERT_EQ(map.erase(key), model.erase(key));
@@ -124,8 +124,8 @@ TEST(MapTest, KeepsItsIndexThroughErasesOfEveryPattern) {
   }
 }
 
-// Were an erase to cost as much as the map is long, this would take many minutes.
-TEST(MapTest, ErasesFromALargeMapAtTheSameCost) {
+// If an erase took time linear in the map's size, this would take many minutes.
+TEST(Map, ErasesFromALargeMapAtTheSameCost) {
   Holder<int32_t, int32_t> holder;
   auto& map = holder.mutable_map();
   constexpr int32_t kCount = 300'000;
@@ -136,7 +136,7 @@ TEST(MapTest, ErasesFromALargeMapAtTheSameCost) {
   EXPECT_TRUE(map.empty());
 }
 
-TEST(MapTest, UsesTheMemoryOfErasedEntriesAgain) {
+TEST(Map, UsesTheMemoryOfErasedEntriesAgain) {
   Holder<String, String> holder;
   auto& map = holder.mutable_map();
   size_t settled = 0;
@@ -152,7 +152,7 @@ TEST(MapTest, UsesTheMemoryOfErasedEntriesAgain) {
   EXPECT_EQ(map.arena()->space_allocated(), settled);
 }
 
-TEST(MapTest, TakesPairsOfAnyKind) {
+TEST(Map, TakesPairsOfAnyKind) {
   Holder<String, int32_t> holder;
   auto& map = holder.mutable_map();
   EXPECT_TRUE(map.insert(std::make_pair("a", 1)).second);

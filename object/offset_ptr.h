@@ -1,8 +1,8 @@
 // OffsetPtr: a 64-bit pointer relative to its own address (docs/formats.md, section 2).
 //
 // An object that uses only OffsetPtrs is valid wherever its memory is mapped, in any process and on any ISA.
-// 0 is null. An OffsetPtr must not be copied as bytes to another address unless what it points to moves along;
-// copy-assignment re-bases it. Not thread-safe, as a plain pointer is not.
+// 0 is null. An OffsetPtr must not be copied as bytes to another address unless its target moves along; copy-assignment
+// re-bases it. Not thread-safe, as a plain pointer is not.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class OffsetPtr {
     offset_ = target == nullptr ? 0 : reinterpret_cast<intptr_t>(target) - reinterpret_cast<intptr_t>(this);
   }
 
-  // The stored distance in bytes; what a reader that does not trust the object starts from.
+  // The stored distance in bytes, for readers that check it before use.
   int64_t offset() const { return offset_; }
   // The object that holds this pointer has moved by `delta` bytes, its target has not.
   void rebase(int64_t delta) {

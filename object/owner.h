@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "object/arena.h"
+#include "object/object_format.h"
 
 // On a member function that returns a reference or pointer into its object: clang warns where the object is a temporary
 // that does not live as long. Stands behind the parameter list.
@@ -22,30 +23,25 @@
 namespace drover {
 
 using OwnerWord = uint64_t;
-inline constexpr OwnerWord kReceived = 2;
-inline constexpr OwnerWord kOwnsArena = 1;
+inline constexpr OwnerWord kReceived = object_format::kOwnerReceived;
+inline constexpr OwnerWord kOwnsArena = object_format::kOwnerOwnsArena;
 
-// What lies at the front of every object.
-struct MessageHeader {
-  OwnerWord owner;
-  int64_t unknown;  // OffsetPtr<String> in disguise, so that the header stays trivial
-};
-static_assert(sizeof(MessageHeader) == 16);
+// What lies at the front of every object; `unknown` is an OffsetPtr<String> in disguise, so that it stays trivial.
+using MessageHeader = object_format::Header;
 
-// Ends the process with a message that says which rule was broken; for misuse that no caller can handle.
+// Ends the process with a message that names the broken rule; for misuse that no caller can handle.
 [[noreturn]] void fatal(const char* what);
 
 Arena* make_owned_arena(OwnerWord* owner);
 
-// The arena behind an owner word, made now if there was none. Ends the process on a received object.
+// The arena behind an owner word, created now if it has none. Ends the process on a received object.
 inline Arena* arena_of(OwnerWord* owner) {
   if (*owner > kReceived) [[likely]]
     return reinterpret_cast<Arena*>(static_cast<uintptr_t>(*owner & ~kOwnsArena));
   return make_owned_arena(owner);
 }
 
-// The arena of the user's that an object was made in; null if it, or what it is a part of, is on the stack or heap or
-// was received.
+// The user's arena that holds an object; null if the object, or its parent, is on the stack or heap or was received.
 inline Arena* users_arena(OwnerWord owner) {
   if (owner <= kReceived || (owner & kOwnsArena) != 0) return nullptr;
   auto* arena = reinterpret_cast<Arena*>(static_cast<uintptr_t>(owner));

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr int kRxSeals = kSizeSeals | F_SEAL_FUTURE_WRITE;
-constexpr uint16_t kRxSide = 1, kTxSide = 2;
+constexpr auto kRxSide = static_cast<uint16_t>(RegionSide::kRx), kTxSide = static_cast<uint16_t>(RegionSide::kTx);
 
 bool fail(RegionError* error, RegionErrorCode code, std::string message, int os_error = 0) {
   if (error != nullptr) {

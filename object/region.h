@@ -9,10 +9,10 @@
 // into rx. A *region offset* counts from base() and is the same on both sides, whatever the addresses are.
 //
 // Seals, in force from the moment `create` returns: neither memfd can shrink or grow, so no access inside the
-// sizes that `create`/`attach` saw can fault; and nobody but the holder of the engine's mapping can ever write rx
+// sizes that `create`/`attach` saw can fault; and only the holder of the engine's mapping can ever write rx
 // (F_SEAL_FUTURE_WRITE: new writable mappings, mprotect and write() are refused by the kernel).
 //
-// Thread-safety: a Region is immutable once made; what lies in the memory is the business of its users.
+// Thread-safety: a Region is immutable once made; its users synchronize access to the memory.
 #pragma once
 
 #include <cstddef>
@@ -20,32 +20,15 @@
 #include <optional>
 #include <string>
 
+#include "object/region_format.h"
 #include "object/unique_fd.h"
 
 namespace drover {
-
-// The first 64 bytes of rx and of tx; the rest of the 4096-byte header belongs to the channel (channel/layout.h).
-struct RegionHeader {
-  uint32_t magic;      // kRegionMagic
-  uint16_t version;    // kRegionVersion
-  uint16_t side;       // 1 rx, 2 tx
-  uint64_t size;       // of this memfd
-  uint64_t peer_size;  // of the other memfd
-  uint64_t id;         // random, the same in both: says that the two belong together
-  uint64_t reserved[4];
-};
-static_assert(sizeof(RegionHeader) == 64);
-
-inline constexpr uint32_t kRegionMagic = 0x52565244;  // the bytes "DRVR"
-inline constexpr uint16_t kRegionVersion = 1;
-inline constexpr size_t kRegionHeaderSize = 4096;
-inline constexpr size_t kChunkSize = 4096;
 
 struct RegionSizes {
   size_t rx = 0;  // bytes; a multiple of 4096, at least one header
   size_t tx = 0;
 };
-inline constexpr size_t kMaxRegionSize = size_t{1} << 40;  // of rx and tx each
 
 enum class RegionErrorCode {
   kNone,

@@ -23,7 +23,7 @@ Region make_region() {
   return std::move(*region);
 }
 
-// What SCM_RIGHTS does to a descriptor, without the other process.
+// The effect of SCM_RIGHTS on a descriptor, without the other process.
 UniqueFd duplicate(int fd) { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
 
 std::optional<Region> attach_to(const Region& engine, RegionError* error) {
@@ -55,7 +55,7 @@ class AreaSource final : public BlockSource {
   size_t size_;
 };
 
-TEST(RegionTest, ObjectsReadTheSameThroughTwoMappingsAtDifferentAddresses) {
+TEST(Region, ObjectsReadTheSameThroughTwoMappingsAtDifferentAddresses) {
   Region engine = make_region();
   RegionError error;
   auto host = attach_to(engine, &error);
@@ -89,7 +89,7 @@ TEST(RegionTest, ObjectsReadTheSameThroughTwoMappingsAtDifferentAddresses) {
   }
 }
 
-TEST(RegionTest, AResponseInTxMayPointIntoRx) {
+TEST(Region, AResponseInTxMayPointIntoRx) {
   Region engine = make_region();
   RegionError error;
   auto host = attach_to(engine, &error);
@@ -103,7 +103,7 @@ TEST(RegionTest, AResponseInTxMayPointIntoRx) {
   EXPECT_TRUE(engine.in_rx(engine.offset_of(seen->name.data())));
 }
 
-TEST(RegionTest, TheHostCannotGetAWritableMappingOfRx) {
+TEST(Region, TheHostCannotGetAWritableMappingOfRx) {
   Region engine = make_region();
   RegionError error;
   auto host = attach_to(engine, &error);
@@ -123,7 +123,7 @@ TEST(RegionTest, TheHostCannotGetAWritableMappingOfRx) {
   EXPECT_EQ(host->rx()[5000], 'y');
 }
 
-TEST(RegionDeathTest, WritingRxOnTheHostSideIsAFault) {
+TEST(RegionDeath, WritingRxOnTheHostSideIsAFault) {
   Region engine = make_region();
   RegionError error;
   auto host = attach_to(engine, &error);
@@ -131,7 +131,7 @@ TEST(RegionDeathTest, WritingRxOnTheHostSideIsAFault) {
   EXPECT_DEATH(*static_cast<volatile char*>(host->rx() + 5000) = 1, "");
 }
 
-TEST(RegionTest, NeitherSideCanShrinkOrGrowUnderTheOther) {
+TEST(Region, NeitherSideCanShrinkOrGrowUnderTheOther) {
   Region engine = make_region();
   for (int fd : {engine.rx_fd(), engine.tx_fd()}) {
     EXPECT_NE(::ftruncate(fd, 4096), 0);
@@ -140,7 +140,7 @@ TEST(RegionTest, NeitherSideCanShrinkOrGrowUnderTheOther) {
   }
 }
 
-TEST(RegionTest, OffsetsAreCheckedForAnyValues) {
+TEST(Region, OffsetsAreCheckedForAnyValues) {
   Region region = make_region();
   uint64_t size = region.size();
   EXPECT_EQ(region.at(0, 1), region.base());
@@ -158,7 +158,7 @@ TEST(RegionTest, OffsetsAreCheckedForAnyValues) {
   EXPECT_FALSE(region.contains(region.base() + 1, size));
 }
 
-TEST(RegionTest, SizesThatAreNotWholePagesAreRefused) {
+TEST(Region, SizesThatAreNotWholePagesAreRefused) {
   for (RegionSizes sizes : {RegionSizes{0, 4096}, RegionSizes{4096, 0}, RegionSizes{4097, 4096},
                             RegionSizes{kMaxRegionSize + 4096, 4096}}) {
     RegionError error;
@@ -168,7 +168,7 @@ TEST(RegionTest, SizesThatAreNotWholePagesAreRefused) {
   }
 }
 
-TEST(RegionTest, AttachRefusesWhatTheEngineDidNotSeal) {
+TEST(Region, AttachRefusesWhatTheEngineDidNotSeal) {
   Region engine = make_region();
   RegionError error;
   UniqueFd loose(::memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -181,7 +181,7 @@ TEST(RegionTest, AttachRefusesWhatTheEngineDidNotSeal) {
   EXPECT_EQ(error.code, RegionErrorCode::kBadDescriptor);
 }
 
-TEST(RegionTest, AttachRefusesHeadersThatDoNotBelongTogether) {
+TEST(Region, AttachRefusesHeadersThatDoNotBelongTogether) {
   Region a = make_region();
   Region b = make_region();
   RegionError error;
@@ -195,7 +195,7 @@ TEST(RegionTest, AttachRefusesHeadersThatDoNotBelongTogether) {
   EXPECT_NE(error.message.find("version is 2, expected 1"), std::string::npos) << error.message;
 }
 
-TEST(RegionTest, AMovedRegionKeepsItsMapping) {
+TEST(Region, AMovedRegionKeepsItsMapping) {
   Region first = make_region();
   char* base = first.base();
   Region second = std::move(first);

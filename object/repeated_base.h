@@ -29,7 +29,7 @@ class RepeatedBase {
   const void* raw_data() const { return data_ == 0 ? nullptr : reinterpret_cast<const char*>(this) + data_; }
   int64_t data_offset() const { return data_; }
   uint32_t meta() const { return meta_; }
-  // For whoever has just filled elements in reserved room (the decoder); size <= capacity().
+  // For code that has just filled elements in reserved room (the decoder); size <= capacity().
   void set_raw_size(uint32_t size) { size_ = size; }
 
   // Room for `wanted` elements of `element_size` bytes in `arena`; elements are moved as bytes, new ones are zero.

@@ -135,7 +135,7 @@ class RepeatedPtrField : public RepeatedBase {
   using Stored = typename PtrElement<T>::Stored;
   static constexpr bool kIsString = std::is_same_v<T, String>;
   static constexpr Elements kElements = kIsString ? Elements::kStrings : Elements::kPointers;
-  // What stands alone on the heap: a message, or a std::string for a String.
+  // The form of an element on the heap: a message, or a std::string for a String.
   using Heap = std::conditional_t<kIsString, std::string, T>;
 
  public:
@@ -247,14 +247,14 @@ class RepeatedPtrField : public RepeatedBase {
     return begin() + index;
   }
   void SwapElements(int a, int b);
-  // Fields of one arena trade their elements; others are copied.
+  // Swaps in place within one arena; copies between arenas.
   void Swap(RepeatedPtrField* other);
   void UnsafeArenaSwap(RepeatedPtrField* other) { Swap(other); }
   void InternalSwap(RepeatedPtrField* other) { swap_words(other); }
   friend void swap(RepeatedPtrField& a, RepeatedPtrField& b) { a.Swap(&b); }
 
-  // ---- with objects of the caller's. An element lives in its message's arena: what is taken over is moved or copied
-  // there and deleted if it was on the heap; what is released is a copy on the heap that the caller owns.
+  // ---- with objects of the caller's. An element lives in its message's arena. Taking an object over moves or copies
+  // it there, and deletes it if it was on the heap; releasing returns a copy on the heap, which the caller owns.
   void AddAllocated(Heap* value) {
     if constexpr (kIsString) {
       Add(*value);

@@ -23,7 +23,7 @@ struct Holder {
   }
 };
 
-TEST(RepeatedFieldTest, KeepsScalarsInOrderWhileItGrows) {
+TEST(RepeatedField, KeepsScalarsInOrderWhileItGrows) {
   Holder<RepeatedField<int32_t>> holder;
   auto* field = holder.mutable_field();
   std::vector<int32_t> model;
@@ -43,7 +43,7 @@ TEST(RepeatedFieldTest, KeepsScalarsInOrderWhileItGrows) {
   EXPECT_EQ(field->Get(2), 14);
 }
 
-TEST(RepeatedFieldTest, AddsAnElementOfItself) {
+TEST(RepeatedField, AddsAnElementOfItself) {
   Holder<RepeatedField<uint64_t>> holder;
   auto* field = holder.mutable_field();
   for (uint64_t i = 0; i < 4; ++i) field->Add(i);
@@ -51,7 +51,7 @@ TEST(RepeatedFieldTest, AddsAnElementOfItself) {
   EXPECT_EQ(field->Get(4), 3u);
 }
 
-TEST(RepeatedPtrFieldTest, KeepsStringsWholeWhileTheArrayMoves) {
+TEST(RepeatedPtrField, KeepsStringsWholeWhileTheArrayMoves) {
   Holder<RepeatedPtrField<String>> holder;
   auto* field = holder.mutable_field();
   for (int i = 0; i < 200; ++i) {
@@ -74,7 +74,7 @@ TEST(RepeatedPtrFieldTest, KeepsStringsWholeWhileTheArrayMoves) {
   EXPECT_EQ(field->Get(9), "199");
 }
 
-TEST(RepeatedPtrFieldTest, AddsAnElementOfItselfWhileTheArrayMoves) {
+TEST(RepeatedPtrField, AddsAnElementOfItselfWhileTheArrayMoves) {
   Holder<RepeatedPtrField<String>> holder;
   auto* field = holder.mutable_field();
   field->Add("value-number-0");
@@ -88,7 +88,7 @@ TEST(RepeatedPtrFieldTest, AddsAnElementOfItselfWhileTheArrayMoves) {
   for (int i = 0; i <= 40; ++i) EXPECT_EQ(field->Get(i), "value-number-0");
 }
 
-TEST(RepeatedPtrFieldTest, ReusesClearedStrings) {
+TEST(RepeatedPtrField, ReusesClearedStrings) {
   Holder<RepeatedPtrField<String>> holder;
   auto* field = holder.mutable_field();
   *field->Add() = std::string(100, 'x');

@@ -15,7 +15,7 @@ constexpr uint32_t kSmallestClass = 4;  // 16 bytes
 constexpr uint32_t kLargestBack = 0xffffff;
 
 // NUL-terminated copies of borrowed, unterminated Strings, by the String's address. An entry may be left over from an
-// earlier String at that address: it is only good for one of the same size and bytes, and replaced by any other.
+// earlier String at that address: it is valid only for the same size and bytes, and replaced otherwise.
 struct TerminatedCopy {
   std::unique_ptr<char[]> bytes;
   size_t size = 0;
@@ -64,7 +64,7 @@ Arena* String::arena() {
 
 String* String::with_owner(const OwnerWord* owner) {
   uintptr_t distance = (reinterpret_cast<uintptr_t>(this) - reinterpret_cast<uintptr_t>(owner)) / 8;
-  if (distance > kLargestBack) distance = 0;  // can be read and assigned with an arena at hand, but not changed later
+  if (distance > kLargestBack) distance = 0;  // can be read and assigned with an arena given, but not changed later
   meta_ = (meta_ & ((1u << kBackShift) - 1)) | static_cast<uint32_t>(distance) << kBackShift;
   return this;
 }
@@ -91,8 +91,8 @@ char* String::make_own(Arena* arena, size_t capacity) {
   return bytes;
 }
 
-// The first value gets exact storage (most strings are set once); one that outgrows it gets a class of its own, so
-// that a String that is set again and again settles.
+// The first value gets exact storage (most strings are set once). A larger value gets a size class, so that a String
+// that is set repeatedly stops reallocating.
 char* String::allocate_in(Arena* arena, size_t size) {
   uint32_t cls = (meta_ & kClassMask) >> kClassShift;
   size_t have = data_ == 0 || borrowed() ? 0 : (cls == 0 ? size_t{size_} + 1 : size_t{1} << cls);

@@ -4,8 +4,8 @@
 //
 // Reads like a const std::string: converts to std::string and std::string_view, compares, concatenates, streams.
 // Writes like a std::string when reached through a mutating accessor (`mutable_x()`, `add_x()`, map's
-// operator[]), which leaves behind in `back` where the owner word is. Ownership: the bytes belong to the
-// object's arena, or are borrowed from memory that outlives it. Thread-safety: as std::string.
+// operator[]), which records in `back` where the owner word is. Ownership: the bytes belong to the object's arena, or
+// are borrowed from memory that outlives it. Thread-safety: as std::string.
 #pragma once
 
 #include <cstdint>
@@ -127,7 +127,7 @@ class String {
 
   bool borrowed() const { return (meta_ & kBorrowed) != 0; }
   bool terminated() const { return (meta_ & kUnterminated) == 0; }
-  // Remembers that the owner word lies at `owner`, which is at or below this String by less than 128 MiB.
+  // Records that the owner word lies at `owner`, which is at or below this String by less than 128 MiB.
   String* with_owner(const OwnerWord* owner);
   Arena* arena();
   // This String's bytes were moved here (as bytes) from an address `delta` lower.
@@ -156,7 +156,7 @@ class String {
 
 static_assert(sizeof(String) == sizeof(raw::Words));
 
-// The bytes change places; for algorithms, on two Strings reached through mutating accessors.
+// Swaps the bytes; for algorithms, on two Strings reached through mutating accessors.
 void swap(String& a, String& b);
 
 // ---- the expressions that users of std::string write

@@ -9,7 +9,7 @@
 namespace drover {
 namespace {
 
-// A String as it stands in a message: some way behind an owner word.
+// A String as in a message: at a distance behind an owner word.
 struct Holder {
   OwnerWord owner = 0;
   int64_t unknown = 0;
@@ -24,7 +24,7 @@ struct Holder {
 size_t length_of(const std::string& s) { return s.size(); }
 size_t view_length(std::string_view s) { return s.size(); }
 
-TEST(StringTest, WorksInTheExpressionsThatUsersOfStdStringWrite) {
+TEST(String, WorksInTheExpressionsThatUsersOfStdStringWrite) {
   Holder holder;
   holder.mutable_s() = "world";
   const String& name = holder.get();
@@ -63,7 +63,7 @@ TEST(StringTest, WorksInTheExpressionsThatUsersOfStdStringWrite) {
   EXPECT_THROW(name.at(5), std::out_of_range);
 }
 
-TEST(StringTest, IsChangedAsAStdStringIs) {
+TEST(String, IsChangedAsAStdStringIs) {
   Holder holder;
   String& s = holder.mutable_s();
   std::string model;
@@ -92,7 +92,7 @@ TEST(StringTest, IsChangedAsAStdStringIs) {
   EXPECT_EQ(s, "qqq");
 }
 
-TEST(StringTest, KeepsItsStorageWhenItShrinksAndGrowsAgain) {
+TEST(String, KeepsItsStorageWhenItShrinksAndGrowsAgain) {
   Holder holder;
   String& s = holder.mutable_s();
   s = std::string(100, 'a');
@@ -103,7 +103,7 @@ TEST(StringTest, KeepsItsStorageWhenItShrinksAndGrowsAgain) {
   EXPECT_EQ(s, std::string(60, 'b'));
 }
 
-TEST(StringTest, DoesNotGrowItsArenaWhenItIsSetAgainAndAgain) {
+TEST(String, DoesNotGrowItsArenaWhenItIsSetAgainAndAgain) {
   Holder holder;
   Arena arena;
   holder.owner = reinterpret_cast<OwnerWord>(&arena);
@@ -111,7 +111,7 @@ TEST(StringTest, DoesNotGrowItsArenaWhenItIsSetAgainAndAgain) {
   EXPECT_LT(arena.space_allocated(), 64u << 10);
 }
 
-TEST(StringTest, BorrowsWithoutCopyAndTerminatesOnlyWhenAsked) {
+TEST(String, BorrowsWithoutCopyAndTerminatesOnlyWhenAsked) {
   const char wire[] = {'a', 'b', 'c', 'X'};
   Holder holder;
   holder.s.borrow(wire, 3, /*terminated=*/false);
@@ -122,7 +122,7 @@ TEST(StringTest, BorrowsWithoutCopyAndTerminatesOnlyWhenAsked) {
   forget_terminated_copies(&holder, sizeof(holder));
 }
 
-TEST(StringTest, NeverShowsATerminatedCopyOfLongerBytesThatWereThereBefore) {
+TEST(String, NeverShowsATerminatedCopyOfLongerBytesThatWereThereBefore) {
   Holder holder;
   holder.s.borrow("12345-secret", 12, /*terminated=*/false);
   EXPECT_STREQ(holder.get().c_str(), "12345-secret");
@@ -131,7 +131,7 @@ TEST(StringTest, NeverShowsATerminatedCopyOfLongerBytesThatWereThereBefore) {
   forget_terminated_copies(&holder, sizeof(holder));
 }
 
-TEST(StringTest, KeepsOneTerminatedCopyOfBytesWithANulInside) {
+TEST(String, KeepsOneTerminatedCopyOfBytesWithANulInside) {
   const char wire[] = {'a', '\0', 'b', 'X'};
   Holder holder;
   holder.s.borrow(wire, 3, /*terminated=*/false);
@@ -141,7 +141,7 @@ TEST(StringTest, KeepsOneTerminatedCopyOfBytesWithANulInside) {
   forget_terminated_copies(&holder, sizeof(holder));
 }
 
-TEST(StringTest, CopiesBorrowedBytesBeforeItChangesThem) {
+TEST(String, CopiesBorrowedBytesBeforeItChangesThem) {
   char wire[] = "abc";
   Holder holder;
   holder.s.borrow(wire, 3, /*terminated=*/true);
@@ -151,7 +151,7 @@ TEST(StringTest, CopiesBorrowedBytesBeforeItChangesThem) {
   EXPECT_STREQ(wire, "abc");
 }
 
-TEST(StringTest, RefersToBytesThatItsArenaMayBorrow) {
+TEST(String, RefersToBytesThatItsArenaMayBorrow) {
   std::string request(1000, 'r');
   Holder from, to;
   from.s.borrow(request.data(), request.size(), true);
@@ -165,7 +165,7 @@ TEST(StringTest, RefersToBytesThatItsArenaMayBorrow) {
   EXPECT_EQ(to.get(), request);
 }
 
-TEST(StringDeathTest, RefusesToChangeAReceivedMessage) {
+TEST(StringDeath, RefusesToChangeAReceivedMessage) {
   Holder holder;
   holder.owner = kReceived;
   EXPECT_DEATH(holder.mutable_s() = "x", "read-only");

@@ -1,4 +1,4 @@
-// UniqueFd: a file descriptor that is closed when its owner goes. Movable, not copyable; -1 is none.
+// UniqueFd: owns a file descriptor and closes it. Movable, not copyable; -1: no descriptor.
 #pragma once
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// The words that the objects' variable parts begin with (docs/formats.md, section 2), for code that works on any object
-// by its schema image, and for String and Repeated, which give them an interface.
+// The leading words of the objects' variable parts (docs/formats.md, section 2), for code that works on any object by
+// its schema image, and for String and Repeated, which give them an interface.
 //
 //   Pointer:  offset                          to a message, or to the String of the unknown bytes
 //   Words:    data | size | meta              of a String, a Repeated, and the front of a Map
@@ -11,13 +11,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "object/object_format.h"
+
 namespace drover::raw {
 
-struct Words {
-  int64_t data;
-  uint32_t size;
-  uint32_t meta;
-
+struct Words : object_format::Words {
   char* begin() { return data == 0 ? nullptr : reinterpret_cast<char*>(this) + data; }
   const char* begin() const { return data == 0 ? nullptr : reinterpret_cast<const char*>(this) + data; }
   void set_begin(const void* to) { data = static_cast<const char*>(to) - reinterpret_cast<const char*>(this); }
@@ -28,20 +26,20 @@ struct Words {
   size_t string_storage() const { return storage_class() == 0 ? size_t{size} + 1 : size_t{1} << storage_class(); }
   bool borrowed() const { return (meta & kBorrowed) != 0; }
 
-  static constexpr uint32_t kBorrowed = 1;
-  static constexpr uint32_t kUnterminated = 2;
-  static constexpr uint32_t kClassShift = 2, kClassMask = 31u << kClassShift;
-  static constexpr uint32_t kBackShift = 8;
-  static constexpr uint32_t kMaxString = 0x7fffffff;
+  static constexpr uint32_t kBorrowed = object_format::Meta::kBorrowedMask;
+  static constexpr uint32_t kUnterminated = object_format::Meta::kUnterminatedMask;
+  static constexpr uint32_t kClassShift = object_format::Meta::kStorageClassShift;
+  static constexpr uint32_t kClassMask = object_format::Meta::kStorageClassMask;
+  static constexpr uint32_t kBackShift = object_format::Meta::kBackShift;
+  static constexpr uint32_t kMaxString = object_format::kMaxStringSize;
 };
-static_assert(sizeof(Words) == 16);
+static_assert(sizeof(Words) == sizeof(object_format::Words));
 
-struct Pointer {
-  int64_t offset;
+struct Pointer : object_format::Pointer {
   char* get() { return offset == 0 ? nullptr : reinterpret_cast<char*>(this) + offset; }
   const char* get() const { return offset == 0 ? nullptr : reinterpret_cast<const char*>(this) + offset; }
   void set(const void* to) { offset = static_cast<const char*>(to) - reinterpret_cast<const char*>(this); }
 };
-static_assert(sizeof(Pointer) == 8);
+static_assert(sizeof(Pointer) == sizeof(object_format::Pointer));
 
 }  // namespace drover::raw

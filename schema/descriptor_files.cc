@@ -1,8 +1,8 @@
 // Orders the files by their imports, rewrites those that libprotobuf 3.21 does not understand, and builds each.
 //
-// What libprotobuf does not bound itself is bounded here before it sees a file: imports that nest (it follows public
-// ones by recursion), full names (each nested name repeats all of its scope), and ranges (it compares each with each);
-// and messages and fields, so that an image stays far below 4 GiB (a message takes some 300 bytes of it, a field 72).
+// Bounds here what libprotobuf does not bound: the nesting of imports (it follows public ones by recursion), full names
+// (each nested name repeats its whole scope) and ranges (it compares all pairs). Also bounds messages and fields, so
+// that an image stays far below 4 GiB (a message takes some 300 bytes of it, a field 72).
 #include "schema/descriptor_files.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ constexpr uint64_t kMaxMessages = 1u << 19;
 constexpr uint64_t kMaxFields = 1u << 23;
 constexpr size_t kMaxErrorText = 4096;
 
-// Keeps what the pool says about a bad file.
+// Keeps the pool's error messages.
 class ErrorText : public google::protobuf::DescriptorPool::ErrorCollector {
  public:
   void AddError(const std::string& file, const std::string& element, const google::protobuf::Message*, ErrorLocation,
@@ -37,7 +37,7 @@ class ErrorText : public google::protobuf::DescriptorPool::ErrorCollector {
   std::string text;
 };
 
-// Counts what is declared, and sums up its full names without building them.
+// Counts the declarations and the bytes of their full names, without building the names.
 class Limits {
  public:
   std::string check(const FileDescriptorProto& file) {
@@ -142,7 +142,7 @@ class Order {
   std::map<std::string, Pending> pending_;
 };
 
-// The file as the pool will take it: itself, or *rewritten.
+// The file in the form that the pool accepts: itself, or *rewritten.
 std::string prepare(const Pending& file, FileDescriptorProto* rewritten, const FileDescriptorProto** out) {
   *out = file.proto;
   bool editions = is_editions_file(*file.proto);

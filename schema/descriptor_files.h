@@ -1,8 +1,8 @@
 // FileDescriptorProtos linked into descriptors: what a FileDescriptorSet or protoc's CodeGeneratorRequest holds, in
 // any order, editions included.
 //
-// The input is hostile: whatever it holds, the result is descriptors or an error. Its size has to be bounded by
-// whoever read it: linking takes memory some dozens of times that.
+// The input is hostile: whatever it holds, the result is descriptors or an error. The caller must bound its size:
+// linking takes some dozens of times that in memory.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -25,7 +25,7 @@ class DescriptorFiles {
 
   // Each behind those that it imports.
   FileSpan files() const { return files_; }
-  // Null if there is none of that name.
+  // Null if no message has that name.
   const google::protobuf::FileDescriptor* find(const std::string& name) const { return pool_.FindFileByName(name); }
 
  private:

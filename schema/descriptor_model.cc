@@ -1,4 +1,4 @@
-// Reads descriptors. What a syntax or an edition says comes as features (features.h); no syntax is looked at here.
+// Reads descriptors. Syntax and edition arrive as features (features.h); this file does not look at the syntax.
 #include "schema/descriptor_model.h"
 
 #include <google/protobuf/descriptor.pb.h>
@@ -21,7 +21,7 @@ using google::protobuf::FileDescriptor;
 
 const char* const kDescriptorProto = "google/protobuf/descriptor.proto";
 
-// Everything that goes in, sorted by full name, so that the order of files does not show in the image.
+// All messages and enums of the image, sorted by full name, so that the image does not depend on the order of files.
 struct Collected {
   std::map<std::string, const Descriptor*> messages;  // of an extension's entry: null
   std::map<std::string, const FieldDescriptor*> extensions;
@@ -111,7 +111,7 @@ void set_default(const FieldDescriptor* field, FieldModel* out) {
   }
 }
 
-// As protobuf C++ decides it: a field of proto2 is closed whatever its enum is.
+// As in protobuf C++, a proto2 field is closed, whether or not its enum is.
 bool is_closed(const FieldDescriptor* field, const Features& features) {
   return features.legacy_closed_enum || features_of(field->enum_type()).enum_type == EnumType::kClosed;
 }
@@ -148,7 +148,7 @@ FieldModel field_model(const FieldDescriptor* field, const Schema& schema) {
   return out;
 }
 
-// What libprotobuf accepts of hostile descriptors although it makes no sense; empty if nothing.
+// An error in hostile descriptors that libprotobuf accepts nevertheless; empty if there is no such error.
 std::string contradiction(const FieldDescriptor* descriptor, const FieldModel& field) {
   bool in_map_entry = descriptor->containing_type()->options().map_entry();
   bool of_map_entry = field.is_message() && descriptor->message_type()->options().map_entry();
@@ -217,8 +217,8 @@ std::string fill_extension(const FieldDescriptor* extension, const Schema& schem
   return lay_out(model);
 }
 
-// Whether a required field can be met from a message: true if its own, or if it takes extensions, which may have
-// some; and spread from sub-messages to all that hold one.
+// Whether a required field can be reached from a message: it has one, or it takes extensions (which may have one), or a
+// sub-message does. Propagated from sub-messages to all messages that contain them.
 void set_required_below(Schema* schema) {
   std::vector<std::vector<size_t>> holders(schema->messages.size());
   std::vector<size_t> to_spread;

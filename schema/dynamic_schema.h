@@ -1,14 +1,14 @@
-// DynamicSchema: a schema that comes at run time, as a FileDescriptorSet (`protoc --include_imports
-// --descriptor_set_out=...`), and owns the image that is built from it.
+// DynamicSchema: a schema loaded at run time from a FileDescriptorSet (`protoc --include_imports
+// --descriptor_set_out=...`). It owns the image built from it.
 //
 //   schema::DynamicSchema schema;
 //   std::string error = schema::DynamicSchema::load(bytes, &schema);
 //   std::optional<schema::MessageType> type = schema.find_message("shop.Order");
 //
 // From then on its types are like compiled ones: the same image, the same decoder at the same speed
-// (codec/decode/decode.h), objects of message/reflection.h, JSON. The set is checked by protobuf's own rules, and what
-// does not fit the formats' limits is refused; both as a text that says why. Thread-safety: const functions from any
-// thread. Movable; the types that it gave out stay valid, and die with it.
+// (codec/decode/decode.h), objects of message/reflection.h, JSON. protobuf's own rules check the set, and a schema
+// beyond the formats' limits is refused; both errors are texts with the reason. Thread-safety: const functions from any
+// thread. Movable; its MessageTypes stay valid, and die with it.
 #pragma once
 
 #include <google/protobuf/descriptor.pb.h>

@@ -14,7 +14,7 @@ constexpr char kShop[] = R"(
   message Order { string name = 1; repeated Item items = 2; map<string, int32> stock = 3; message Item { int32 n = 1; } }
 )";
 
-TEST(DynamicSchemaTest, IsLoadedFromTheBytesOfAFileDescriptorSet) {
+TEST(DynamicSchema, IsLoadedFromTheBytesOfAFileDescriptorSet) {
   const std::string bytes = parse_protos({{"shop.proto", kShop}}).SerializeAsString();
   DynamicSchema schema;
   EXPECT_FALSE(schema.valid());
@@ -28,7 +28,7 @@ TEST(DynamicSchemaTest, IsLoadedFromTheBytesOfAFileDescriptorSet) {
   EXPECT_FALSE(schema.find_message("").has_value());
 }
 
-TEST(DynamicSchemaTest, ListsItsMessagesWithoutMapEntries) {
+TEST(DynamicSchema, ListsItsMessagesWithoutMapEntries) {
   DynamicSchema schema;
   EXPECT_TRUE(schema.messages().empty());
   ASSERT_EQ(DynamicSchema::load(parse_protos({{"shop.proto", kShop}}), &schema), "");
@@ -37,7 +37,7 @@ TEST(DynamicSchemaTest, ListsItsMessagesWithoutMapEntries) {
   EXPECT_EQ(names, (std::vector<std::string>{"shop.Order", "shop.Order.Item"}));
 }
 
-TEST(DynamicSchemaTest, ItsTypesSurviveAMove) {
+TEST(DynamicSchema, ItsTypesSurviveAMove) {
   DynamicSchema schema;
   ASSERT_EQ(DynamicSchema::load(parse_protos({{"shop.proto", kShop}}), &schema), "");
   const MessageType order = *schema.find_message("shop.Order");
@@ -46,7 +46,7 @@ TEST(DynamicSchemaTest, ItsTypesSurviveAMove) {
   EXPECT_EQ(order.image, &moved.image());
 }
 
-TEST(DynamicSchemaTest, SaysWhatIsWrongAndKeepsWhatItHad) {
+TEST(DynamicSchema, SaysWhatIsWrongAndKeepsWhatItHad) {
   DynamicSchema schema;
   ASSERT_EQ(DynamicSchema::load(parse_protos({{"shop.proto", kShop}}), &schema), "");
   EXPECT_EQ(DynamicSchema::load("\xff\xff", &schema), "not a FileDescriptorSet");

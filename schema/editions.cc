@@ -1,4 +1,4 @@
-// Walks a FileDescriptorProto from the outside in, with the features that hold at each place.
+// Walks a FileDescriptorProto from the file inwards, with the features in effect at each level.
 #include "schema/editions.h"
 
 #include <google/protobuf/descriptor.h>
@@ -20,7 +20,7 @@ using google::protobuf::UnknownFieldSet;
 
 constexpr int kFileEdition = 14;  // FileDescriptorProto.edition
 
-// 0 if there is none.
+// 0 if the file has no edition.
 uint64_t edition_of(const FileDescriptorProto& file) {
   const UnknownFieldSet& unknown = file.unknown_fields();
   uint64_t edition = 0;
@@ -37,7 +37,7 @@ bool is_packable(const FieldDescriptorProto& field) {
          field.type() != FieldDescriptorProto::TYPE_GROUP;
 }
 
-// Where a field stands, as far as its features depend on it.
+// The context of a field, as far as its features depend on it.
 struct Place {
   bool extension = false;
   bool map_entry = false;               // a map's key or value
@@ -75,7 +75,7 @@ class Rewriter {
   std::string error_;
 };
 
-// A file's or message's parts: true as long as nothing is wrong.
+// The parts of a file or message. False: an error was recorded.
 template <typename Range, typename Visit>
 bool visit_all(Range* range, Visit visit) {
   for (auto& element : *range) {

@@ -1,5 +1,5 @@
-// Editions for libprotobuf 3.21, whose DescriptorPool knows proto2 and proto3 only: an editions file is rewritten, as
-// a FileDescriptorProto, into the proto2 file that means the same.
+// Editions for libprotobuf 3.21, whose DescriptorPool supports proto2 and proto3 only: rewrites an editions file, as a
+// FileDescriptorProto, into the equivalent proto2 file.
 //
 //   field_presence = LEGACY_REQUIRED      required
 //   repeated_field_encoding               [packed = ...]
@@ -24,7 +24,7 @@ bool is_editions_file(const google::protobuf::FileDescriptorProto& file);
 // an edition or feature that Drover does not know, or that contradicts another.
 std::string rewrite_as_proto2(google::protobuf::FileDescriptorProto* file);
 
-// What is wrong with a proto2 or proto3 file that has features, which only editions files may have; empty if nothing.
+// The error in a proto2 or proto3 file that has features, which only editions files may have; empty if it has none.
 std::string check_no_features(const google::protobuf::FileDescriptorProto& file);
 
 }  // namespace drover::schema

@@ -1,4 +1,4 @@
-// What features mean in the image, from whichever place they come, and what is refused.
+// The meaning of features in the image, wherever they are set, and the refused ones.
 #include "schema/editions_text.h"
 
 namespace drover::schema {

@@ -1,5 +1,5 @@
-// For tests: an editions file from text. Debian's parser knows no editions, so the text is proto3's (labels may be
-// left out), with `option features.x = Y` where it belongs; the features then go where protoc puts them.
+// For tests: an editions file from text. Debian's parser does not support editions, so the text is proto3 (labels may
+// be omitted) with `option features.x = Y`; the features then move to where protoc puts them.
 #pragma once
 
 #include <google/protobuf/descriptor.pb.h>

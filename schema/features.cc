@@ -119,7 +119,7 @@ void store_features(const Features& features, int number, UnknownFieldSet* optio
   set.SerializeToString(options->AddLengthDelimited(number));
 }
 
-// A complete FeatureSet hides the syntax's altogether. One that is malformed cannot be here: editions.h wrote it.
+// A complete FeatureSet replaces the syntax's. It is well-formed here: editions.h wrote it.
 Features features_of(const google::protobuf::FieldDescriptor* field) {
   Features features = syntax_features(field->file());
   apply_features(field->options().unknown_fields(), kFieldFeatures, &features);

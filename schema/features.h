@@ -3,7 +3,7 @@
 //
 // libprotobuf 3.21's descriptor.proto knows no editions; FeatureSets lie among the unknown fields of options. An
 // editions file passes through editions.h before it is linked, which leaves a complete FeatureSet on every field and
-// enum; files of proto2 and proto3 have none, and mean what their syntax always meant. Thread-safety: all const.
+// enum; files of proto2 and proto3 have no FeatureSet, and their syntax decides. Thread-safety: all const.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -44,14 +44,14 @@ inline constexpr int kFileFeatures = 50, kMessageFeatures = 12, kFieldFeatures =
 
 extern const Features kProto2Features;
 extern const Features kProto3Features;
-// What an edition says before any option does; nothing for an edition that Drover does not know.
+// An edition's defaults; empty for an edition that Drover does not support.
 std::optional<Features> edition_defaults(uint64_t edition);
 
 // Lets the FeatureSet in field `number` of an options message's unknown fields, if there is one, change *features.
 // Returns an empty string, or what is wrong with it.
 std::string apply_features(const google::protobuf::UnknownFieldSet& options, int number, Features* features);
 bool has_features(const google::protobuf::UnknownFieldSet& options, int number);
-// Puts a complete FeatureSet in the place of whatever is there.
+// Replaces the FeatureSet by a complete one.
 void store_features(const Features& features, int number, google::protobuf::UnknownFieldSet* options);
 
 // Of a linked descriptor, whether it came through editions.h or not.

@@ -1,4 +1,4 @@
-// The look-ups of Image that are not inline. Freestanding: no heap, no library but these few loops.
+// The look-ups of Image that are not inline. Freestanding: no heap and no library.
 #include "schema/image.h"
 
 namespace drover::schema {

@@ -2,9 +2,9 @@
 //
 //   ImageHeader | MessageEntry[] | FieldEntry[] | EnumEntry[] | EnumValueEntry[] | slots and steps | strings
 //
-// The structs and constants come from schema/image.toml, by way of schema/image_format.h. An Image refers to bytes that
-// somebody else owns, 8-byte aligned, which must outlive it; it costs nothing to copy. It is either trusted (embedded
-// by protoc-gen-drover) or has passed Image::load, which checks everything once; the accessors then check nothing.
+// The structs and constants come from schema/image.toml, by way of schema/image_format.h. An Image refers to bytes of
+// another owner, 8-byte aligned, which must outlive it; copying it is free. It is either trusted (embedded by
+// protoc-gen-drover) or has passed Image::load, which checks everything once; the accessors then check nothing.
 // Thread-safety: all const, any thread. Freestanding: this header and image.cc need no operating system and no heap;
 // the loader (image_load.cc) does.
 #pragma once
@@ -77,7 +77,7 @@ inline uint32_t op_class(uint8_t kind, bool utf8, bool closed) {
   return kOpNone;
 }
 
-// Stands in front of a message's first step: whoever follows the steps from the last to the first ends here.
+// Precedes a message's first step: following the steps from the last to the first ends here.
 inline constexpr FieldStep kNoMoreSteps = {0, kOpNone, kStepByValue, 0, 0};
 
 // The step of a field; `position` is 1 + its index among the fields of `message`. It follows from the entries alone:
@@ -176,7 +176,7 @@ class Image {
   // The bytes must not change afterwards, other than a field's target flag.
   static LoadResult load(const void* bytes, size_t size, Image* out);
 
-  // A view of an image that is known to be good. The first is usable in constant initialization.
+  // A view of a trusted image. The first is usable in constant initialization.
   static constexpr Image from_trusted(const unsigned char* bytes);
   static Image from_trusted(const void* bytes) { return from_trusted(static_cast<const unsigned char*>(bytes)); }
 
@@ -190,7 +190,7 @@ class Image {
   uint32_t index_of(const MessageEntry& m) const { return static_cast<uint32_t>(&m - at<MessageEntry>(messages_)); }
   FieldRange fields(const MessageEntry& m) const { return {at<FieldEntry>(fields_) + m.first_field, m.field_count}; }
 
-  // The field of that number; null if there is none. Any number may be asked for, 0 too.
+  // The field of that number; null if the message has none. Any number is allowed, also 0.
   const FieldEntry* find_field(const MessageEntry& m, uint32_t number) const {
     const FieldEntry* first = at<FieldEntry>(fields_) + m.first_field;
     if (number < m.slot_count) [[likely]] {
@@ -208,7 +208,7 @@ class Image {
   // The message a field's `sub` names; only for kinds message and group.
   const MessageEntry& sub_message(const FieldEntry& field) const { return message(field.sub); }
 
-  // The index of the message of that full name ("pkg.Outer.Inner", no leading dot); -1 if there is none.
+  // The index of the message of that full name ("pkg.Outer.Inner", no leading dot); -1 if it is absent.
   int64_t find_message(const char* full_name, size_t size) const;
 
   uint32_t enum_count() const { return header().enum_count; }
@@ -216,14 +216,14 @@ class Image {
   const EnumValueEntry* enum_values(const EnumEntry& e) const {
     return at<EnumValueEntry>(enum_values_) + e.first_value;
   }
-  // The first declared of that number; null if there is none.
+  // The first value declared with that number; null if it is absent.
   const EnumValueEntry* find_enum_value(const EnumEntry& e, int32_t number) const;
-  // How many entries there are at enum_values(e): value_count of different numbers, then alias_count more names.
+  // The number of entries at enum_values(e): value_count of different numbers, then alias_count more names.
   static uint32_t enum_name_count(const EnumEntry& e) { return e.value_count + e.alias_count; }
   bool enum_has_value(uint32_t index, int32_t number) const {
     const EnumEntry& e = enum_entry(index);
     const EnumValueEntry* values = enum_values(e);
-    // Most enums count up from their first value: no search then. Nor is one worth it among a few.
+    // Most enums count up from their first value, which needs no search; nor do a few values.
     uint32_t guess = static_cast<uint32_t>(number) - static_cast<uint32_t>(values[0].number);
     if (guess < e.value_count && values[guess].number == number) [[likely]]
       return true;

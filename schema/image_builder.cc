@@ -1,4 +1,4 @@
-// Writes the tables one after the other; offsets into later areas are known once their sizes are.
+// Writes the tables one after the other; the sizes of the areas give the offsets into later ones.
 //
 // A message's slots cover the numbers below N + 1, N being the highest field number with N < kMaxSlots and
 // N <= kSlotSlack + 4 * (fields numbered up to N), and kMinSlots at least: dense messages are found in one load, and

@@ -1,6 +1,6 @@
 // Builds schema images: at build time for protoc-gen-drover, at run time from a FileDescriptorSet.
 //
-// The bytes depend on nothing but the schema: not on the order of files, nor on the machine.
+// The bytes depend only on the schema, not on the order of files or the machine.
 #pragma once
 
 #include <google/protobuf/descriptor.pb.h>

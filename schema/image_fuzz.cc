@@ -1,5 +1,5 @@
-// libFuzzer: the loader on arbitrary bytes. Whatever it accepts is walked from end to end, so that a sanitizer sees
-// any access the checks should have prevented. The checksum is set right first, or nothing would get past it.
+// libFuzzer: the loader on arbitrary bytes. Every accepted image is walked from end to end, so that a sanitizer sees
+// any access that the checks should have prevented. The checksum is corrected first, or no mutated image would pass.
 #include <cstdlib>
 #include <cstring>
 #include <string>

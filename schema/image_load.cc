@@ -1,4 +1,4 @@
-// Image::load: the one place where an image's bytes are doubted.
+// Image::load: the one place that checks an image's bytes.
 //
 // The tables of different messages must follow each other without gaps or sharing (fields, slots and steps, enum
 // values), which bounds the work by the image's size whatever the counts claim, and lets each check stay local.
@@ -191,7 +191,7 @@ bool Checker::check_message(const MessageEntry& m) {
   if (next_field_ > header_.field_count) {
     return fail_message(LoadError::kBadRange, "field_count", m.field_count, header_.field_count - m.first_field);
   }
-  // An object is no larger than its fields make it: a small image cannot ask for huge objects.
+  // An object is no larger than its fields need: a small image cannot request huge objects.
   uint64_t largest = object_prefix_size(m) + uint64_t{m.field_count} * kMapSize + 16;
   if (m.has_words > m.field_count || m.oneof_count > m.field_count || m.object_size > largest) {
     return fail_message(LoadError::kBadLayout, "more has-bits, oneofs or bytes than its fields need", m.object_size,
@@ -202,7 +202,7 @@ bool Checker::check_message(const MessageEntry& m) {
   return check_extension(m);
 }
 
-// Slots, then steps. Each follows from its field entry; where no field is, a slot is zero.
+// Slots, then steps. Each follows from its field entry; a slot without a field is zero.
 bool Checker::check_steps(const MessageEntry& m) {
   if (m.slots != next_steps_) return fail_message(LoadError::kBadRange, "slots", m.slots, next_steps_);
   if (m.slot_count < kMinSlots || m.slot_count > kMaxSlots) {
@@ -532,7 +532,7 @@ bool Checker::check_enum(size_t index, const EnumEntry& e) {
     default_found |= values[i].number == e.default_value;
   }
   if (!default_found) {
-    return fail(LoadError::kBadEnum, "enums", index, "default_value is none of the values",
+    return fail(LoadError::kBadEnum, "enums", index, "default_value is not one of the values",
                 static_cast<uint32_t>(e.default_value));
   }
   return check_aliases(e);

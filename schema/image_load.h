@@ -1,4 +1,4 @@
-// What a rejected schema image is told: a sentence for LoadResult, and an owner for images that came as bytes.
+// The error text of a LoadResult, and OwnedImage, the owner of an image that arrived as bytes.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The loader: every class of damage has its own error, and nothing that it accepts leads out of the image.
+// The loader: every class of damage has its own error, and no accepted image leads to a read outside of it.
 #include "schema/image_load.h"
 
 #include <cstring>
@@ -235,7 +235,7 @@ DAMAGE(AnEnumIndexOutOfRange, kBadSub, field("p.M", 3).sub = header().enum_count
 DAMAGE(AMissingSub, kBadSub, field("p.N", 1).sub = kNoSub)
 DAMAGE(ASubThatIsNotNeeded, kBadSub, field("p.M", 1).sub = 0)
 DAMAGE(AMapOfAPlainMessage, kBadMapEntry, field("p.M", 5).sub = message_index("p.N"))
-// With steps to match, as image_use_fuzz found it: nothing but the kind tells.
+// With matching steps, as image_use_fuzz found it: only the kind is wrong.
 TEST_F(Damaged, AMapFieldThatIsNoMessage) {
   FieldEntry& map = field("p.M", 5);
   map.kind = static_cast<uint8_t>(Kind::kInt32);
@@ -280,7 +280,7 @@ TEST_F(Damaged, TheMessageTellsWhatWhereAndWhatWasExpected) {
   EXPECT_NE(text.find("0"), std::string::npos) << text;
 }
 
-// The property that the decoder rests on, on damage of any kind that the checksum does not see.
+// The property that the decoder relies on, for any damage that the checksum does not detect.
 TEST_F(Damaged, WhateverIsAcceptedAfterRandomDamageStaysInBounds) {
   std::mt19937_64 random(20261121);
   const std::string whole = bytes_;

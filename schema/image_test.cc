@@ -1,4 +1,4 @@
-// What the image says about schemas, its look-ups, and its golden bytes.
+// The image's content for schemas, its look-ups, and its golden bytes.
 #include "schema/image.h"
 
 #include "schema/message_type.h"
@@ -7,7 +7,7 @@
 namespace drover::schema {
 namespace {
 
-// Sixteen bytes a line; of several lines of zeros only how many they are.
+// Sixteen bytes a line; several lines of zeros are printed as their number.
 std::string hex_lines(const std::string& bytes) {
   const std::string zeros = "00 00 00 00  00 00 00 00  00 00 00 00  00 00 00 00\n";
   std::string out, line;
@@ -78,7 +78,7 @@ TEST(Image, ChecksumIsZlibsCrc32) {
   for (int i = 0; i < 9; ++i) bytes[64 + i] = static_cast<unsigned char>('1' + i);
   // CRC-32 of 64 zero bytes and "123456789", from Python's zlib.crc32.
   EXPECT_EQ(image_checksum(bytes, sizeof(bytes)), 0x7a953066u);
-  bytes[12] = 77;  // the checksum's own place counts as zero
+  bytes[12] = 77;  // the checksum field counts as zero
   EXPECT_EQ(image_checksum(bytes, sizeof(bytes)), 0x7a953066u);
 }
 

@@ -1,4 +1,4 @@
-// For tests: reads everything that a user of a loaded image could read, and checks that it lies inside it.
+// For tests: reads everything that a loaded image offers, and checks that it lies inside the image.
 #pragma once
 
 #include <cstring>
@@ -7,7 +7,7 @@
 
 namespace drover::schema {
 
-// False if anything leads outside the `size` bytes of the image, or a look-up does not find what is there.
+// False if a reference leaves the `size` bytes of the image, or a look-up misses an existing entry.
 inline bool walk_image(const Image& image, size_t size) {
   const char* begin = reinterpret_cast<const char*>(image.data());
   auto inside = [&](const void* p, size_t bytes) {

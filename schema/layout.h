@@ -24,7 +24,7 @@ struct Member {
 // The members in the order in which they are placed.
 std::vector<Member> member_order(const MessageModel& message);
 
-// Sets offsets, has-bits, case offsets, has_words and object_size. Returns an empty string, or what does not fit.
+// Sets offsets, has-bits, case offsets, has_words and object_size. Returns an empty string, or which limit is exceeded.
 std::string lay_out(MessageModel* message);
 
 }  // namespace drover::schema

@@ -1,4 +1,4 @@
-// What the loader's result reads like, and images that own their bytes.
+// The text of a LoadResult, and images that own their bytes.
 #include <cstring>
 #include <iterator>
 #include <utility>

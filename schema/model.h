@@ -73,7 +73,7 @@ struct Schema {
   std::vector<MessageModel> messages;
   std::vector<EnumModel> enums;
 
-  // The index of that message or enum; -1 if there is none.
+  // The index of that message or enum; -1 if it is absent.
   int64_t find_message(const std::string& full_name) const;
   int64_t find_enum(const std::string& full_name) const;
 };

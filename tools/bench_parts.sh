@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every benchmark program of a build directory that measures one part alone (built by bench/ and beside the code,
-# named *_bench), and writes what it prints to build/bench/NAME.txt. codec_bench has a front end of its own.
+# named *_bench), and writes its output to build/bench/NAME.txt. codec_bench has a front end of its own.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -4,6 +4,7 @@
   - A file includes only from its own room and from rooms below it.
   - No file, and no unit (a header with the source of the same name), includes itself through others.
   - Product code includes nothing from tests.
+  - Headers that tools/formats writes (schema/image_format.h) are contracts without code: any room may include them.
   - SystemVerilog follows the same rules: a file uses the packages and modules that other files are named after.
 
     tools/check_imports.py [--root DIR] [--rooms FILE]
@@ -24,6 +25,7 @@ from dataclasses import dataclass
 C_SUFFIXES = (".h", ".cc", ".c", ".def", ".inc")
 SUFFIXES = C_SUFFIXES + (".sv", ".svh")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.MULTILINE)
+FORMAT = re.compile(r"\w+(/\w+)+_format(_c)?\.h")
 SV_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 SV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -93,7 +95,7 @@ def c_imports(path, text, files, rooms):
         else:
             candidates = [os.path.normpath(os.path.join(os.path.dirname(path), name)), name]
         target = next((c for c in candidates if c in files), None)
-        if target is None and kind == '"' and rooms.of(name) is not None:
+        if target is None and kind == '"' and rooms.of(name) is not None and not FORMAT.fullmatch(name):
             target = name
         if target is not None:
             found.append(Import(path, line_of(text, match.start()), target))

@@ -50,6 +50,11 @@ class CheckImports(unittest.TestCase):
     def test_a_generated_header_counts_as_its_folder(self):
         self.assert_one(self.problems({"object/arena.h": '#include "codec/made_by_the_build.h"\n'}), "codec is not below")
 
+    def test_a_format_header_may_be_included_by_any_room(self):
+        self.assertEqual(self.problems({"object/arena.h": '#include "codec/errors_format.h"\n'}), [])
+        written = {"object/arena.h": '#include "codec/errors_format.h"\n', "codec/errors_format.h": ""}
+        self.assert_one(self.problems(written), "codec is not below")
+
     def test_rooms_side_by_side_do_not_include_each_other(self):
         tree = {"host/call.h": '#include "codec/decode/decode.h"\n', "codec/decode/decode.h": ""}
         self.assert_one(self.problems(tree), "host/call.h:1")

@@ -16,7 +16,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PYTHON = ROOT / ".venv/bin/python"
 OUT = ROOT / "build/demo"
-# What the demo runs, and so all that it builds.
+# The programs that the demo runs, and so builds.
 TARGETS = ["droverd", "greeter_server", "greeter_client_grpc"]
 ECHO_TARGETS = ["echo_server", "grpc_async_server", "grpc_callback_server", "drover-load", "drover-echo-body"]
 START_SECONDS = 20

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Lays out Drover's C++ and C with clang-format-19, or with --check says which files are not laid out so.
+# Formats Drover's C++ and C with clang-format-19; with --check lists the files that are not formatted.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

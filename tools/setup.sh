@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Makes this machine ready for Drover: the Debian packages of tools/packages.txt, the Python environment .venv and,
-# for the tests, what comes from npm: the stock gRPC client for Node, and the protobuf conformance runner.
+# Prepares this machine for Drover: the Debian packages of tools/packages.txt, the Python environment .venv and, for the
+# tests, two npm packages: the stock gRPC client for Node, and the protobuf conformance runner.
 #
 #   tools/setup.sh           what `make build` and `make demo` need
 #   tools/setup.sh --tests   and what only `make test` needs (Node; without it those tests skip)
 #
-# Does nothing, in well under a second, where all is there. Logs to build/setup.log.
+# With everything installed it does nothing and takes well under a second. Logs to build/setup.log.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -43,7 +43,7 @@ run() {
   return 1
 }
 
-# The packages that are listed, wanted here and not installed.
+# The listed packages that this call needs and that are not installed.
 missing_packages() {
   local name condition
   local -a wanted=()
@@ -99,7 +99,7 @@ install_python() {
   echo "$sum" >.venv/.requirements
 }
 
-# The Node packages are optional: where they cannot be had, their tests skip and say so.
+# The Node packages are optional: without them their tests are skipped with a message.
 install_node() {
   local sum stamp=tools/node/node_modules/.package-lock
   sum=$(sha256sum <tools/node/package-lock.json | cut -d' ' -f1)

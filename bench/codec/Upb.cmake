@@ -1,5 +1,5 @@
 # drover_upb: upb from a protobuf source tree named by UPB_SRC (the folder that holds upb/ and third_party/utf8_range/),
-# with its fast decoder, compiled as Drover itself is. Nothing of it is part of Drover. Without UPB_SRC: no target.
+# with its fast decoder, compiled as Drover itself is. No part of it becomes part of Drover. Without UPB_SRC: no target.
 set(UPB_SRC "" CACHE PATH "A protobuf source tree; the codec benchmark then compares with its upb")
 if(NOT UPB_SRC)
   return()
@@ -29,7 +29,7 @@ if(EXISTS ${UPB_SRC}/src/google/protobuf/stubs/common.h)
     set(upb_version ${CMAKE_MATCH_1}.${CMAKE_MATCH_2})
   endif()
 endif()
-# Tables without sub-messages are those of an older fast decoder.
+# An older fast decoder has tables without sub-messages.
 file(STRINGS ${UPB_SRC}/upb/wire/decode_fast/combinations.h line REGEX "type == kUpb_DecodeFast_Message")
 if(NOT line)
   string(APPEND upb_version " (no sub-messages in its fast tables)")

@@ -1,5 +1,5 @@
-// What the codec benchmark rests on: that it finds out who understands a message otherwise, that its messages are what
-// their names say, and that its clock counts calls rightly.
+// The foundations of the codec benchmark: it detects an implementation that reads a message differently, its messages
+// match their names, and its clock counts calls correctly.
 #include <gmock/gmock.h>
 #include <google/protobuf/dynamic_message.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What the codec benchmark measures with: messages, each with its schema and its bytes.
+// The messages of the codec benchmark, each with its schema and its bytes.
 //
 // protobuf C++'s generated classes for all of them are built into one program, so that the names of their files and
 // types must differ. Those of HyperProtoBench do not (its schemas share a file name and a package): they are renamed
@@ -24,7 +24,7 @@ struct BenchMessage {
   std::string wire;
 };
 
-// What is smaller is a small message: an RPC's arguments, rather than data that it carries.
+// Messages below this size are small: an RPC's arguments rather than its data.
 inline constexpr size_t kSmallMessage = 4096;
 
 // A schema of the benchmark, and the file name (without .fds) under which the build keeps it.
@@ -36,10 +36,10 @@ struct NamedSchema {
 struct BenchMessages {
   std::vector<BenchMessage> messages;
   std::vector<NamedSchema> schemas;
-  std::string error;  // what was wrong and where; empty on success
+  std::string error;  // the error and its place; empty on success
 };
 
-// The 40 messages of DIR/bench{0,1,3,4}, whose published population is to be had (workload/workload.h).
+// The 40 messages of DIR/bench{0,1,3,4}, whose population is published (workload/workload.h).
 BenchMessages hyperprotobench_messages(const std::string& directory);
 
 // The 40 messages of the built-in workload that imitate them, "like3.M3"; always the same.

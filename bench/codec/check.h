@@ -1,4 +1,4 @@
-// Before anything is timed: do all implementations understand the message alike?
+// Before anything is timed: checks that all implementations read the message alike.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 namespace drover::bench {
 
 // Every round trip of every subject must parse, by protobuf C++'s dynamic messages, to what the message's own bytes
-// parse to. Returns what is wrong; empty if nothing is.
+// parse to. Returns an error, or an empty string.
 std::string check(const BenchMessage& message, const std::vector<std::unique_ptr<Subject>>& subjects);
 
 }  // namespace drover::bench

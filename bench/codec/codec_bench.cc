@@ -1,7 +1,7 @@
 // codec_bench: decode and encode of Drover beside protobuf C++ and upb, message by message, in one run.
 //
-// It checks that all of them understand a message alike, then times all operations on it interleaved. Prints tables
-// with geometric means; --json writes every measurement, from which bench/run_codec.py makes rows and a chart.
+// It checks that all of them read a message alike, then times all operations on it interleaved. Prints tables with
+// geometric means; --json writes every measurement, from which bench/run_codec.py makes rows and a chart.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -29,7 +29,7 @@ struct Options {
   bool wants(const std::string& set) const { return std::find(sets.begin(), sets.end(), set) != sets.end(); }
 };
 
-// The messages to measure: of the sets that were asked for, with names that the filter finds.
+// The messages to measure: of the requested sets, with names that match the filter.
 BenchMessages selected_messages(const Options& options) {
   BenchMessages selected;
   std::regex filter(options.filter);

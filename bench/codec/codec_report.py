@@ -72,7 +72,7 @@ class Measurements:
         self.implementations = {m["implementation"] for m in measurements}
 
     def ns(self, case, implementation, metric):
-        """None if that was not measured."""
+        """None if it was not measured."""
         return self._ns.get((case, implementation, metric))
 
     def pairs(self, case):
@@ -122,7 +122,7 @@ def geomean_rows(measurements):
 
 
 def kind_rows(measurements):
-    """ns for one field of a kind: what 2N fields take more than N, over N. "kind.message": what is left without any."""
+    """ns for one field of a kind: (2N fields less N) / N. "kind.message": a message without fields."""
     sizes = {}
     for case in measurements.cases:
         match = re.fullmatch(r"(kind\.\w+)\.(\d+)", case)
@@ -159,7 +159,7 @@ def all_rows(measurements, counts):
     return geomean_rows(measurements) + message_rows(measurements) + kind_rows(measurements) + instruction_rows(counts)
 
 
-# ---- for people
+# ---- text tables
 
 
 def number(value):
@@ -172,7 +172,7 @@ def times(ratio):
 
 
 def goal_lines(rows):
-    """The issue's goals beside what was measured; a goal whose row is absent says so."""
+    """The issue's goals beside what was measured; a goal without a row is marked."""
     measured = {(r["case"], r["metric"], r["peer_name"]): r for r in rows}
     lines = [f"{'goal':20} {'metric':16} {'against':12} {'drover':>10} {'peer':>10}  times as fast: goal  measured",
              "-" * 97]

@@ -14,14 +14,14 @@ import subprocess
 import sys
 import tempfile
 
-# What each column of the table compares: implementation and metric.
+# The columns of the table: implementation and metric.
 COLUMNS = [("drover", "decode_copy"), ("protobuf", "decode_copy"), ("upb", "decode_copy"),
            ("drover", "decode_alias"), ("upb", "decode_alias"),
            ("drover", "encode_pieces"), ("drover", "encode_contiguous"),
            ("protobuf", "encode_contiguous"), ("upb", "encode_contiguous")]
 
 
-# The kind whose difference also tells what a message costs.
+# The kind that also gives the cost of a message.
 KIND_OF_MESSAGE = "varint_1byte"
 REQUESTED = "desc: Trigger: Client Request: "  # before the name of a dump
 
@@ -59,7 +59,7 @@ def parse_dumps(text):
 
 
 def once_of(once, twice):
-    """What doing it a second time adds."""
+    """The cost of the second time."""
     functions = {function: cost - once.functions[function] for function, cost in twice.functions.items()}
     return Dump(twice.instructions - once.instructions, {name: cost for name, cost in functions.items() if cost})
 
@@ -88,7 +88,7 @@ def run_callgrind(codec_bench, options):
         raise CountingFailed("valgrind is not installed")
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "callgrind.out"
-        # Valgrind 3.19 gives up on clang 19's debug information, which counting does not need.
+        # Valgrind 3.19 cannot read clang 19's debug information, which counting does not need.
         stripped = pathlib.Path(folder) / "codec_bench"
         subprocess.run(["strip", "--strip-debug", "-o", stripped, codec_bench], check=True)
         command = ["valgrind", "--tool=callgrind", "--combine-dumps=yes", f"--callgrind-out-file={out}",

@@ -1,5 +1,5 @@
-// Timing of operations side by side: A B C A B C ..., in many short repetitions, so that what else runs on the machine
-// falls on all of them alike, and a low quantile of each drops it.
+// Timing of operations side by side: A B C A B C ..., in many short repetitions, so that other load on the machine
+// affects all of them alike, and a low quantile of each drops it.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@ namespace drover::bench {
 
 struct Timing {
   double low_ns = 0;     // 5th percentile of the repetitions, of one call
-  double median_ns = 0;  // how much higher this is tells how noisy the machine was
+  double median_ns = 0;  // its distance above the quantile shows how noisy the machine was
   bool ok = true;        // false: a call failed; the times mean nothing
 };
 

@@ -36,7 +36,7 @@ std::string tag(int number, int wire_type) {
 std::string delimited(const std::string& bytes) { return varint(bytes.size()) + bytes; }
 std::string text(size_t size) { return std::string("abcdefghijklmnopqrstuvwxyz").append(size, 'x').substr(0, size); }
 
-enum class Shape { singular, oneof, repeated, packed, map, unknown };
+enum class Shape { kSingular, kOneof, kRepeated, kPacked, kMap, kUnknown };
 
 struct Kind {
   const char* name;
@@ -44,14 +44,14 @@ struct Kind {
   Shape shape;
   int first_number;
   int wire_type;
-  std::string value;  // what stands behind the tag; of a packed field, one element
+  std::string value;  // the bytes behind the tag; for a packed field, one element
   const char* sub = "Leaf";
   bool proto3 = false;
 };
 
 std::vector<Kind> kinds() {
   using F = FieldDescriptorProto;
-  constexpr Shape kOne = Shape::singular;
+  constexpr Shape kOne = Shape::kSingular;
   const std::string ten_bytes = varint(~uint64_t{0});
   const std::string leaf = tag(1, kVarint) + varint(7);
   const std::string one_group = leaf + tag(1, kEndGroup);
@@ -76,24 +76,24 @@ std::vector<Kind> kinds() {
       {"sub_message_empty", F::TYPE_MESSAGE, kOne, 1, kDelimited, delimited("")},
       {"sub_message_1_varint", F::TYPE_MESSAGE, kOne, 1, kDelimited, delimited(leaf)},
       {"group_1_varint", F::TYPE_GROUP, kOne, 1, kStartGroup, one_group},
-      {"oneof_varint", F::TYPE_UINT64, Shape::oneof, 1, kVarint, varint(7)},
+      {"oneof_varint", F::TYPE_UINT64, Shape::kOneof, 1, kVarint, varint(7)},
       {"tag_2bytes_varint", F::TYPE_UINT64, kOne, 16, kVarint, varint(7)},
       {"tag_3bytes_varint", F::TYPE_UINT64, kOne, 2048, kVarint, varint(7)},
-      {"repeated_varint", F::TYPE_UINT64, Shape::repeated, 1, kVarint, varint(7)},
-      {"repeated_string_8", F::TYPE_STRING, Shape::repeated, 1, kDelimited, delimited(text(8))},
-      {"repeated_message", F::TYPE_MESSAGE, Shape::repeated, 1, kDelimited, delimited(leaf)},
-      {"packed_varint_1byte", F::TYPE_UINT64, Shape::packed, 1, kDelimited, varint(7)},
-      {"packed_fixed32", F::TYPE_FIXED32, Shape::packed, 1, kDelimited, "abcd"},
-      {"packed_bool", F::TYPE_BOOL, Shape::packed, 1, kDelimited, varint(1)},
-      {"map_uint64_uint64", F::TYPE_UINT64, Shape::map, 1, kDelimited, tag(2, kVarint) + varint(7)},
-      {"map_uint64_string_8", F::TYPE_STRING, Shape::map, 1, kDelimited, tag(2, kDelimited) + delimited(text(8))},
-      {"unknown_varint", F::TYPE_UINT64, Shape::unknown, 1, kVarint, varint(7)},
-      {"unknown_string_32", F::TYPE_STRING, Shape::unknown, 1, kDelimited, delimited(text(32))},
+      {"repeated_varint", F::TYPE_UINT64, Shape::kRepeated, 1, kVarint, varint(7)},
+      {"repeated_string_8", F::TYPE_STRING, Shape::kRepeated, 1, kDelimited, delimited(text(8))},
+      {"repeated_message", F::TYPE_MESSAGE, Shape::kRepeated, 1, kDelimited, delimited(leaf)},
+      {"packed_varint_1byte", F::TYPE_UINT64, Shape::kPacked, 1, kDelimited, varint(7)},
+      {"packed_fixed32", F::TYPE_FIXED32, Shape::kPacked, 1, kDelimited, "abcd"},
+      {"packed_bool", F::TYPE_BOOL, Shape::kPacked, 1, kDelimited, varint(1)},
+      {"map_uint64_uint64", F::TYPE_UINT64, Shape::kMap, 1, kDelimited, tag(2, kVarint) + varint(7)},
+      {"map_uint64_string_8", F::TYPE_STRING, Shape::kMap, 1, kDelimited, tag(2, kDelimited) + delimited(text(8))},
+      {"unknown_varint", F::TYPE_UINT64, Shape::kUnknown, 1, kVarint, varint(7)},
+      {"unknown_string_32", F::TYPE_STRING, Shape::kUnknown, 1, kDelimited, delimited(text(32))},
   };
 }
 
 int count_of(const Kind& kind) {
-  bool single = kind.shape == Shape::singular || kind.shape == Shape::oneof || kind.shape == Shape::unknown;
+  bool single = kind.shape == Shape::kSingular || kind.shape == Shape::kOneof || kind.shape == Shape::kUnknown;
   return single ? kSingular : kRepeated;
 }
 
@@ -141,19 +141,19 @@ void add_type(FileDescriptorProto* file, const Kind& kind) {
   auto* message = file->add_message_type();
   message->set_name(std::string(kind.name) + "_fields");
   const std::string& package = file->package();
-  if (kind.shape == Shape::unknown) return;
-  if (kind.shape == Shape::map) return add_map_entry(message, kind, package);
-  if (kind.shape == Shape::repeated || kind.shape == Shape::packed) {
+  if (kind.shape == Shape::kUnknown) return;
+  if (kind.shape == Shape::kMap) return add_map_entry(message, kind, package);
+  if (kind.shape == Shape::kRepeated || kind.shape == Shape::kPacked) {
     auto* field = add_field(message, 1, FieldDescriptorProto::LABEL_REPEATED);
     set_type(field, kind, package);
-    if (kind.shape == Shape::packed) field->mutable_options()->set_packed(true);
+    if (kind.shape == Shape::kPacked) field->mutable_options()->set_packed(true);
     return;
   }
   for (int i = 0; i < 2 * kSingular; ++i) {
     auto* field = add_field(message, kind.first_number + i, FieldDescriptorProto::LABEL_OPTIONAL);
     set_type(field, kind, package);
     if (kind.type == FieldDescriptorProto::TYPE_GROUP) add_group_type(message, field, package);
-    if (kind.shape != Shape::oneof) continue;
+    if (kind.shape != Shape::kOneof) continue;
     field->set_oneof_index(i);
     auto* other = add_field(message, 100 + i, FieldDescriptorProto::LABEL_OPTIONAL);
     set_type(other, kind, package);
@@ -184,27 +184,27 @@ std::string wire_of(const Kind& kind, int count) {
   std::string wire;
   for (int i = 0; i < count; ++i) {
     switch (kind.shape) {
-      case Shape::singular:
-      case Shape::oneof:
-      case Shape::unknown: {
+      case Shape::kSingular:
+      case Shape::kOneof:
+      case Shape::kUnknown: {
         std::string value = kind.value;
         // The end tag has the group's own number.
         if (kind.wire_type == kStartGroup) value = value.substr(0, value.size() - 1) + tag(i + 1, kEndGroup);
         wire += tag(kind.first_number + i, kind.wire_type) + value;
         break;
       }
-      case Shape::repeated:
+      case Shape::kRepeated:
         wire += tag(1, kind.wire_type) + kind.value;
         break;
-      case Shape::packed:
+      case Shape::kPacked:
         wire += kind.value;
         break;
-      case Shape::map:
+      case Shape::kMap:
         wire += tag(1, kDelimited) + delimited(tag(1, kVarint) + varint(static_cast<uint64_t>(i)) + kind.value);
         break;
     }
   }
-  return kind.shape == Shape::packed ? tag(1, kDelimited) + delimited(wire) : wire;
+  return kind.shape == Shape::kPacked ? tag(1, kDelimited) + delimited(wire) : wire;
 }
 
 // A value whose varint has so many bytes.

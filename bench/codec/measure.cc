@@ -30,7 +30,7 @@ bool prepare(const BenchMessage& message, Prepared* prepared) {
   return true;
 }
 
-// What is timed for one case, wherever it comes from.
+// The timed operations of one case.
 struct Timed {
   std::string case_name;
   std::string set;

@@ -1,4 +1,4 @@
-// Checks and times messages; shows on a terminal how far it is.
+// Checks and times messages; shows its progress on a terminal.
 #pragma once
 
 #include <cstddef>

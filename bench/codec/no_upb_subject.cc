@@ -1,4 +1,4 @@
-// In place of upb_subject.cc where no UPB_SRC is given: upb is absent.
+// Replaces upb_subject.cc in a build without UPB_SRC: upb is absent.
 #include "bench/codec/subject.h"
 
 namespace drover::bench {

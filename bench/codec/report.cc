@@ -97,7 +97,7 @@ void print_times(const std::function<double(const Column&)>& ns_of) {
   std::printf("\n");
 }
 
-// The geometric mean of peer time / Drover time; 0 where there is nothing to compare.
+// The geometric mean of peer time / Drover time; 0 without anything to compare.
 double speedup(const Results& results, const Comparison& c, const std::function<bool(const Case&)>& take) {
   double logs = 0;
   int count = 0;

@@ -1,4 +1,4 @@
-// What codec_bench prints and writes: tables for people, every measurement as JSON for bench/run_codec.py.
+// The output of codec_bench: tables, and every measurement as JSON for bench/run_codec.py.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace drover::bench {
 
-// Times of each message of the sets, then how many times as fast as the peers Drover is, as geometric means.
+// Times of each message of the sets, then Drover's speed-up over the peers, as geometric means.
 void print_messages(const std::vector<Measured>& measured);
 // Nanoseconds for one field of each kind.
 void print_kinds(const std::vector<Measured>& measured);

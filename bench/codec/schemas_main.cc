@@ -1,6 +1,6 @@
 // bench_schemas --out DIR [--hyperprotobench DIR]: writes the schemas of the codec benchmark as descriptor sets,
-// OUT/NAME.fds, from which the build makes protobuf C++'s generated classes. A file that would stay the same is left
-// alone, so that a change of the codec, which this program is linked with, makes no classes anew.
+// OUT/NAME.fds, from which the build makes protobuf C++'s generated classes. Unchanged files are not rewritten, so that
+// a change of the codec, which this program is linked with, does not rebuild the classes.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>

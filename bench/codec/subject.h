@@ -13,7 +13,7 @@
 
 namespace drover::bench {
 
-// Does an operation so many times; false if it failed.
+// Runs an operation that many times; false if it failed.
 using Run = std::function<bool(int times)>;
 
 struct Operation {
@@ -32,26 +32,27 @@ class Subject {
   virtual std::vector<std::string> round_trips() = 0;
 };
 
-// Null where the implementation cannot take the message: no generated class, no upb in this build.
+// Null if the implementation cannot handle the message: no generated class, or no upb in this build.
 std::unique_ptr<Subject> drover_subject(const BenchMessage& message);
 std::unique_ptr<Subject> protobuf_subject(const BenchMessage& message);
 std::unique_ptr<Subject> upb_subject(const BenchMessage& message);
 std::vector<std::unique_ptr<Subject>> all_subjects(const BenchMessage& message);
 
-// Each operation does all the messages, one after the other; an implementation that cannot take one of them is left
-// out. What a processor learns by heart of one message is then of less use.
+// Each operation does all the messages, one after the other; an implementation that cannot handle one of them is left
+// out. Branch prediction learned on one message then helps less.
 std::vector<Operation> mixed_operations(const std::vector<std::vector<Operation>>& of_messages);
 
 // What upb was built from; empty if this build has none.
 std::string upb_version();
 
 // Memory that all subjects of an implementation use one after the other: an arena's first block, or an encoder's
-// output. How fast bytes are copied depends on where they go (modulo the page size), and differs by several times for
-// an unlucky pair of addresses; so each run gets the memory at another place, and unlucky ones fall on nobody alone.
+// output. The speed of a copy depends on its address modulo the page size, and differs by several times for an unlucky
+// pair of addresses. So each run gets the memory at another offset, and all implementations meet the unlucky ones
+// alike.
 class Workspace {
  public:
   explicit Workspace(size_t size) : memory_((size + kPlaces * kStep) / sizeof(CacheLine)), size_(size) {}
-  // `size` bytes; a place further than last time.
+  // `size` bytes; at the next offset.
   char* next_place() {
     place_ = (place_ + 1) % kPlaces;
     return memory_.front().bytes + place_ * kStep;
@@ -70,7 +71,7 @@ class Workspace {
   size_t place_ = 0;
 };
 
-// Room for what any of the messages decodes to; more is taken from the heap.
+// Room for any decoded message; more comes from the heap.
 inline constexpr size_t kArenaBytes = 16 << 20;
 
 }  // namespace drover::bench

@@ -60,7 +60,7 @@ bool agree(const std::string& valid) {
   return true;
 }
 
-// Keeps the compiler from leaving out, or from doing once, what is done many times.
+// Keeps the compiler from removing or hoisting the repeated operation.
 void use(const void* memory) { asm volatile("" : : "r"(memory) : "memory"); }
 
 std::vector<Operation> operations_on(const std::string& text, Workspace* copies) {

@@ -8,11 +8,11 @@
 
 namespace drover::bench {
 
-// Cases "utf8-ascii-64B", "utf8-mixed-4KB", ... of set "utf8", metric "validate"; those whose names `filter` (a
-// regular expression) finds. False if a validator takes valid text for invalid, or the reverse.
+// Cases "utf8-ascii-64B", "utf8-mixed-4KB", ... of set "utf8", metric "validate"; those whose names match `filter` (a
+// regular expression). False if a validator takes valid text for invalid, or the reverse.
 bool measure_utf8(const std::string& filter, double seconds, std::vector<Measured>* results);
 
-// What the figures can be compared with in this build: "memcpy, utf8_range".
+// The peers in this build: "memcpy, utf8_range".
 std::string utf8_peers();
 
 }  // namespace drover::bench

@@ -1,4 +1,4 @@
-// Opening and closing of a connection, and everything that it reads. What it writes is in connection_send.cc.
+// Opens, reads and closes a connection. connection_send.cc writes.
 
 #include "bench/load/connection.h"
 

@@ -39,7 +39,7 @@ class Connection {
 
   State state() const { return state_; }
   uint32_t in_flight() const { return in_flight_; }
-  // When the oldest call in flight was sent, in the units of now_ns(); INT64_MAX if none is.
+  // When the oldest call in flight was sent, in the units of now_ns(); INT64_MAX: no call is in flight.
   int64_t oldest_start() const;
 
  private:

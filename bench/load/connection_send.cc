@@ -1,4 +1,4 @@
-// What a connection writes: requests under the server's flow control, gathered in one buffer that is sent once a turn.
+// Writes requests under the server's flow control, gathered in one buffer that is sent once a turn.
 
 #include <sys/epoll.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-// drover-load: a closed-loop gRPC load client, light enough that a fast server is what limits the rate. It checks every
+// drover-load: a closed-loop gRPC load client, light enough that even a fast server limits the rate. It checks every
 // reply: HTTP status, grpc-status, and the message against what was sent. Prints its results as JSON.
 //
 // Ends with 0 if all went well, 1 if any call or connection failed (with --tolerate-errors: only if none succeeded or
@@ -62,7 +62,7 @@ void declare_flags(CLI::App* app, Flags* flags) {
   app->add_flag("--tolerate-errors", schedule.tolerate_errors, "count errors, connect again, and go on");
 }
 
-// An empty string, or what was wrong.
+// An empty string, or an error.
 std::string resolve(const std::string& address, LoadPlan* plan) {
   const size_t colon = address.rfind(':');
   if (colon == std::string::npos) return "--address " + address + ": expected HOST:PORT";

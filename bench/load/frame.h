@@ -84,7 +84,7 @@ class FrameReader {
 
   Result next(Frame* frame);
 
-  // What was wrong, after kError.
+  // The error, after kError.
   const char* error() const { return error_; }
 
  private:

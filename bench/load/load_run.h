@@ -26,7 +26,7 @@ class LoadRun {
   LoadRun(const LoadPlan* plan, const LoadSchedule& schedule);
   ~LoadRun();
 
-  // Runs to the end, or to the first error unless errors are tolerated. The tally tells what happened.
+  // Runs to the end, or to the first error unless errors are tolerated. The tally has the result.
   void run();
 
   const LoadTally& tally() const { return tally_; }

@@ -1,4 +1,4 @@
-// What a run of the load client does, and what it counts: shared by all its connections, all of one thread.
+// The plan of a run and its counts: shared by all its connections, all of one thread.
 #pragma once
 
 #include <sys/socket.h>

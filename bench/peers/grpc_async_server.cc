@@ -1,6 +1,6 @@
-// The echo service on gRPC C++'s asynchronous API, written as one who wants speed would: one thread on one completion
-// queue, enough calls posted ahead that a burst never waits for one, and a call's messages reused for the next call.
-// The peer `grpc-async` of the benchmarks. The messages come from echo.proto, or from the published HyperProtoBench.
+// The echo service on gRPC C++'s asynchronous API, written for speed: one thread on one completion queue, enough calls
+// posted ahead that a burst never waits for one, and a call's messages reused for the next call. The peer `grpc-async`
+// of the benchmarks. The messages come from echo.proto, or from the published HyperProtoBench.
 
 #include <grpcpp/grpcpp.h>
 
@@ -28,7 +28,7 @@ void spin(std::chrono::nanoseconds time) {
   }
 }
 
-// What the completion queue's tags point to.
+// The target of the completion queue's tags.
 class Call {
  public:
   virtual ~Call() = default;

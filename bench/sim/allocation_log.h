@@ -1,5 +1,5 @@
-// Which memory the heap hands out: operator new of the whole program (protobuf's library included) notes its results
-// while a log is open. Thread-safety: none; one log at a time.
+// Records the memory that the heap returns: operator new of the whole program (protobuf's library included) logs its
+// results while a log is open. Thread-safety: none; one log at a time.
 #pragma once
 
 #include "bench/sim/touched_memory.h"
@@ -8,7 +8,7 @@ namespace drover::bench {
 
 class AllocationLog {
  public:
-  // Open from here to its end. `memory` must outlive it.
+  // Open during its lifetime. `memory` must outlive it.
   explicit AllocationLog(TouchedMemory* memory);
   ~AllocationLog();
   AllocationLog(const AllocationLog&) = delete;

@@ -27,19 +27,19 @@ struct CostWay {
   std::function<void(TouchedMemory*)> touches;
 };
 
-// The ways of one message, and what they need: all of it lives as long as this.
+// The ways of one message, and the memory that they need, which lives as long as this.
 class CostWays {
  public:
   virtual ~CostWays() = default;
-  // Of the object that is encoded, strings and all; 0: it is not known.
+  // Of the encoded object, strings included; 0: unknown.
   virtual size_t object_bytes() const { return 0; }
   virtual std::vector<CostWay> ways() = 0;
   // Encoded by each of its encoders, to be compared; an empty string: it failed.
   virtual std::vector<std::string> encoded() = 0;
 };
-// Memory that all ways of a kind use one after the other: encoders' output, arenas' first blocks. How fast bytes are
-// copied depends on where they go modulo the page size, and differs by several times for an unlucky pair of addresses;
-// so each round has it all at another place.
+// Memory that all ways of a kind use one after the other: encoders' output, arenas' first blocks. The speed of a copy
+// depends on its address modulo the page size, and differs by several times for an unlucky pair of addresses. So each
+// round uses another offset.
 inline constexpr size_t kWorkspace = 16 << 20;
 inline constexpr size_t kPlaces = 16;
 size_t place();  // a multiple of 64, below a page

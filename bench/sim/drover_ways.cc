@@ -1,4 +1,4 @@
-// Drover's codec as what cpu_costs times.
+// Drover's codec for cpu_costs.
 #include <emmintrin.h>
 
 #include <cstring>
@@ -12,8 +12,7 @@
 namespace drover::bench {
 namespace {
 
-// Takes what is to be copied and leaves it to others, without a word: their price is a key of its own
-// (cpu.copy_submit).
+// Accepts copies and does not make them: their cost is a key of its own (cpu.copy_submit).
 struct NobodyCopies {
   void copy(char* to, const char* from, size_t size) {
     asm volatile("" ::"r"(to), "r"(from), "r"(size));  // all three are there
@@ -99,7 +98,7 @@ class DroverWays final : public CostWays {
     decoded_bytes_ = used(&arena, decode_block());
     return ok;
   }
-  // The object as it lies, by stores that pass the caches by: as into a card, but that these end in memory.
+  // The object in place, by non-temporal stores: as into a card, except that these end in memory.
   bool push_once() {
     const auto* from = reinterpret_cast<const char*>(room_.data());
     char* to = encode_workspace();

@@ -1,5 +1,5 @@
-// protobuf C++'s generated classes as what cpu_costs times: on the heap, as a program has them that does nothing about
-// it, and on an arena with a first block that is used again.
+// protobuf C++'s generated classes for cpu_costs: on the heap (protobuf's default), and on an arena with a reused first
+// block.
 #include <google/protobuf/arena.h>
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
@@ -87,7 +87,7 @@ class ProtobufWays final : public CostWays {
   bool serialize(const Message& message) {
     return message.SerializeToArray(encode_workspace(), static_cast<int>(kWorkspace));
   }
-  // The heap hands out what it got back: some runs find most of what the next one gets.
+  // The heap returns freed memory: a few runs reveal most of what the next one gets.
   void decode_touches(bool arena, TouchedMemory* memory) {
     memory->add(wire_.data(), wire_.size());
     for (int i = 0; i < 3; ++i) {

@@ -1,5 +1,5 @@
-// The memory that a piece of work reads and writes, to have it in DRAM when the work begins: every cache line of it is
-// flushed. What is not named stays where it is: code, schema tables, stack, translations.
+// The memory that a piece of work reads and writes. Flushes every cache line of it, so that it is in DRAM when the work
+// begins. Other memory keeps its place in the caches: code, schema tables, stack, translations.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@ namespace drover::bench {
 
 class TouchedMemory {
  public:
-  // Keeps what room it has, so that noting memory does not change the heap that is being watched.
+  // Keeps its capacity, so that recording memory does not change the observed heap.
   void clear() { pieces_.clear(); }
   void reserve(size_t pieces) { pieces_.reserve(pieces); }
   void add(const TouchedMemory& other) { pieces_.insert(pieces_.end(), other.pieces_.begin(), other.pieces_.end()); }
   void add(const void* at, size_t size) {
     if (size != 0) pieces_.push_back({reinterpret_cast<uintptr_t>(at), size});
   }
-  // Out of all caches, when this returns.
+  // Flushed from all caches when this returns.
   void flush() const;
 
  private:

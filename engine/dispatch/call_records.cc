@@ -30,7 +30,7 @@ T read_once(const char* from) {
 bool read_string(const Region& region, uint64_t at, RawString* out) {
   const char* memory = region.base() + at;
   int64_t data = read_once<int64_t>(memory);
-  out->size = read_once<uint32_t>(memory + 8);
+  out->size = read_once<uint32_t>(memory + offsetof(raw::Words, size));
   out->begin = at + static_cast<uint64_t>(data);
   if (out->size == 0) return true;
   return region.at(out->begin, out->size) != nullptr;

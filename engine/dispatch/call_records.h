@@ -27,8 +27,6 @@ struct Trailer {
   std::vector<Header> initial;
   std::vector<Header> trailing;
 };
-inline constexpr uint32_t kMaxTrailerPairs = 256;      // initial and trailing together
-inline constexpr size_t kMaxTrailerBytes = 64 * 1024;  // keys, values and the message together
 // Null if it was read; otherwise a static string that says what was wrong. Every word is read once. Names must be
 // what HTTP/2 and gRPC allow a service to send: lower-case tokens, not pseudo, not grpc- reserved; values of other
 // than -bin names printable ASCII.

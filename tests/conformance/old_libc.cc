@@ -1,6 +1,6 @@
 // Preloaded into the conformance runner where the machine's C and C++ libraries are older than those that it was
 // linked with (Debian 12 has glibc 2.36 and GCC 12's libstdc++; the runner asks for 2.38 and GCC 13's): the five
-// functions that it wants from the newer ones. run.py marks the runner's demand for the newer versions as weak.
+// functions that it needs from the newer ones. run.py marks the runner's version requirements as weak.
 //
 // C23's strtol family differs from C17's in reading "0b101" with base 0 and 2; the runner's use never meets that.
 #include <cstdlib>

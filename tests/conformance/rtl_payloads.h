@@ -1,5 +1,5 @@
 // The binary payloads of the conformance suite, as conformance_testee --dump keeps them: a payload a file, named
-// <message>-<number>; and the programs that replay them through the RTL, but for what each does with them.
+// <message>-<number>; and the common part of the programs that replay them through the RTL.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -18,7 +18,7 @@
 
 namespace drover::conformance {
 
-constexpr int kSkipped = 77;  // what a replay ends with if there are none
+constexpr int kSkipped = 77;  // exit status of a replay without payloads
 
 inline std::string read_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);

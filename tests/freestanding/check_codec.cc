@@ -195,7 +195,7 @@ class Checker {
     if (expected_->error != 0) return;
     ++totals_.fitted;
     totals_.workload_fitted += expected_->workload;
-    // What the host would find in its memory, wherever that is mapped.
+    // The host's memory, at any mapped address.
     FixedOutput out = whole_output();
     same_bytes(freestanding::encode(*image_, expected_->message, host_memory, {}, &out), out,
                "encode the host's object");
@@ -254,7 +254,7 @@ uint32_t number(const char* text) {
   return value;
 }
 
-// Made by main: nobody runs constructors, or destructors, here.
+// Created by main: no constructors or destructors run here.
 alignas(Checker) char checker_memory[sizeof(Checker)];
 Checker* checker;
 

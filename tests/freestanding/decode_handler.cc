@@ -1,6 +1,6 @@
-// The least that a packet handler is: it decodes the packet that its core was given into the host's memory, and says
-// whether that went well. It is linked with the codec and memory.cc alone, to see that nothing else is needed and how
-// large it is; nobody runs it.
+// A minimal packet handler: it decodes its core's packet into the host's memory, and reports success or failure. It is
+// linked with the codec and memory.cc alone, which proves that nothing else is needed and gives its size. It is never
+// run.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// A DMA engine as a device has it: a few registers, one of which starts a command and one of which counts those that
-// are not done. For programs that are only linked.
+// A device's DMA engine: a few registers, one of which starts a command and one of which counts the unfinished ones.
+// For programs that are only linked.
 #pragma once
 
 #include <cstddef>

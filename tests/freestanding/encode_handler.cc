@@ -1,5 +1,5 @@
-// The least that a response handler is: it encodes an object out of the host's memory into a packet. Linked as
-// decode_handler.cc is.
+// A minimal response handler: it encodes an object out of the host's memory into a packet. Linked as decode_handler.cc
+// is.
 #include <cstddef>
 #include <cstdint>
 

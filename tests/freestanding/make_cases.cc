@@ -4,7 +4,7 @@
 //   messages of the codec's test schemas, in odd but legal forms too       encoded again
 //   all of them, mutated at the boundaries of their fields, and CORPUS     refused as here, or encoded again
 //
-// The corpus is decode_fuzz's. What is expected is what this host's codec does.
+// The corpus is decode_fuzz's. The expected results are those of this host's codec.
 #include <cstdio>
 #include <cstring>
 #include <filesystem>

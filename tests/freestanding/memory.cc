@@ -1,4 +1,4 @@
-// The three functions of a C library that the codec calls, for programs without one. Plain; a device has better ones.
+// The three functions of a C library that the codec calls, for programs without one. Simple; a device has faster ones.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -10,7 +10,7 @@ void* memcpy(void* to, const void* from, size_t size) {
   auto* in = static_cast<const char*>(from);
   for (; size >= sizeof(long); size -= sizeof(long), out += sizeof(long), in += sizeof(long)) {
     long word;
-    __builtin_memcpy(&word, in, sizeof(word));  // one load where the core can load what is not aligned
+    __builtin_memcpy(&word, in, sizeof(word));  // one load if the core supports unaligned loads
     __builtin_memcpy(out, &word, sizeof(word));
   }
   for (; size != 0; --size) *out++ = *in++;

@@ -132,7 +132,7 @@ class SyncService final : public TestService::Service {
 };
 
 class CallbackService final : public TestService::CallbackService {
-  // Finishes on another thread, as services do that wait for something.
+  // Finishes on another thread, as services that wait for an event do.
   template <class Work>
   static grpc::ServerUnaryReactor* elsewhere(grpc::CallbackServerContext* context, Work work) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
@@ -152,7 +152,7 @@ class CallbackService final : public TestService::CallbackService {
     echo(*request, reply);
     return finish(context, grpc::Status::OK);
   }
-  // Learns of cancellation by OnCancel, not by asking.
+  // Learns of cancellation by OnCancel, without polling.
   grpc::ServerUnaryReactor* Sleep(grpc::CallbackServerContext*, const SleepRequest* request,
                                   SleepReply* reply) override {
     class Sleeper final : public grpc::ServerUnaryReactor {

@@ -4,6 +4,7 @@ Names begin with drover_<stem>_: `struct drover_image_field_entry`, DROVER_IMAGE
 array of uint64_t, or bytes copied into one), drover_x_word_get_member(w) and drover_x_word_set_member(w, value).
 """
 from definition import SCALARS, snake, split_array
+from cpp_header import shown
 
 TYPES = {kind: f"{'u' if kind[0] != 'i' else ''}int{8 * size}_t" for kind, size in SCALARS.items()}
 
@@ -31,7 +32,7 @@ class Header:
     def constants(self):
         self.out()
         for constant in self.fmt.constants:
-            suffix = "ull" if constant.get("type") in ("u64", "i64") else "u"
+            suffix = "ull" if constant.get("type") in ("u64", "i64", "size") else "u"
             self.out(f"#define {self.macro(constant['name'])} {constant['value']:#x}{suffix}"
                      f"{self.note(constant.get('doc'))}")
 
@@ -47,7 +48,8 @@ class Header:
                 self.out(f"static inline const char *{name}_name(unsigned value) {{")
                 self.out("  switch (value) {")
                 for value in enum["values"]:
-                    self.out(f"    case {value['value']}u: return \"{value['name']}\";")
+                    self.out(f"    case {value['value']}u: return "
+                             f"\"{shown(value['name'], enum.get('name_style'))}\";")
                 self.out(f"    default: return \"{enum.get('unknown', 'unknown')}\";")
                 self.out("  }")
                 self.out("}")
@@ -59,6 +61,10 @@ class Header:
                 self.out(f"#define {self.macro(flags['name'], value['name'])} {1 << value['bit']:#x}u"
                          f"{self.note(value.get('doc'))}")
 
+    def struct_name(self, reference):
+        owner, struct = self.fmt.find("structs", reference)
+        return f"struct drover_{owner.stem}_{snake(struct['name'])}"
+
     def structs(self):
         for struct in self.fmt.structs:
             self.doc(struct)
@@ -66,7 +72,7 @@ class Header:
             self.out(f"{name} {{")
             for member in struct["members"]:
                 base, count = split_array(member["type"])
-                kind = TYPES.get(base) or f"struct {self.prefix}{snake(base)}"
+                kind = TYPES.get(base) or self.struct_name(base)
                 suffix = f"[{count}]" if count else ""
                 self.out(f"  {kind} {member['name']}{suffix};{self.note(member.get('doc'))}")
             self.out("};")
@@ -104,6 +110,10 @@ class Header:
         self.out(f"#define {guard}")
         self.out("#include <stddef.h>")
         self.out("#include <stdint.h>")
+        used = {split_array(member["type"])[0].split(".")[0] for struct in self.fmt.structs
+                for member in struct["members"] if "." in member["type"]}
+        for stem in sorted(used):
+            self.out(f"#include \"{self.fmt.others[stem].c_header}\"")
         for part in (self.constants, self.enums, self.flags, self.structs, self.words):
             part()
         self.out(f"#endif /* {guard} */")

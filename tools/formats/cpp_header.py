@@ -1,9 +1,9 @@
 """A C++ header of a format: constants, enums, structs with their offsets asserted, words that encode and decode."""
-from definition import SCALARS, camel, snake, split_array
+from definition import SCALARS, camel, split_array
 
 TYPES = {"u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
          "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t",
-         "atomic_u32": "std::atomic<uint32_t>", "atomic_u64": "std::atomic<uint64_t>"}
+         "atomic_u32": "std::atomic<uint32_t>", "atomic_u64": "std::atomic<uint64_t>", "size": "size_t"}
 
 
 def comment(text):
@@ -12,6 +12,10 @@ def comment(text):
 
 def unsigned_of(bits):
     return next(f"uint{size}_t" for size in (8, 16, 32, 64) if bits <= size)
+
+
+def shown(name, style):
+    return {"camel": camel(name), "words": name.replace("_", " ")}.get(style, name)
 
 
 class Header:
@@ -40,8 +44,8 @@ class Header:
         for constant in self.fmt.constants:
             kind = constant.get("type", "u32")
             value = constant["value"]
-            shown = hex(value) if value >= 4096 else str(value)
-            self.out(f"inline constexpr {TYPES[kind]} k{constant['name']} = {shown};{comment(constant.get('doc'))}")
+            number = hex(value) if constant.get("hex") or value >= 1 << 31 else str(value)
+            self.out(f"inline constexpr {TYPES[kind]} k{constant['name']} = {number};{comment(constant.get('doc'))}")
 
     def enums(self):
         for enum in self.fmt.enums:
@@ -69,7 +73,7 @@ class Header:
                 self.out("  switch (value) {")
                 for value, name in zip(enum["values"], names):
                     self.out(f"    case {name}:")
-                    self.out(f"      return \"{value['name']}\";")
+                    self.out(f"      return \"{shown(value['name'], enum.get('name_style'))}\";")
                 self.out("  }")
                 self.out(f"  return \"{enum.get('unknown', 'unknown')}\";")
                 self.out("}")
@@ -99,6 +103,12 @@ class Header:
             count = (word["bits"] + 63) // 64
             self.out(f"struct {word['name']} {{")
             self.out(f"  static constexpr unsigned kBits = {word['bits']};")
+            if word["bits"] <= 64:  # where its members stand in it, for code that keeps it as an integer
+                whole = unsigned_of(word["bits"])
+                for member in word["members"]:
+                    mask = (1 << member["bits"]) - 1 << member["at"]
+                    self.out(f"  static constexpr unsigned k{camel(member['name'])}Shift = {member['at']};")
+                    self.out(f"  static constexpr {whole} k{camel(member['name'])}Mask = {mask:#x};")
             for member in word["members"]:
                 self.out(f"  {self.member_type(member)} {member['name']} = {{}};{comment(member.get('doc'))}")
             puts, gets = [], []
@@ -155,6 +165,28 @@ class Header:
                     f"({value} & {mask:#x}));")
         return f"to.{member['name']} = static_cast<{kind}>({value} & {mask:#x});"
 
+    def bodies(self):
+        for body in self.fmt.bodies:
+            self.doc(body)
+            name = body["name"]
+            self.out(f"inline constexpr size_t kSmallest{camel(name)} = {self.fmt.smallest(body)};")
+            if not body["members"]:
+                continue
+            self.out("template <typename Visitor, typename Body>")
+            self.out(f"void visit_{name}(Visitor& visitor, Body& body) {{")
+            for member in body["members"]:
+                path = f"body.{member.get('path', member['name'])}"
+                if member["type"] in SCALARS:
+                    self.out(f"  static_assert(sizeof({path}) == {SCALARS[member['type']]});")
+                self.out(f"  visitor(\"{member['name']}\", {path});{comment(member.get('doc'))}")
+            self.out("}")
+
+    def type_name(self, base):
+        if base in TYPES:
+            return TYPES[base]
+        owner, struct = self.fmt.find("structs", base)
+        return self.qualified(owner, struct["name"])
+
     def structs(self):
         for struct in self.fmt.structs:
             self.doc(struct)
@@ -164,7 +196,7 @@ class Header:
             for member in struct["members"]:
                 base, count = split_array(member["type"])
                 suffix = f"[{count}]" if count else ""
-                self.out(f"  {TYPES.get(base, base)} {member['name']}{suffix}{initial};{comment(member.get('doc'))}")
+                self.out(f"  {self.type_name(base)} {member['name']}{suffix}{initial};{comment(member.get('doc'))}")
             self.out("};")
             self.out(f"static_assert(sizeof({struct['name']}) == {struct['size']});")
             for member in struct["members"]:
@@ -179,13 +211,17 @@ class Header:
             self.out("#include <atomic>")
         self.out("#include <cstddef>")
         self.out("#include <cstdint>")
-        used = {m["enum"].split(".")[0] for t in (self.fmt.words, self.fmt.structs) for e in t for m in e["members"]
-                if "." in m.get("enum", "")}
+        used = {reference.split(".")[0] for table in (self.fmt.words, self.fmt.structs) for entry in table
+                for member in entry["members"] for reference in (member.get("enum", ""), member.get("type", ""))
+                if "." in reference}
+        if used:
+            self.out()
         for stem in sorted(used):
             self.out(f"#include \"{self.fmt.others[stem].header}\"")
         self.out()
         self.out(f"namespace {self.fmt.namespace} {{")
-        for part in (self.constants, self.enums, self.flags, self.words, self.structs):
+        for part in (self.constants, self.enums, self.flags, self.words, self.structs,
+                     self.bodies):
             part()
         self.out()
         self.out(f"}}  // namespace {self.fmt.namespace}")
@@ -194,6 +230,3 @@ class Header:
 
 def text(fmt):
     return Header(fmt).text()
-
-
-__all__ = ["SCALARS", "snake", "text"]

@@ -5,18 +5,21 @@ A file `room/stem.toml` has these keys and tables; `doc` is text for people, and
     title, doc, section     of docs/formats.md
     namespace               of the C++ header; C names begin with drover_<stem>_, the SystemVerilog package is
                             drover_<stem>_pkg
-    constant = [...]        name (UpperCamelCase), value, doc; type (default u32); bits: width in SystemVerilog (32)
+    constant = [...]        name (UpperCamelCase), value, doc; type (default u32; size: size_t); hex: shown so; bits:
+                            width in SystemVerilog (32)
     [[enum]]                name, type, values = [{value, name, doc}]; bits: its width in a word; cpp: how C++ has it
                             ("class": enum class with k in front, "constants": kPrefixName of the type `type`, "lower":
                             enum class with the names as they are); prefix: of constants and of SystemVerilog names;
-                            name_function: the C++ function from a value to its name; extends: "stem.Enum", whose values
+                            name_function: the C++ function from a value to its name; name_style:
+                            "snake", "camel", "words"; extends: "stem.Enum", whose values
                             come first, up to the value `last`; tables: columns of numbers beside the values
     [[flags]]               name, type, values = [{bit, name, doc}]; prefix
     [[struct]]              name, size, members = [{at, type, name, doc}], offsets and sizes in bytes. type: u8..u64,
                             i8..i64, atomic_u32, atomic_u64, a struct of this file, with [n] for arrays; enum, flags,
                             word: what the member holds
     [[word]]                name, bits, members = [{at, bits, name, doc}], in bits from the lowest; enum, word as above
-    [[body]]                a control message: name, value, from, members = [{type, name, doc}], unaligned (docs only)
+    [[body]]                a control message: name, from, members = [{type, name, doc}] in order, unaligned; type: also
+                            string, "list of i32", "list of <body>"; path: of the C++ member, if not its name
 
 Names of members and values are snake_case. Every file is checked when it is read: names, order, gaps, overlaps.
 """
@@ -27,6 +30,7 @@ import tomllib
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCALARS = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8,
            "atomic_u32": 4, "atomic_u64": 8}
+CONSTANTS = SCALARS | {"size": 8}
 
 
 class DefinitionError(Exception):
@@ -43,7 +47,7 @@ def snake(name):
 
 def split_array(kind):
     """("u32", 6) of "u32[6]"; a count of 0: not an array."""
-    match = re.fullmatch(r"(\w+)(?:\[(\d+)\])?", kind)
+    match = re.fullmatch(r"([\w.]+)(?:\[(\d+)\])?", kind)
     if not match:
         raise DefinitionError(f"{kind!r} is no type")
     return match[1], int(match[2] or 0)
@@ -55,11 +59,11 @@ class Format:
     KEYS = {
         "constant": {"name", "value", "doc", "type", "bits", "hex"},
         "enum": {"name", "doc", "type", "bits", "cpp", "prefix", "values", "name_function", "extends", "last", "tables",
-                 "unknown", "sv"},
+                 "unknown", "name_style"},
         "flags": {"name", "doc", "type", "prefix", "values"},
-        "struct": {"name", "doc", "size", "members", "align", "zeroed", "variable"},
+        "struct": {"name", "doc", "size", "members", "align", "zeroed"},
         "word": {"name", "doc", "bits", "members"},
-        "body": {"name", "doc", "value", "from", "members", "fds"},
+        "body": {"name", "doc", "from", "members"},
     }
 
     def __init__(self, path, others):
@@ -81,7 +85,8 @@ class Format:
                     self.fail(f"{entry.get('name')}: unknown keys {sorted(unknown)}")
         if data:
             self.fail(f"unknown tables {sorted(data)}")
-        for check in (self.check_enums, self.check_flags, self.check_words, self.check_structs, self.check_names):
+        for check in (self.check_enums, self.check_flags, self.check_words, self.check_structs,
+                      self.check_bodies, self.check_names):
             check()
 
     def fail(self, what):
@@ -144,6 +149,18 @@ class Format:
                     self.fail(f"{word['name']}.{member['name']}: has not the width of {member['word']}")
             if at > word["bits"]:
                 self.fail(f"{word['name']}: members of {at} bits in {word['bits']}")
+
+    def check_bodies(self):
+        names = [body["name"] for body in self.bodies]
+        for body in self.bodies:
+            for member in body["members"]:
+                kind = member["type"]
+                if kind not in (*SCALARS, "string", "list of i32", *(f"list of {name}" for name in names)):
+                    self.fail(f"{body['name']}.{member['name']}: {kind!r} is no type")
+
+    def smallest(self, body):
+        """Bytes of a body whose strings and lists are empty."""
+        return sum(SCALARS.get(member["type"], 4) for member in body["members"])
 
     def check_structs(self):
         for struct in self.structs:

@@ -1,7 +1,7 @@
 """The tables of docs/formats.md: what stands between `<!-- format stem.Name -->` and `<!-- end -->`."""
 import re
 
-from definition import DefinitionError
+from definition import DefinitionError, camel
 
 MARKED = re.compile(r"(<!-- format (\w+)\.(\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -48,6 +48,17 @@ def of_constants(constants):
                   for c in constants])
 
 
+def of_bodies(fmt):
+    types = {value["name"]: value["value"] for value in fmt.find("enums", "ControlType")[1]["values"]}
+    rows = []
+    for body in fmt.bodies:
+        members = "; ".join(f"{m['type']} {m['name']}" + (f" ({m['doc']})" if m.get("doc") else "")
+                            for m in body["members"])
+        text = ". ".join(part.rstrip(".") for part in (members, body.get("doc")) if part)
+        rows.append((types.get(body["name"], ""), camel(body["name"]), body.get("from", ""), text))
+    return table(("type", "name", "from", "body"), rows)
+
+
 def fill(formats, text):
     by_stem = {fmt.stem: fmt for fmt in formats}
 
@@ -58,6 +69,8 @@ def fill(formats, text):
         fmt = by_stem[stem]
         if name == "constants":
             return begin + of_constants(fmt.constants) + end
+        if name == "bodies":
+            return begin + of_bodies(fmt) + end
         for entries, write in ((fmt.structs, of_struct), (fmt.words, of_word), (fmt.enums, of_enum),
                                (fmt.flags, of_flags)):
             for entry in entries:

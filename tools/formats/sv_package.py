@@ -1,5 +1,5 @@
 """A SystemVerilog package of a format: constants, typed enums, packed structs whose first bit is the first byte's."""
-from definition import SCALARS, camel, snake, split_array
+from definition import CONSTANTS, SCALARS, camel, snake, split_array
 
 KEYWORDS = {"begin", "bit", "byte", "case", "class", "default", "do", "end", "event", "final", "for", "if", "input",
             "int", "local", "output", "packed", "priority", "ref", "release", "sequence", "string", "tagged", "this",
@@ -42,14 +42,12 @@ class Package:
 
     def constants(self):
         for constant in self.fmt.constants:
-            bits = constant.get("bits") or max(32, 8 * SCALARS[constant.get("type", "u32")])
+            bits = constant.get("bits") or max(32, 8 * CONSTANTS[constant.get("type", "u32")])
             self.out(f"  localparam logic [{bits - 1}:0] {constant['name']} = {bits}'h{constant['value']:x};"
                      f"{comment(constant.get('doc'))}")
 
     def enums(self):
         for enum in self.fmt.enums:
-            if enum.get("sv") is False:
-                continue
             self.out()
             if enum.get("doc"):
                 self.out(f"  // {enum['doc']}")
@@ -105,7 +103,7 @@ class Package:
             self.out()
             if struct.get("doc"):
                 self.out(f"  // {struct['doc']}")
-            self.out(f"  localparam logic [31:0] {struct['name']}Size = 32'd{struct['size']};")
+            self.out(f"  localparam logic [31:0] {struct['name']}Bytes = 32'd{struct['size']};")
             members = []
             for member in struct["members"]:
                 self.out(f"  localparam logic [31:0] {struct['name']}{camel(member['name'])}At = 32'd{member['at']};")
