@@ -252,7 +252,7 @@ TEST_P(DeserializerProtocol, AMemoryThatAnswersLateHoldsTheWritesBack) {
   BenchOptions options = plain();
   options.one_shot = false;
   options.lanes = 1;
-  options.host = {.latency = 12000, .in_flight = 100000};
+  options.host = {.latency = 5000, .in_flight = 100000};
   DeserializerBench bench(options);
   schema::MessageType type = parts().type("Text");
   bench.load(*type.image);
