@@ -261,7 +261,9 @@ const PeerSchema& maps() {
   return schema;
 }
 std::string text_entry(std::string_view key) { return field(1, field(1, key) + "\x10\x07"); }
-std::string entry(uint32_t number, std::string_view key) { return field(number, "\x08" + std::string(key) + "\x10\x01"); }
+std::string entry(uint32_t number, std::string_view key) {
+  return field(number, "\x08" + std::string(key) + "\x10\x01");
+}
 
 // Keys as people make them: none of these is taken for another.
 TEST_P(Deserializer, MapsOfUsualKeysAreDoneInHardware) {
@@ -314,7 +316,7 @@ TEST_P(Deserializer, KeysWithTheSameFingerprintAreLeftToSoftware) {
       {"", "a", false},
       {"12345678", "12345679", false},
       {"0123456789", "0123456798", false},
-      {"aBCDEFGH0", "zBCDEFGH1", true},   // x^64 + x^4 + x^3 + x + 1
+      {"aBCDEFGH0", "zBCDEFGH1", true},  // x^64 + x^4 + x^3 + x + 1
       {"aBCDEFGH0", "zBCDEFGH2", false},
       {std::string("a\0", 2), "a", true},  // NULs at the end do not count
       {std::string("\0a", 2), "a", false},

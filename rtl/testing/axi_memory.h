@@ -62,9 +62,9 @@ struct AxiTiming {
   uint32_t in_flight = 64;
   uint32_t stalls_of_256 = 0;
   uint64_t seed = 1;
-  uint32_t refused_of_256 = 0;     // transactions that are answered with SLVERR, though nothing is wrong with them
-  uint32_t no_rlast_of_256 = 0;    // reads whose last beat has no RLAST, against the protocol
-  uint32_t unasked_of_256 = 0;     // cycles without a response in which a write is answered that nobody asked for
+  uint32_t refused_of_256 = 0;   // transactions that are answered with SLVERR, though nothing is wrong with them
+  uint32_t no_rlast_of_256 = 0;  // reads whose last beat has no RLAST, against the protocol
+  uint32_t unasked_of_256 = 0;   // cycles without a response in which a write is answered that nobody asked for
 };
 struct AxiCounts {
   uint64_t transactions = 0, beats = 0, bytes = 0, violations = 0, refused = 0;
