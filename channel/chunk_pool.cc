@@ -70,7 +70,7 @@ uint64_t ChunkPool::allocate_locked(uint32_t chunks) {
   return area_.offset + first * kChunkSize;
 }
 
-// The lowest run of `chunks` free bits, taken out of the bitmap; kNone if there is none.
+// The lowest run of `chunks` free bits, taken out of the bitmap; kNone: no such run.
 uint64_t ChunkPool::take_run(uint32_t chunks) {
   uint32_t words = static_cast<uint32_t>(free_.size());
   while (lowest_ < words && free_[lowest_] == 0) ++lowest_;

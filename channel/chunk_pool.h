@@ -79,7 +79,7 @@ class RunList {
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   const ChunkRun& operator[](size_t i) const { return i < kInline ? inline_[i] : more_[i - kInline]; }
-  ChunkRun remove(uint64_t offset);  // the run that begins there; one of 0 chunks if there is none
+  ChunkRun remove(uint64_t offset);  // the run that begins there; 0 chunks: no run
   void clear() {
     size_ = 0;
     more_.clear();
@@ -96,10 +96,10 @@ class RunList {
   std::vector<ChunkRun> more_;
 };
 
-// Serves one Arena (or several of one call) from a pool and remembers the runs. Memory outlives the Arena where it
-// has to: after `take_runs`, what the Arena gives back is not the source's any more and stays allocated until
-// whoever took the list frees it (a response lives until the engine's RELEASE). Runs that nobody took are freed with
-// the source, which must therefore outlive its Arenas. One thread at a time.
+// Serves one Arena (or several of one call) from a pool and remembers the runs. Memory can outlive the Arena: after
+// `take_runs` the source no longer owns what the Arena gives back, and the taker of the list frees it (a response lives
+// until the engine's RELEASE). Other runs are freed with the source, which must therefore outlive its Arenas. One
+// thread at a time.
 class ChunkBlockSource final : public BlockSource {
  public:
   ChunkBlockSource(ChunkPool& pool, char* region_base) : pool_(&pool), base_(region_base) {}

@@ -281,7 +281,7 @@ std::optional<ControlListener> ControlListener::listen(const std::string& addres
   mode_t before = ::umask(0177);  // the socket file is for its user alone from its first moment
   int bound = ::bind(fd.get(), name, parsed.size);
   if (bound != 0 && errno == EADDRINUSE && !parsed.path.empty()) {
-    // A file is there. If nobody answers behind it, it was left by an engine that died.
+    // The file exists. If no process answers, an engine that died left it.
     UniqueFd probe(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     struct stat status;
     bool is_socket = ::lstat(parsed.path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);

@@ -60,7 +60,7 @@ class ControlSocket {
 class ControlListener {
  public:
   ControlListener() = default;
-  // A socket file that nobody listens on any more is replaced; one that somebody does is kAddressInUse.
+  // A socket file without a listener is replaced; with a listener the error is kAddressInUse.
   static std::optional<ControlListener> listen(const std::string& address, ControlError* error);
   ControlListener(ControlListener&& other) noexcept = default;
   ControlListener& operator=(ControlListener&& other) noexcept;

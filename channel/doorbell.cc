@@ -88,7 +88,7 @@ bool WorkerWaiter::sleep(int64_t deadline_ns) {
 }
 
 bool wake_worker_slow(WorkerShared& worker) {
-  // Whoever clears the word makes the call; the others have nothing to do.
+  // The thread that clears the word makes the call; the others have nothing to do.
   if (worker.waiting.exchange(0, std::memory_order_acq_rel) == 0) return false;
   futex(&worker.waiting, FUTEX_WAKE, 1, nullptr);
   return true;

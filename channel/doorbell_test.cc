@@ -150,7 +150,7 @@ TEST(DoorbellTest, AHostRingsOncePerSleepOfTheEngine) {
     EXPECT_EQ(loop.wait(1000), 1);
     sleeper.awake();
     EXPECT_FALSE(first.ring());
-    EXPECT_EQ(loop.wait(0), 0);  // edge-triggered: nobody reads the counter, nothing is left over
+    EXPECT_EQ(loop.wait(0), 0);  // edge-triggered: the counter is never read, and no event is left
   }
 }
 

@@ -14,8 +14,8 @@
 //
 // Costs, as ring_bench prints them: a round trip is that of two bare cache lines as long as both rings stay in the
 // first-level caches (128 slots), and about a quarter more beyond. Fetching the next slot for writing ahead of time was
-// tried and lost: the consumer polls that line, so that it only travels once more. Whoever polls should call
-// cpu_relax (doorbell.h) between looks.
+// tried and lost: the consumer polls that line, so that it only travels once more. A poller should call cpu_relax
+// (doorbell.h) between polls.
 //
 // Thread-safety: one thread per end; the two ends of a ring must not share a cache line when both are in one process.
 // Lifetime: the memory must outlive both ends.
@@ -116,7 +116,7 @@ class RingConsumer {
   // True if a slot is there to pop. Reads one line and writes nothing.
   bool ready() const { return static_cast<uint32_t>(__atomic_load_n(slot_at(tail_), __ATOMIC_ACQUIRE)) == expected(); }
 
-  // Takes the next slot into `copy`; false if there is none. `copy` is private: no later write by the producer
+  // Takes the next slot into `copy`; false if the ring is empty. `copy` is private: no later write by the producer
   // changes it.
   bool try_pop(Slot& copy) {
     const uint64_t* from = slot_at(tail_);

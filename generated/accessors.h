@@ -1,8 +1,8 @@
-// What the accessors of generated classes call: presence, sub-messages, oneof slots, defaults, enum names.
+// The runtime of the accessors of generated classes: presence, sub-messages, oneof slots, defaults, enum names.
 //
 // Kept out of the generated files so that those stay small. `owner` is the owner word at the front of the object
-// (object/owner.h); whatever is allocated comes from the arena behind it, and ends the process if there is none
-// left, as std::bad_alloc would. Thread-safety: as the object's.
+// (object/owner.h); allocations come from the arena behind it, and end the process when it is out of memory, as
+// std::bad_alloc would. Thread-safety: as the object's.
 #pragma once
 
 #include <cstdint>

@@ -209,7 +209,7 @@ Decoded::Decoded(const Of& of, const Message& message) : field_(&of.field()), of
   auto decode_run = [&] {
     if (!run.empty()) decode(of.extension, object, run, arena_);
   };
-  // Nobody has looked into a length-delimited one: it may be malformed, and must not take others with it.
+  // A length-delimited one has not been checked: it may be malformed, which must not affect others.
   bool alone = true;
   while (records.next(&record)) {
     if (!message::is_occurrence(*field_, record)) continue;

@@ -55,12 +55,12 @@ struct Of {
   const schema::FieldEntry& field() const { return extension.fields()[0]; }
 };
 
-// The `index`-th occurrence, or the last one (kLast). False if there is none.
+// The `index`-th occurrence, or the last one (kLast). False if it is absent.
 inline constexpr int kLast = -1;
 bool find_occurrence(const Of& of, const Message& message, int index, message::UnknownRecord* out);
 int count_occurrences(const Of& of, const Message& message);
 
-// Merges the `index`-th occurrence, or all of them (kAll), into `out`. False if there is none, or one is malformed.
+// Merges the `index`-th occurrence, or all of them (kAll), into `out`. False if it is absent or malformed.
 inline constexpr int kAll = -1;
 bool read_message(const Of& of, const Message& message, int index, const schema::MessageType& type, Message* out);
 
@@ -69,8 +69,8 @@ inline constexpr int kAdd = -2;
 void write_value(const Of& of, Message* message, int index, std::string_view bytes);
 void write_message(const Of& of, Message* message, int index, const schema::MessageType& type, const Message& value);
 void clear(const Of& of, Message* message);
-// For whoever has filled a message of the extension's own type, whose only field the extension is (a parser of text, a
-// dynamic user): the field takes the place of what `message` has of it.
+// For code that has filled a message of the extension's own type, whose only field is the extension (a parser of text,
+// a dynamic user): the field replaces the extension in `message`.
 void write_field(const Of& of, Message* message, const Message& object);
 
 // One decoded extension as a field of an object: a scalar, or a repeated field of any kind.

@@ -50,7 +50,7 @@ class Attachment {
   bool register_methods(const Offer& offer, AttachError* error);
   bool listen(const Offer& offer, std::vector<uint32_t>* ports, AttachError* error);
   bool start(AttachError* error);
-  bool detach();  // false: nobody is there, or the engine does not answer
+  bool detach();  // false: no engine is attached, or it does not answer
   template <typename Answer>
   std::optional<Answer> ask(const ControlMessage* question, std::vector<UniqueFd>* fds, AttachError* error);
 

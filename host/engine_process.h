@@ -34,7 +34,7 @@ class EngineProcess {
   pid_t pid() const { return pid_; }
   // Looks without waiting. False: it has ended; `how` says how ("exit status 2", "signal 9").
   bool alive(std::string* how);
-  // Waits for it to end by itself; false: it has not. True also if there is none.
+  // Waits for it to end by itself; false: it has not. True also without a process.
   bool ends_within(int patience_ms);
   // Lets it go on without us; it does not become a zombie when it ends while this process lives.
   void leave();
@@ -60,8 +60,8 @@ std::string address_link(const std::string& directory, const std::string& addres
 bool publish_link(const std::string& link, const std::string& control_path);
 // Removes the link if it still leads there.
 void withdraw_link(const std::string& link, const std::string& control_path);
-// Removes what engines that were killed have left: links to nothing, and sockets that nobody listens on. Leaves
-// everything younger than a minute, which may be about to be used.
+// Removes the remains of killed engines: dangling links, and sockets without a listener. Keeps everything younger than
+// a minute, which may be about to be used.
 void sweep_control_directory(const std::string& directory);
 
 }  // namespace drover::host

@@ -34,7 +34,7 @@ class Runtime {
   Runtime& operator=(const Runtime&) = delete;
 
   // Takes no new calls, waits for those in flight, cancels what is left at the deadline, waits for the handlers, and
-  // detaches. Returns when all that is done, whoever asked first; a later caller can only make the deadline earlier.
+  // detaches. Returns when all that is done. Of several callers, the earliest deadline counts.
   void shutdown(std::chrono::steady_clock::time_point deadline);
   // Returns once shutdown has finished.
   void wait();

@@ -9,7 +9,7 @@
 
 namespace grpc {
 
-// The client's metadata as gRPC shows it. Filled once a call, by whoever asks first.
+// The client's metadata as gRPC shows it. Filled once per call, at the first request for it.
 struct ServerContextBase::Metadata {
   std::mutex mutex;
   std::atomic<bool> filled{false};

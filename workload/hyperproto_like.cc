@@ -150,7 +150,7 @@ class Filler {
     return random_scalar(field, type, length, random_);
   }
 
-  // Gives bytes values (or, where there are none, strings) the lengths that bring the message to its size.
+  // Gives bytes values (or strings, in a message without bytes values) the lengths that bring the message to its size.
   void size_texts(ValueNode* node) {
     size_t target = plan_->shape.wire_size;
     std::vector<std::string*>& sized = large_.empty() ? texts_ : large_;

@@ -2,8 +2,8 @@
 //
 // The same type, seed and options give the same bytes on every machine. Unless `odd_permille` asks for more, the bytes
 // are what protobuf C++ and Drover write: fields ascend by number, varints are shortest, required fields are there,
-// fields without presence are not zero, maps have each key once, closed enums known values. Maps aside, whoever decodes
-// and encodes them gets the same bytes back; maps keep the order that they were written in. A message whose required
+// fields without presence are not zero, maps have each key once, closed enums known values. Maps aside, decoding and
+// encoding gives the same bytes back; maps keep the order that they were written in. A message whose required
 // sub-messages alone pass max_size is left incomplete.
 #pragma once
 

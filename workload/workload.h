@@ -45,7 +45,7 @@ struct Workload {
   std::vector<Group> groups;
   std::vector<WorkloadMessage> messages;  // in their groups' order
 
-  // The message of that name; null if there is none.
+  // The message of that name; null if it is absent.
   const WorkloadMessage* find(std::string_view message_name) const;
 };
 

@@ -36,7 +36,7 @@ std::string first_word(const std::string& path) {
 
 uint64_t number(const std::string& path) { return std::strtoull(first_word(path).c_str(), nullptr, 10); }
 
-// Why it is none, or nothing.
+// Why the queue is unusable, or an empty string.
 std::string read_queue(const std::string& directory, IdxdQueueInfo* queue) {
   std::string type = first_word(directory + "/type"), state = first_word(directory + "/state");
   std::string mode = first_word(directory + "/mode");

@@ -5,8 +5,8 @@
 //   dedicated queue   MOVDIR64B; the process counts what is under way, since the device drops what is too much
 //   shared queue      ENQCMD; the device says whether it took it
 //
-// An administrator sets queues up (accel-config; type "user"). What there is stands in /sys/bus/dsa/devices/wqD.Q, and
-// the process opens /dev/dsa/wqD.Q. Thread-safety: submit() and done() from any thread.
+// An administrator sets queues up (accel-config; type "user"). /sys/bus/dsa/devices/wqD.Q describes a queue, and the
+// process opens /dev/dsa/wqD.Q. Thread-safety: submit() and done() from any thread.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ struct IdxdQueueInfo {
   uint32_t size = 0;          // descriptors that it holds
   uint64_t max_transfer = 0;  // bytes that one descriptor copies at most
 };
-// Those below `sysfs`, dedicated ones first; `why_not` says of each of the others, or of the whole, why it is none.
+// Those below `sysfs`, dedicated ones first; `why_not` gives the reason for each of the others, or for an empty list.
 std::vector<IdxdQueueInfo> find_idxd_queues(const std::string& sysfs, std::string* why_not);
 
 class IdxdQueue {
@@ -62,8 +62,8 @@ class IdxdQueue {
   std::atomic<uint32_t> under_way_ = 0;
 };
 
-// The first queue that this process may use; or null, and why there is none: no device, no queue for users, no
-// permission, no such instruction, not built in.
+// The first queue that this process may use; or null, and the reason: no device, no queue for users, no permission, no
+// such instruction, not built in.
 struct OpenedIdxdQueue {
   std::unique_ptr<IdxdQueue> queue;
   std::string error;

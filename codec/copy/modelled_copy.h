@@ -1,6 +1,6 @@
 // ModelledCopy: a MemcpyEngine (codec/copy/memcpy_engine.h) for tests and simulation. It copies nothing before wait(),
-// and then the last first, so that whoever relies on an order, or on bytes being there too early, is found out; and it
-// counts what a simulated engine is to be charged for. Thread-safety: none.
+// and then the last first, which exposes code that relies on an order or reads bytes too early. It counts the work that
+// a simulated engine is charged for. Thread-safety: none.
 #pragma once
 
 #include <cstddef>

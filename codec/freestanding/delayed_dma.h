@@ -1,6 +1,6 @@
 // For tests: a DMA engine (codec/freestanding/dma.h) between this program's memory and a host's, which is an array
-// under another address: what it is told to do it does at wait(), the last command first, so that whoever relies on an
-// order, or on bytes being there too early, is found out. A command outside the host's memory ends the test.
+// under another address: what it is told to do it does at wait(), the last command first, which exposes code that
+// relies on an order or reads bytes too early. A command outside the host's memory ends the test.
 #pragma once
 
 #include <cstddef>

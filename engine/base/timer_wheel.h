@@ -80,7 +80,7 @@ class TimerWheel {
   uint32_t slot_in(int wheel, uint64_t tick) const {
     return kFirstSlot[wheel] + static_cast<uint32_t>((tick >> kShift[wheel]) & (wheel == 0 ? kSlots0 - 1 : kSlots - 1));
   }
-  // How many slots of `wheel` behind the current one the next occupied one is; 0 if there is none.
+  // The distance in slots of `wheel` from the current slot to the next occupied one; 0: all are empty.
   uint32_t distance_to_next(int wheel) const;
 
   uint64_t current_;  // the last tick that was handled

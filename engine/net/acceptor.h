@@ -40,7 +40,7 @@ class Acceptor {
   // Closes all, for good.
   void stop();
 
-  // When a pause ends; kNoDeadline if there is none.
+  // When the pause ends; kNoDeadline: not paused.
   int64_t resume_ns() const { return resume_ns_; }
   // Call at resume_ns() or later.
   void resume();

@@ -93,7 +93,7 @@ void EventLoop::run(Pollable* pollable, TurnEnd* turn_end, ThreadMetrics* metric
 void EventLoop::turn(Pollable* pollable, TurnEnd* turn_end, int64_t max_wait_ns) {
   if (pollable && !doorbell_added_) {
     epoll_event event{};
-    event.events = EPOLLIN | EPOLLET;  // each ring is an edge; nobody reads the descriptor
+    event.events = EPOLLIN | EPOLLET;  // each ring is an edge; the descriptor is never read
     event.data.ptr = &doorbell_added_;
     doorbell_added_ = epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, pollable->wake_fd(), &event) == 0;
   }

@@ -43,14 +43,14 @@ uint16_t& port_of(SocketAddress& address) {
                                                : reinterpret_cast<sockaddr_in&>(address.storage).sin_port;
 }
 
-// Whether somebody already listens there. SO_REUSEPORT would let us join another process of the same user and share
-// its clients with it, which nobody wants; so the first bind is tried without.
+// Whether the address already has a listener. With SO_REUSEPORT we would share the clients of another process of the
+// same user, so the first bind is tried without it.
 bool is_taken(const SocketAddress& address, std::string* error) {
   UniqueFd probe = open_socket(address, false, error);
   return !probe || ::listen(probe.get(), 1) != 0;
 }
 
-// A socket file that nobody listens on any more is in the way; one that answers is not ours to remove.
+// Removes a socket file without a listener; one that answers belongs to another process.
 void remove_stale_unix_socket(const SocketAddress& address) {
   UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.size) != 0 &&
