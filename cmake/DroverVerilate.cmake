@@ -14,6 +14,7 @@ else()
   set(DROVER_VERILATOR FALSE)
 endif()
 
+# What registers hold at power-up is for the program to choose (rtl/model/simulation.h).
 set(DROVER_VERILATOR_FLAGS --sv -O3 --x-assign fast --x-initial unique --assert
     -I${PROJECT_SOURCE_DIR}/rtl/common -Wall -Wno-DECLFILENAME -Wno-SYNCASYNCNET)
 

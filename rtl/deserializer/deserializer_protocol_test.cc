@@ -15,7 +15,7 @@ namespace {
 
 using workload::testing::PeerSchema;
 
-class DeserializerProtocol : public Deserializer {};
+class DeserializerProtocol : public DeserializerTest {};
 DROVER_INSTANTIATE_DESERIALIZER_TESTS(DeserializerProtocol);
 
 // Every other message is as it should be.
@@ -24,7 +24,7 @@ void expect_every_other_wrong(DeserializerBench* bench, uint8_t code) {
   for (size_t i = 0; i < bench->outcomes().size(); ++i) {
     const Outcome& outcome = bench->outcomes()[i];
     EXPECT_EQ(outcome.difference, "") << i;
-    EXPECT_EQ(outcome.record.type, i % 2 == 0 ? RecordType::kError : RecordType::kDone) << i;
+    EXPECT_EQ(outcome.record.kind, i % 2 == 0 ? RecordKind::kError : RecordKind::kDone) << i;
     EXPECT_EQ(outcome.record.code, i % 2 == 0 ? code : 0) << i;
   }
 }
@@ -113,7 +113,7 @@ TEST_P(DeserializerProtocol, NothingWithAWrongPacketIsLeftToSoftware) {
   std::string tail = twice + field(1, std::string(3000, 'x'));
   bench.add(type, tail);
   ASSERT_TRUE(bench.run());
-  ASSERT_EQ(bench.outcomes()[0].record.type, RecordType::kSoftware);
+  ASSERT_EQ(bench.outcomes()[0].record.kind, RecordKind::kSoftware);
   bench.clear();
   for (uint32_t length : {static_cast<uint32_t>(tail.size() + 1), static_cast<uint32_t>(tail.size() - 1), 2000u, 64u}) {
     bench.add_misframed(type, tail, length);
@@ -165,7 +165,7 @@ void misframed_round(uint64_t seed, bool eager, bool one_shot, size_t* wrong, si
   ASSERT_TRUE(bench.run()) << "hangs; schema seed " << seed;
   for (size_t i = 0; i < wires.size(); ++i) {
     ASSERT_EQ(bench.outcomes()[i].difference, "") << "schema seed " << seed << ", message " << i;
-    *software += bench.outcomes()[i].record.type == RecordType::kSoftware;
+    *software += bench.outcomes()[i].record.kind == RecordKind::kSoftware;
   }
 }
 
@@ -210,8 +210,8 @@ TEST_P(DeserializerProtocol, ARefusedReadMakesItsMessageAnError) {
     size_t errors = 0;
     for (const Outcome& outcome : bench.outcomes()) {
       EXPECT_EQ(outcome.difference, "");
-      if (outcome.record.type == RecordType::kDone) continue;
-      EXPECT_EQ(outcome.record.type, RecordType::kError);
+      if (outcome.record.kind == RecordKind::kDone) continue;
+      EXPECT_EQ(outcome.record.kind, RecordKind::kError);
       EXPECT_EQ(outcome.record.code, kReadRefused);
       ++errors;
     }
@@ -241,7 +241,7 @@ TEST_P(DeserializerProtocol, UnaskedResponsesAreIgnored) {
       bench.run_for(300);
     }
     for (const Outcome& outcome : bench.outcomes()) {
-      EXPECT_EQ(outcome.record.type, RecordType::kDone);
+      EXPECT_EQ(outcome.record.kind, RecordKind::kDone);
       EXPECT_EQ(outcome.difference, "");
     }
   }
@@ -305,7 +305,7 @@ TEST_P(DeserializerProtocol, AResetInTheMiddleLeavesNothingBehind) {
   ASSERT_TRUE(bench.run()) << "hangs";
   for (size_t i = 0; i < wires.size(); ++i) {
     EXPECT_EQ(bench.outcomes()[i].difference, "") << i;
-    EXPECT_EQ(bench.outcomes()[i].record.type, RecordType::kDone) << i;
+    EXPECT_EQ(bench.outcomes()[i].record.kind, RecordKind::kDone) << i;
   }
 }
 
