@@ -18,7 +18,7 @@ UPB_CMAKE := $(if $(filter release,$(PRESET)),-DUPB_SRC=$(if $(UPB_SRC),$(abspat
 ROUNDS ?= 400
 HPB_ARGS := $(if $(HYPERPROTOBENCH),--hyperprotobench $(abspath $(HYPERPROTOBENCH)))
 
-.PHONY: help setup configure build demo test bench bench-codec bench-echo bench-rtl reproduce-rpcnic fit-cpu-costs synth format check-format tidy clean
+.PHONY: help setup configure build demo test check test-long bench bench-codec bench-echo bench-rtl reproduce-rpcnic fit-cpu-costs synth format check-format tidy clean
 
 help: ## list the targets
 	@echo 'usage: make TARGET [PRESET=release|gcc|debug|asan|tsan] [JOBS=N] [HYPERPROTOBENCH=DIR] [UPB_SRC=DIR]'
@@ -37,9 +37,16 @@ build: configure ## build everything
 demo: configure ## stock gRPC clients call a service under Drover; then one table beside gRPC C++
 	@.venv/bin/python tools/demo.py --build-dir $(BUILD) --jobs $(JOBS)
 
-test: setup configure ## build and run all tests
+test: setup configure ## build everything and run all tests but the long ones
 	@cmake --build --preset $(PRESET) -j $(JOBS)
-	@ctest --preset $(PRESET) --progress -j 2
+	@ctest --preset $(PRESET) -LE '^long$$' --progress -j 2
+
+check: configure ## build and run the unit tests of what differs from main, or from the last commit
+	@.venv/bin/python tools/check.py --build-dir $(BUILD) --jobs $(JOBS)
+
+test-long: setup configure ## build everything and run the long tests: random runs, further compilers
+	@cmake --build --preset $(PRESET) -j $(JOBS)
+	@ctest --test-dir $(BUILD) -L '^long$$' --no-tests=error --output-on-failure --progress -j 2
 
 bench-echo: configure ## echo on Drover and on gRPC C++, side by side, into build/bench/echo.json
 	@cmake --build --preset $(PRESET) -j $(JOBS)

@@ -2,7 +2,8 @@
 
 Runs every build/.../bench/rtl/*_rows (each prints its rows as JSON) and tools/synth_rtl.py, and writes to the output
 folder rtl.json: rows of {case, metric, drover, peer, peer_name, ratio, goal}. The peer is RpcNIC's own RTL, simulated.
-ratio says how many times better Drover is. Prints the goals beside what was measured; exits with 1 if one is missed.
+ratio says how many times better Drover is. Prints the goals beside what was measured; exits with 1 if one is missed. A
+row without a goal has null there; a goal of 0 (the share left to software) is a goal.
 """
 import argparse
 import json
@@ -28,7 +29,7 @@ def rows_of(program, hyperprotobench):
     if done.returncode != 0:
         sys.exit(f"run_rtl.py: {program} ended with code {done.returncode}")
     for row in json.loads(done.stdout):
-        yield row["case"], row["metric"], row["value"], row["peer"] or None, row["goal"] or None
+        yield row["case"], row["metric"], row["value"], row["peer"], row["goal"]
 
 
 def area_rows(packages, out):

@@ -11,8 +11,10 @@
 # namespace_prefix implies it. A .proto that imports google/protobuf/...
 # gets drover::wkt, the well-known types, unless it has a namespace of its own.
 #
-# Where a .proto, or one that it imports, says `edition`, all PROTOS go through the protoc of grpcio-tools in .venv
-# (tools/setup.sh): Debian's knows proto2 and proto3 only.
+# Where a .proto, or one that it imports, says `edition`, all PROTOS go through DROVER_EDITIONS_PROTOC or, in Drover's
+# source tree, the protoc of grpcio-tools in .venv (tools/setup.sh): Debian's knows proto2 and proto3 only.
+#
+# In another project the generated sources are compiled without its warnings, and their headers are system headers.
 
 # _drover_find_proto(VARIABLE proto dir...): its path below the first of the directories that holds it; empty if none.
 function(_drover_find_proto VARIABLE proto)
@@ -60,15 +62,20 @@ function(_drover_protoc VARIABLE editions)
     set(${VARIABLE} ${DROVER_PROTOC} PARENT_SCOPE)
     return()
   endif()
+  if(DROVER_EDITIONS_PROTOC)
+    set(${VARIABLE} ${DROVER_EDITIONS_PROTOC} PARENT_SCOPE)
+    return()
+  endif()
   set(python ${Drover_SOURCE_DIR}/.venv/bin/python)
-  if(NOT EXISTS ${python})
-    message(FATAL_ERROR "a .proto file has an edition, which needs the protoc of .venv: run tools/setup.sh")
+  if(NOT Drover_SOURCE_DIR OR NOT EXISTS ${python})
+    message(FATAL_ERROR "a .proto file has an edition, which Debian's protoc does not know: set DROVER_EDITIONS_PROTOC to"
+                        " a protoc from release 27 on, or run tools/setup.sh in Drover's source tree for its .venv")
   endif()
   set(${VARIABLE} ${python} -m grpc_tools.protoc PARENT_SCOPE)
 endfunction()
 
 function(drover_generate)
-  cmake_parse_arguments(ARG "MESSAGES_ONLY;BESIDE_PROTOBUF" "TARGET" "PROTOS;IMPORT_DIRS;OPTIONS;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "MESSAGES_ONLY;BESIDE_PROTOBUF;FOR_TESTS" "TARGET" "PROTOS;IMPORT_DIRS;OPTIONS;DEPENDS" ${ARGN})
   if(NOT ARG_TARGET OR NOT ARG_PROTOS)
     message(FATAL_ERROR "drover_generate needs TARGET and PROTOS")
   endif()
@@ -132,7 +139,9 @@ function(drover_generate)
   add_library(${ARG_TARGET} STATIC ${generated})
   target_include_directories(${ARG_TARGET} PUBLIC $<BUILD_INTERFACE:${out}>)
   if(DROVER_IS_TOP_LEVEL)
-    target_link_libraries(${ARG_TARGET} PRIVATE $<BUILD_INTERFACE:drover_product>)
+    # FOR_TESTS, in Drover's own tree: compiled as test sources are.
+    target_link_libraries(${ARG_TARGET} PRIVATE
+                          $<BUILD_INTERFACE:$<IF:$<BOOL:${ARG_FOR_TESTS}>,drover_test_options,drover_product>>)
   else()
     # The project's own warnings are for what is written by hand.
     target_compile_options(${ARG_TARGET} PRIVATE -w)

@@ -4,6 +4,8 @@
 #   drover_library(NAME SOURCES ... [DEPENDS ...])   static library drover_NAME, alias drover::NAME
 #   drover_optimize(TARGET ...)                      programs that are deployed or measured: ThinLTO with DROVER_LTO
 #   drover_test(NAME SOURCES ... [DEPENDS ...] [LABELS ...])   GoogleTest program and ctest entry
+#   drover_long_test(NAME PROGRAM VARIABLE=VALUE ...)   a drover_test() once more, with these variables: for
+#                                                    `make test-long` only
 #   drover_fuzzer(NAME SOURCES ... [DEPENDS ...])    libFuzzer program (with DROVER_BUILD_FUZZERS); without, where
 #                                                    tests/corpus/NAME is, the test NAME_replay over that corpus
 #
@@ -103,9 +105,19 @@ function(drover_test NAME)
   target_link_libraries(${NAME} PRIVATE drover_test_options ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   if(TARGET drover_test_headers)
     target_precompile_headers(${NAME} REUSE_FROM drover_test_headers)
+    set(sources_in_c ${ARG_SOURCES})
+    list(FILTER sources_in_c INCLUDE REGEX "\\.c$")
+    set_source_files_properties(${sources_in_c} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
   endif()
   add_test(NAME ${NAME} COMMAND ${NAME})
   set_tests_properties(${NAME} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
+endfunction()
+
+function(drover_long_test NAME PROGRAM)
+  if(TARGET ${PROGRAM})
+    add_test(NAME ${NAME} COMMAND ${PROGRAM})
+    set_tests_properties(${NAME} PROPERTIES LABELS long ENVIRONMENT "${ARGN}" TIMEOUT 3600)
+  endif()
 endfunction()
 
 function(drover_fuzzer NAME)

@@ -31,6 +31,17 @@ function(drover_verilated_runtime)
   # Sanitizers watch the test benches, not the model; link against the runtime all the same.
 endfunction()
 
+# The sources that a list names, one a line, in the order of imports, with their full paths, into VARIABLE.
+# tools/synth_rtl.py reads the same lists.
+function(drover_rtl_sources LIST VARIABLE)
+  get_filename_component(LIST ${LIST} ABSOLUTE BASE_DIR ${CMAKE_CURRENT_SOURCE_DIR})
+  get_filename_component(dir ${LIST} DIRECTORY)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${LIST})
+  file(STRINGS ${LIST} names REGEX "^[^/]")
+  list(TRANSFORM names PREPEND ${dir}/)
+  set(${VARIABLE} ${names} PARENT_SCOPE)
+endfunction()
+
 function(drover_verilate NAME)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   drover_verilated_runtime()

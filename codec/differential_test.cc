@@ -5,25 +5,21 @@
 
 #include <random>
 
-#include "codec/codec_testing.h"
-#include "codec/random_schema.h"
+#include "testing/deterministic.h"
+#include "testing/every_schema.h"
+#include "testing/hex.h"
+#include "testing/random_message.h"
+#include "testing/test_object.h"
+#include "testing/test_schema.h"
+#include "workload/random_schema.h"
 
 namespace drover {
 namespace {
 
+using testing::deterministic;
 using testing::RandomMessages;
 using testing::TestObject;
 using testing::TestSchema;
-
-std::string serialize(const google::protobuf::Message& message) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  message.SerializePartialToCodedStream(&coded);
-  coded.Trim();
-  return bytes;
-}
 
 // How far two well-formed results are compared. Map entries have no order of their own; and where a closed enum does
 // not know a damaged value, dynamic messages (unlike generated ones) cut it to 32 bits.
@@ -44,12 +40,12 @@ void expect_same(const TestSchema& schema, const std::string& name, const std::s
   EXPECT_EQ(encoded_size(object.type(), object.get()), ours.size());
   if (compare == Compare::kAcceptance) return;
   if (compare == Compare::kBytes) {
-    ASSERT_EQ(ours, serialize(*peer)) << peer->DebugString() << "\n---\n" << object.text();
+    ASSERT_EQ(ours, deterministic(*peer)) << peer->DebugString() << "\n---\n" << object.text();
     return;
   }
   auto again = schema.peer(name);
   ASSERT_TRUE(again->ParsePartialFromString(ours));
-  ASSERT_EQ(serialize(*again), serialize(*peer)) << peer->DebugString() << "\n---\n" << object.text();
+  ASSERT_EQ(deterministic(*again), deterministic(*peer)) << peer->DebugString() << "\n---\n" << object.text();
 }
 
 class Differential : public ::testing::TestWithParam<int> {};
@@ -57,19 +53,19 @@ class Differential : public ::testing::TestWithParam<int> {};
 TEST_P(Differential, RandomMessagesOfRandomSchemasRoundTrip) {
   std::mt19937_64 random(static_cast<uint64_t>(GetParam()));
   bool maps = GetParam() % 4 == 3;
-  testing::RandomSchema generated(random, maps);
+  TestSchema schema(workload::random_schema(static_cast<uint64_t>(GetParam()), {.maps = maps}));
+  const std::vector<std::string> names = workload::message_names(schema.files());
   Compare compare = maps ? Compare::kBytesOfMaps : Compare::kBytes;
-  Compare compare_damaged = generated.proto3() && !maps ? compare : Compare::kAcceptance;
-  TestSchema schema(generated.files());
+  Compare compare_damaged = schema.proto3() && !maps ? compare : Compare::kAcceptance;
   for (int round = 0; round < 20; ++round) {
-    const std::string& name = generated.message_names()[random() % generated.message_names().size()];
+    const std::string& name = names[random() % names.size()];
     auto message = schema.peer(name);
     RandomMessages(random).fill(message.get(), 4);
-    std::string wire = serialize(*message);
+    std::string wire = deterministic(*message);
     expect_same(schema, name, wire, compare);
     expect_same(schema, name, wire, compare, {.alias = true});
     // The same bytes for another type: most fields are unknown or of another wire type there.
-    const std::string& other = generated.message_names()[random() % generated.message_names().size()];
+    const std::string& other = names[random() % names.size()];
     expect_same(schema, other, wire, compare_damaged);
     for (int damage = 0; damage < 5; ++damage) {
       std::string damaged = wire;

@@ -25,7 +25,7 @@ void expect(bool condition, const char* what) {
 auto* const quiet = google::protobuf::SetLogHandler(nullptr);
 
 // Whether there may be a tag of more than 32 bits somewhere: protobuf cuts it to 32, we refuse what holds it
-// (workload/peer_compare.h, difference 1), which in an extension shows only when that is read.
+// (testing/peer_compare.h, difference 1), which in an extension shows only when that is read.
 bool may_have_long_tag(const std::string& wire) {
   auto byte = [&](size_t i) { return static_cast<uint8_t>(wire[i]); };
   for (size_t i = 4; i < wire.size(); ++i) {

@@ -66,8 +66,8 @@ TransportOptions transport_options(const Config& c) {
 
 DispatchOptions dispatch_options(const Config& c) {
   DispatchOptions o;
-  o.balance = c.policy == "least-outstanding" ? DispatchOptions::Balance::kLeastOutstanding
-                                              : DispatchOptions::Balance::kRoundRobin;
+  o.policy =
+      c.policy == "least-outstanding" ? WorkerChoice::Policy::kLeastOutstanding : WorkerChoice::Policy::kRoundRobin;
   o.wait_ns = c.wait_ms * kMs;
   o.max_waiting = static_cast<uint32_t>(c.max_waiting);
   o.max_waiting_bytes = static_cast<size_t>(c.max_waiting_bytes);
@@ -281,6 +281,11 @@ int run_main(int argc, char** argv) {
     return 2;
   }
   const Config& config = loaded.config;
+  if (std::string wrong = check_channel_options(control_options(config), static_cast<uint32_t>(config.threads));
+      !wrong.empty()) {
+    std::fprintf(stderr, "droverd: %s\n", wrong.c_str());
+    return 2;
+  }
   std::string error = log::open({config.log_level, config.log_format, config.log_file});
   if (!error.empty()) {
     std::fprintf(stderr, "droverd: %s\n", error.c_str());

@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "codec/codec_testing.h"
+#include "testing/test_schema.h"
 
 namespace drover {
 namespace {

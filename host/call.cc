@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "host/log.h"
-#include "host/worker.h"
 #include "message/operations.h"
 
 namespace drover::host {
@@ -58,11 +57,12 @@ void CallMemory::free_extra() {
 
 // ---- Call
 
-Call::Call(Worker& owner, uint32_t call_id, ChunkPool& pool, char* region_base)
-    : worker(owner),
-      id(call_id),
-      memory(pool, region_base),
-      arena(memory, owner.first_chunk(), owner.first_chunk_size()) {
+Call::Call(CallInbox& inbox, uint32_t call_id, ChunkPool& pool, const Region& region, void* first_chunk)
+    : id(call_id),
+      memory(pool, region.base()),
+      arena(memory, first_chunk, first_chunk == nullptr ? 0 : kChunkSize),
+      inbox_(inbox),
+      region_(region) {
   sync_context_.call_ = this;
   callback_context_.call_ = this;
   default_reactor_.home_ = this;
@@ -137,7 +137,7 @@ void Call::finish(grpc::ServerUnaryReactor& reactor, grpc::Status status) {
   }
   call = reinterpret_cast<Call*>(binding);
   call->status = std::move(status);
-  call->worker.post(call->finish_event);
+  call->inbox_.post(call->finish_event);
 }
 
 void Call::start_initial_metadata(grpc::ServerUnaryReactor& reactor) {
@@ -151,7 +151,7 @@ void Call::start_initial_metadata(grpc::ServerUnaryReactor& reactor) {
   }
   Call* call = reinterpret_cast<Call*>(binding);
   call->initial_metadata_event.kind = CallEvent::Kind::kInitialMetadataAsked;
-  call->worker.post(call->initial_metadata_event);
+  call->inbox_.post(call->initial_metadata_event);
 }
 
 grpc::ServerUnaryReactor* Call::default_reactor() {
@@ -163,7 +163,7 @@ grpc::ServerUnaryReactor* Call::default_reactor() {
 void Call::try_cancel() {
   cancel_asked.store(true, std::memory_order_relaxed);
   cancelled.store(true, std::memory_order_release);
-  worker.request_cancel_scan();
+  inbox_.request_cancel_scan();
 }
 
 const grpc::ServerContextBase& Call::context() const {
@@ -205,7 +205,7 @@ uint64_t Call::build_trailer(Arena& into) {
   };
   context().drover_visit_metadata(add);
   if (!details.empty()) add(false, kDetailsKey, details);
-  return worker.region().offset_of(record);
+  return region_.offset_of(record);
 }
 
 bool Call::prepare_answer(uint64_t* response, uint64_t* trailer) {
@@ -224,7 +224,7 @@ bool Call::prepare_answer(uint64_t* response, uint64_t* trailer) {
   }
   if (heap) [[unlikely]]
     return linearize_answer(response, trailer);
-  if (status.ok()) *response = worker.region().offset_of(reply);
+  if (status.ok()) *response = region_.offset_of(reply);
   return true;
 }
 
@@ -248,7 +248,7 @@ bool Call::linearize_answer(uint64_t* response, uint64_t* trailer) {
   if (status.ok()) {
     const Message* copy = message::deep_copy_into(method->reply_type(), *object, &into);
     if (copy != nullptr) {
-      *response = worker.region().offset_of(copy);
+      *response = region_.offset_of(copy);
     } else {
       status = grpc::Status(grpc::StatusCode::INTERNAL, "the reply is nested too deeply to be sent");
     }

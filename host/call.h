@@ -8,9 +8,9 @@
 //
 // A reply that had to go to the heap is linearized into one run before it is sent (`reply_on_heap`).
 //
-// Threads: a Call belongs to the *leader* of its worker (host/worker.h), except that a handler's thread uses request,
-// reply, status and context while the handler runs, and that whoever calls Finish writes `status` before it posts
-// the call back. Fields that other threads read as well are atomic.
+// Threads: a Call belongs to the *leader* of its worker (host/worker.h). There are two exceptions: a handler's thread
+// uses request, reply, status and context while the handler runs, and the thread that calls Finish writes `status`
+// before it posts the call to the worker's inbox (host/call_inbox.h). Fields that other threads read are atomic.
 #pragma once
 
 #include <atomic>
@@ -23,12 +23,11 @@
 
 #include "channel/call_records.h"
 #include "channel/chunk_pool.h"
+#include "host/call_inbox.h"
 #include "object/arena.h"
+#include "object/region.h"
 
 namespace drover::host {
-
-class Call;
-class Worker;
 
 // Blocks from a pool of tx, and from the heap once that is exhausted. May be used by the thread that runs the handler.
 class CallMemory final : public BlockSource {
@@ -54,20 +53,6 @@ class CallMemory final : public BlockSource {
   bool used_heap_ = false;
 };
 
-// What a thread other than the leader tells the leader about a call.
-struct CallEvent {
-  enum class Kind : uint8_t {
-    kHandlerReturned,       // on a thread that had lost the lead
-    kFinished,              // Finish was called
-    kInitialMetadataAsked,  // StartSendInitialMetadata was called
-    kReactionReturned,      // OnCancel or OnSendInitialMetadataDone, on a thread that had lost the lead
-    kDoneReturned,          // OnDone, likewise
-  };
-  CallEvent* next = nullptr;
-  Call* call = nullptr;
-  Kind kind = Kind::kHandlerReturned;
-};
-
 // The reactor that DefaultReactor() hands out.
 class DefaultUnaryReactor final : public grpc::ServerUnaryReactor {
  public:
@@ -76,13 +61,12 @@ class DefaultUnaryReactor final : public grpc::ServerUnaryReactor {
 
 class Call {
  public:
-  // `id` names the call in COMPLETE and RELEASE.
-  Call(Worker& owner, uint32_t id, ChunkPool& pool, char* region_base);
+  // `id` names the call in COMPLETE and RELEASE; `inbox` is its worker's. A first chunk of kChunkSize bytes, or null.
+  Call(CallInbox& inbox, uint32_t id, ChunkPool& pool, const Region& region, void* first_chunk);
   ~Call();
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  Worker& worker;
   const uint32_t id;
 
   // ---- from the CALL slot
@@ -107,7 +91,7 @@ class Call {
   bool completed = false;     // COMPLETE is pushed or, with a dead engine, needless
   bool finished = false;      // the request is not used any more, and FINISHED is pushed or needless
   bool released = false;      // RELEASE has come, or never will
-  bool cancel_seen = false;   // OnCancel was called, or there is nobody to call
+  bool cancel_seen = false;   // OnCancel was called, or there is no reactor to call
   int reactions_running = 0;  // OnCancel and OnSendInitialMetadataDone on threads that lost the lead
   bool initial_metadata_asked = false;
   bool no_room = false;            // there was no memory for the reply, nor for a trailer that says so
@@ -129,7 +113,7 @@ class Call {
   bool prepare_answer(uint64_t* response, uint64_t* trailer);
   // Gives up the reply: the status becomes RESOURCE_EXHAUSTED.
   void give_up_reply();
-  // True if OnDone means something to somebody.
+  // True if the application has a reactor of its own, whose OnDone is to be called.
   bool has_user_reactor() const { return reactor != nullptr && reactor != &default_reactor_; }
   // Frees what was kept beside the request for its readers. To be called before the engine is told that the request is
   // not used any more: from then on its memory is another call's.
@@ -156,6 +140,8 @@ class Call {
   bool linearize_answer(uint64_t* response, uint64_t* trailer);
   bool evacuate_reply();
 
+  CallInbox& inbox_;
+  const Region& region_;
   grpc::ServerContext sync_context_;
   grpc::CallbackServerContext callback_context_;
   DefaultUnaryReactor default_reactor_;

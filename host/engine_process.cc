@@ -115,13 +115,14 @@ std::string find_droverd(const HostOptions& options, std::string* error) {
   }
   std::string directory = own_directory();
   for (const std::string& candidate :
-       {directory + "/droverd", directory + "/../libexec/drover/droverd", std::string(DROVER_BUILT_DROVERD)}) {
+       {directory + "/droverd", directory + "/../libexec/drover/droverd", std::string(DROVER_BUILT_DROVERD),
+        std::string(DROVER_INSTALLED_DROVERD)}) {
     if (executable(candidate)) return candidate;
   }
   std::string found = search_path("droverd");
   if (found.empty()) {
     *error = "droverd was found neither in " + directory +
-             " nor at " DROVER_BUILT_DROVERD " nor in PATH; set DROVER_DROVERD";
+             " nor at " DROVER_BUILT_DROVERD " or " DROVER_INSTALLED_DROVERD " nor in PATH; set DROVER_DROVERD";
   }
   return found;
 }

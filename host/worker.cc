@@ -20,7 +20,8 @@ Worker::Worker(std::shared_ptr<EngineLink> link, uint32_t index)
       index_(index),
       shared_(reinterpret_cast<WorkerShared*>(link_->region.base() + link_->layout.worker_shared(index))),
       waiter_(shared_, link_->spin),
-      channels_(link_->layout.options().engine_threads) {
+      channels_(link_->layout.options().engine_threads),
+      inbox_(*shared_) {
   for (uint32_t e = 0; e < channels_.size(); ++e) {
     channels_[e].ends = HostChannel::open(link_->region, link_->layout, link_->layout.channel(e, index_));
     const auto* engine_thread =
@@ -32,32 +33,12 @@ Worker::Worker(std::shared_ptr<EngineLink> link, uint32_t index)
 }
 
 Worker::~Worker() {
-  while (posting_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+  while (inbox_.posting()) std::this_thread::yield();
   calls_.clear();
   for (const ChunkRun& run : first_chunk_runs_) link_->tx.free(run.offset, run.chunks);
 }
 
 // ---- any thread
-
-// As soon as the event is in the inbox the leader may complete the last call and be done. Until posting_ is lowered,
-// which is the poster's last touch, it waits with that.
-void Worker::post(CallEvent& event) {
-  posting_.fetch_add(1, std::memory_order_relaxed);
-  CallEvent* first = inbox_.load(std::memory_order_relaxed);
-  do {
-    event.next = first;
-  } while (!inbox_.compare_exchange_weak(first, &event, std::memory_order_release, std::memory_order_relaxed));
-  // A non-empty inbox has been rung for already: the leader cannot go to sleep over it.
-  if (first == nullptr) wake_worker(*shared_);
-  posting_.fetch_sub(1, std::memory_order_release);
-}
-
-void Worker::request_cancel_scan() {
-  posting_.fetch_add(1, std::memory_order_relaxed);
-  scan_.store(true, std::memory_order_release);
-  wake_worker(*shared_);
-  posting_.fetch_sub(1, std::memory_order_release);
-}
 
 void Worker::ring_for_stuck_leader() {
   for (EngineBell& bell : monitor_bells_) bell.ring();
@@ -72,7 +53,7 @@ Worker::Lead Worker::lead() {
     if (unannounced_) ring_bells();
     if (worked) continue;
     if (link_->gone.load(std::memory_order_acquire) && active_ == 0) {
-      if (posting_.load(std::memory_order_acquire) == 0) return Lead::kDone;
+      if (!inbox_.posting()) return Lead::kDone;
       std::this_thread::yield();  // the poster is between two instructions of post
       continue;
     }
@@ -82,13 +63,13 @@ Worker::Lead Worker::lead() {
 }
 
 bool Worker::round(bool* worked) {
-  if (inbox_taken_ != nullptr || inbox_.load(std::memory_order_relaxed) != nullptr) {
+  if (inbox_taken_ != nullptr || inbox_.has_events()) {
     if (!serve_inbox(worked)) return false;
   }
   for (uint32_t e = 0; e < channels_.size(); ++e) {
     if (!serve_channel(channels_[e], e, worked)) return false;
   }
-  if (scan_.load(std::memory_order_relaxed) || scan_underway_) [[unlikely]] {
+  if (inbox_.scan_requested() || scan_underway_) [[unlikely]] {
     *worked = true;
     if (!scan_for_cancelled()) return false;
   }
@@ -103,7 +84,7 @@ bool Worker::anything_to_do() const {
   for (const Channel& channel : channels_) {
     if (channel.ends.requests.ready()) return true;
   }
-  return inbox_.load(std::memory_order_acquire) != nullptr || scan_.load(std::memory_order_acquire);
+  return inbox_.ready();
 }
 
 int64_t Worker::next_deadline() const {
@@ -166,7 +147,7 @@ bool Worker::run_application(Code&& code, CallEvent& event, CallEvent::Kind kind
   if (phase_.compare_exchange_strong(phase, phase + 1, std::memory_order_acq_rel)) [[likely]]
     return true;
   event.kind = kind;
-  post(event);
+  inbox_.post(event);
   return false;
 }
 
@@ -231,7 +212,7 @@ bool Worker::after_handler(Call* call) {
     call->initial_metadata_asked = false;
     if (finished) {
       call->finish_event.kind = CallEvent::Kind::kFinished;
-      post(call->finish_event);
+      inbox_.post(call->finish_event);
     }
     if (!after_initial_metadata(call)) return false;
     if (finished) return true;
@@ -244,7 +225,7 @@ bool Worker::after_handler(Call* call) {
 }
 
 bool Worker::after_initial_metadata(Call* call) {
-  if (!call->has_user_reactor()) return true;  // nobody to call
+  if (!call->has_user_reactor()) return true;  // no reactor to call
   ++call->reactions_running;
   if (!run_application([call] { call->reactor->OnSendInitialMetadataDone(true); }, call->initial_metadata_event,
                        CallEvent::Kind::kReactionReturned)) {
@@ -273,9 +254,8 @@ bool Worker::cancel(Call* call) {
 }
 
 bool Worker::scan_for_cancelled() {
-  scan_.store(false, std::memory_order_relaxed);
-  scan_underway_ = true;  // whoever takes the lead over meanwhile begins with another pass
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  inbox_.begin_scan();
+  scan_underway_ = true;  // a thread that takes over the lead meanwhile begins with another pass
   bool all = link_->gone.load(std::memory_order_acquire) || link_->cancel_all.load(std::memory_order_acquire);
   for (size_t i = 0; i < calls_.size(); ++i) {
     Call* call = calls_[i].get();
@@ -291,12 +271,10 @@ bool Worker::scan_for_cancelled() {
 
 bool Worker::serve_inbox(bool* worked) {
   *worked = true;
-  if (CallEvent* taken = inbox_.exchange(nullptr, std::memory_order_acquire); taken != nullptr) {
-    CallEvent* in_order = nullptr;
-    while (taken != nullptr) in_order = std::exchange(taken, std::exchange(taken->next, in_order));
+  if (CallEvent* taken = inbox_.take(); taken != nullptr) {
     CallEvent** end = &inbox_taken_;
     while (*end != nullptr) end = &(*end)->next;
-    *end = in_order;
+    *end = taken;
   }
   while (inbox_taken_ != nullptr) {
     CallEvent* event = std::exchange(inbox_taken_, inbox_taken_->next);
@@ -316,7 +294,7 @@ bool Worker::serve_event(CallEvent& event) {
       return after_initial_metadata(call);
     case CallEvent::Kind::kReactionReturned:
       --call->reactions_running;
-      // Cancelled before the reactor was bound, by whoever lost the lead in its first reaction.
+      // Cancelled before the reactor was bound, by the thread that lost the lead in its first reaction.
       if (!call->completed && !call->cancel_seen && call->cancelled.load(std::memory_order_relaxed)) {
         return cancel(call);
       }
@@ -454,9 +432,8 @@ Call* Worker::take_call() {
     free_calls_.pop_back();
     return call;
   }
-  first_chunk_ = take_first_chunk();
-  calls_.push_back(
-      std::make_unique<Call>(*this, static_cast<uint32_t>(calls_.size()), link_->tx, link_->region.base()));
+  auto id = static_cast<uint32_t>(calls_.size());
+  calls_.push_back(std::make_unique<Call>(inbox_, id, link_->tx, link_->region, take_first_chunk()));
   return calls_.back().get();
 }
 

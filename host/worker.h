@@ -9,9 +9,9 @@
 //
 // so that a handler that blocks holds up only its own call: the Crew's monitor (host/crew.h) gives the lead to a spare
 // thread, and the thread that lost it, once its handler returns, posts what is to be done to the Worker's inbox and
-// becomes a spare. The price on the hot path is one store and one exchange on a line that nobody else touches.
+// becomes a spare. The price on the hot path is one store and one exchange on a line that no other thread touches.
 //
-// Finish from any other thread goes through the same inbox: a stack that is pushed with one exchange and taken whole.
+// Finish from any other thread goes through the same inbox (host/call_inbox.h).
 //
 // Doorbells: engine threads are rung once a round of slots, and within a round as soon as the first unannounced answer
 // is older than kBellDelayUs because a handler took long. For a leader whose handler blocks, the monitor rings.
@@ -32,6 +32,7 @@
 #include "channel/layout.h"
 #include "channel/ring.h"
 #include "host/call.h"
+#include "host/call_inbox.h"
 #include "object/unique_fd.h"
 
 namespace drover::host {
@@ -78,20 +79,13 @@ class Worker {
   bool take_over(uint64_t odd_phase) {
     return phase_.compare_exchange_strong(odd_phase, odd_phase + 1, std::memory_order_acq_rel);
   }
-  // Hands an event to the leader, and wakes it if it sleeps.
-  void post(CallEvent& event);
   // The leader looks at all calls for ones that have become cancelled; also after a change of EngineLink's flags.
-  void request_cancel_scan();
+  void request_cancel_scan() { inbox_.request_cancel_scan(); }
   // Tells the engine's threads of answers that a leader has pushed whose handler now blocks, before it could. One
   // thread at a time: the Crew's monitor.
   void ring_for_stuck_leader();
   uint32_t calls_in_flight() const { return in_flight_.load(std::memory_order_acquire); }
   uint64_t sleeps() const { return sleeps_.load(std::memory_order_relaxed); }
-
-  const Region& region() const { return link_->region; }
-  // For a Call under construction: its first chunk, or null if tx is full.
-  void* first_chunk() const { return first_chunk_; }
-  size_t first_chunk_size() const { return first_chunk_ == nullptr ? 0 : kChunkSize; }
 
   static constexpr int kRoundSlots = 64;
   static constexpr uint64_t kBellDelayUs = 50;
@@ -135,6 +129,7 @@ class Worker {
   void end_call(Call* call);
   void recycle_if_over(Call* call);
   Call* take_call();
+  // Null: tx is full.
   void* take_first_chunk();
   bool anything_to_do() const;
   int64_t next_deadline() const;
@@ -151,8 +146,7 @@ class Worker {
   std::vector<Call*> free_calls_;
   std::deque<Call*> waiting_for_memory_;
   CallEvent* inbox_taken_ = nullptr;  // taken from inbox_, in order, not yet served
-  void* first_chunk_ = nullptr;
-  uint64_t unannounced_since_ = 0;  // cycles, of the first answer that no bell has been rung for
+  uint64_t unannounced_since_ = 0;    // cycles, of the first answer that no bell has been rung for
   bool backlogged_ = false;
   bool unannounced_ = false;
   bool scan_underway_ = false;  // a pass of scan_for_cancelled was begun and not finished
@@ -161,9 +155,7 @@ class Worker {
   alignas(64) std::atomic<uint64_t> phase_{0};
   std::atomic<uint32_t> in_flight_{0};
   std::atomic<uint64_t> sleeps_{0};
-  alignas(64) std::atomic<CallEvent*> inbox_{nullptr};
-  std::atomic<bool> scan_{false};
-  std::atomic<uint32_t> posting_{0};  // threads inside post or request_cancel_scan
+  alignas(64) CallInbox inbox_;
   std::vector<EngineBell> monitor_bells_;
 };
 

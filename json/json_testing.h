@@ -4,27 +4,21 @@
 
 #include <google/protobuf/message.h>
 
-#include <cstdio>
-#include <cstdlib>
-#include <memory>
 #include <set>
 #include <string>
 
-#include "codec/decode/decode.h"
-#include "codec/encode/encode.h"
 #include "json/json.h"
 #include "json/testdata/mapping.pb.h"
 #include "json/testdata/mapping2.pb.h"
 #include "message/operations.h"
 #include "schema/image_builder.h"
 #include "schema/image_load.h"
+#include "testing/test_object.h"
+#include "testing/test_schema.h"
 
 namespace drover::json::testing {
 
-[[noreturn]] inline void die(const std::string& what) {
-  std::fprintf(stderr, "json_testing: %s\n", what.c_str());
-  std::abort();
-}
+using drover::testing::die;
 
 // The files that `file` imports, then the file itself.
 inline void add_with_imports(const google::protobuf::FileDescriptor* file, std::set<std::string>* seen,
@@ -60,43 +54,22 @@ inline schema::MessageType type_named(std::string_view name, const schema::Image
   return {&image, static_cast<uint32_t>(index)};
 }
 
-class Object {
+class Object : public drover::testing::TestObject {
  public:
-  explicit Object(const schema::MessageType& type) : type_(type) {
-    object_ = static_cast<Message*>(arena_.allocate_zeroed(type.entry().object_size));
-    *object_->drover_owner() = reinterpret_cast<OwnerWord>(&arena_);
-  }
+  explicit Object(const schema::MessageType& type) : TestObject(type) {}
   explicit Object(std::string_view name) : Object(type_named(name)) {}
 
   Result parse(std::string_view text, const ParseOptions& options = {}) {
-    return json::parse(type_, text, options, object_);
+    return json::parse(type(), text, options, get());
   }
   // The text; after an error, its message.
   std::string print(const PrintOptions& options = {}) const {
     std::string out;
-    const Result result = json::print(type_, *object_, options, &out);
+    const Result result = json::print(type(), *get(), options, &out);
     return result.ok() ? out : to_string(result);
   }
-  DecodeResult decode(std::string_view wire) { return drover::decode(type_, object_, wire, arena_, {}); }
-  std::string encode() const {
-    Encoded encoded;
-    const EncodeResult result = drover::encode(type_, object_, {}, &encoded);
-    if (!result.ok()) return "error: " + drover::to_string(result);
-    std::string bytes(encoded.size(), '\0');
-    encoded.copy_to(bytes.data());
-    return bytes;
-  }
-  std::string text() const { return message::debug_text(type_, *object_, {.one_line = true}); }
-  bool equals(const Object& other) const { return message::equal(type_, *object_, *other.object_); }
-  Message* get() { return object_; }
-  const Message* get() const { return object_; }
-  const schema::MessageType& type() const { return type_; }
-  Arena* arena() { return &arena_; }
-
- private:
-  schema::MessageType type_;
-  Arena arena_;
-  Message* object_;
+  std::string text() const { return message::debug_text(type(), *get(), {.one_line = true}); }
+  bool equals(const Object& other) const { return message::equal(type(), *get(), *other.get()); }
 };
 
 // `text` parsed and printed again, or the error.

@@ -62,6 +62,8 @@ def test_a_wrong_configuration_is_an_error_that_names_the_key(droverd, tmp_path,
     ("--log.file=/nonexistent/x", "log.file: cannot append to '/nonexistent/x': No such file or directory"),
     ("--engine.control_socket=/tmp/x.sock", "expected unix:PATH or unix:@NAME"),
     ("--limits.max_request_bytes=8MB", "did you mean 8MiB?"),
+    ("--channel.rx_bytes=64GiB", "channel.rx_bytes=68719476736"),
+    ("--channel.tx_bytes=65537", "expected a multiple of 4096"),
 ])
 def test_a_wrong_value_ends_the_engine_at_start_with_the_reason(droverd, tmp_path, flag, says):
     done = subprocess.run([droverd, f"--engine.control_socket=unix:{tmp_path}/e.sock", flag]

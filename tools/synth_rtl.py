@@ -18,34 +18,23 @@ import logic_depth
 from pyosys import libyosys as ys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-COMMON = ["drover_axi_pkg", "drover_rr_arbiter", "drover_fifo", "drover_skid", "drover_sram_1r1w", "drover_sram_1rw",
-          "drover_axi_write_checks"]
-DESERIALIZER = ["deser_pkg", "deser_framing", "deser_window", "deser_token", "deser_front", "deser_field",
-                "deser_head", "deser_run", "deser_utf8", "deser_table", "deser_eager", "deser_store", "deser_writer",
-                "deser_place", "deser_unknown", "deser_open_run", "deser_map_keys", "deser_search", "deser_fields",
-                "deser_bytes", "deser_arrays", "deser_messages", "deser_lane", "deser_spread", "deser_tlb",
-                "drover_deserializer"]
-SERIALIZER = ["drover_ser_pkg", "drover_ser_walk_pkg", "drover_ser_ar_mux", "drover_ser_reader", "drover_ser_records",
-              "drover_ser_objects", "drover_ser_steps", "drover_ser_entry", "drover_ser_walk_reach",
-              "drover_ser_walk_uop", "drover_ser_walker", "drover_ser_arena", "drover_ser_encoder",
-              "drover_ser_gather", "drover_serializer"]
 TABLE = {"StepsLog2": 12}  # a schema table of 4,096 steps
-# block: folder, modules, top, parameters
+# block: folder of rtl/, top, parameters
 BLOCKS = {
-    "deserializer": ("deserializer", DESERIALIZER, "drover_deserializer", TABLE),
-    "deserializer-lane": ("deserializer", DESERIALIZER, "deser_lane", TABLE),
-    "  front": ("deserializer", DESERIALIZER, "deser_front", {}),
-    "  table": ("deserializer", DESERIALIZER, "deser_table", TABLE),
-    "  utf8": ("deserializer", DESERIALIZER, "deser_utf8", {}),
-    "  store": ("deserializer", DESERIALIZER, "deser_store", {}),
-    "  writer": ("deserializer", DESERIALIZER, "deser_writer", {}),
-    "serializer": ("serializer", SERIALIZER, "drover_serializer", {}),
-    "  records": ("serializer", SERIALIZER, "drover_ser_records", {}),
-    "  walker": ("serializer", SERIALIZER, "drover_ser_walker", {}),
-    "  encoder": ("serializer", SERIALIZER, "drover_ser_encoder", {}),
-    "  arena": ("serializer", SERIALIZER, "drover_ser_arena", {}),
-    "  gather": ("serializer", SERIALIZER, "drover_ser_gather", {}),
-    "  reader": ("serializer", SERIALIZER, "drover_ser_reader", {}),
+    "deserializer": ("deserializer", "drover_deserializer", TABLE),
+    "deserializer-lane": ("deserializer", "deser_lane", TABLE),
+    "  front": ("deserializer", "deser_front", {}),
+    "  table": ("deserializer", "deser_table", TABLE),
+    "  utf8": ("deserializer", "deser_utf8", {}),
+    "  store": ("deserializer", "deser_store", {}),
+    "  writer": ("deserializer", "deser_writer", {}),
+    "serializer": ("serializer", "drover_serializer", {}),
+    "  records": ("serializer", "ser_records", {}),
+    "  walker": ("serializer", "ser_walker", {}),
+    "  encoder": ("serializer", "ser_encoder", {}),
+    "  arena": ("serializer", "ser_arena", {}),
+    "  gather": ("serializer", "ser_gather", {}),
+    "  reader": ("serializer", "ser_reader", {}),
 }
 # In this block, that module is synthesized once and not dissolved; it is the block named behind it.
 KEPT = {"deserializer": ("deser_lane", "deserializer-lane")}
@@ -59,17 +48,34 @@ Its wholes hold the transport, the PCIe bridge and the HBM controller too, which
 Here, the schema table (steps and side words, once a lane) is the most of the deserializer's BRAM."""
 
 
-def read(block, packages):
-    folder, modules, top, parameters = BLOCKS[block]
-    files = list(packages) + [f"{ROOT}/rtl/common/{m}.sv" for m in COMMON]
-    files += [f"{ROOT}/rtl/{folder}/{m}.sv" for m in modules]
+def sources(folder):
+    """The folder's sources in the order of imports, as its list says; every source has to be in it."""
+    with open(f"{ROOT}/rtl/{folder}/{folder}.f", encoding="utf-8") as file:
+        listed = [line.strip() for line in file if line.strip() and not line.startswith("//")]
+    there = {name for name in os.listdir(f"{ROOT}/rtl/{folder}") if name.endswith(".sv")}
+    if set(listed) != there:
+        sys.exit(f"rtl/{folder}/{folder}.f and the folder differ in {', '.join(sorted(there ^ set(listed)))}")
+    return [f"{ROOT}/rtl/{folder}/{name}" for name in listed]
+
+
+def read(block, packages, log=os.devnull):
+    folder, top, parameters = BLOCKS[block]
+    files = [*packages, *sources("common"), *sources(folder)]
     design = ys.Design()
-    ys.run_pass(f"read_verilog -sv -DSYNTHESIS -I{ROOT}/rtl/common " + " ".join(files), design)
+    ys.run_pass(f"tee -q -o {log} read_verilog -sv -DSYNTHESIS -I{ROOT}/rtl/common " + " ".join(files), design)
     sets = " ".join(f"-set {name} {value}" for name, value in parameters.items())
     if sets:
         ys.run_pass(f"chparam {sets} {top}", design)
-    ys.run_pass(f"hierarchy -check -top {top}", design)
+    ys.run_pass(f"tee -q -a {log} hierarchy -check -top {top}", design)
     return design
+
+
+def warnings_of(block, packages):
+    """What yosys warns of when it reads the block: it gives undefined bits to what it does not know."""
+    with tempfile.NamedTemporaryFile() as log:
+        read(block, packages, log.name)
+        with open(log.name, encoding="utf-8") as file:
+            return [line.strip() for line in file if "Warning: " in line and "Replacing memory" not in line]
 
 
 def modules_of(design, work):
@@ -141,12 +147,13 @@ def main():
     parser.add_argument("--packages", nargs="+", required=True, help="the formats', of build/.../formats/sv")
     parser.add_argument("--block", action="append", choices=list(BLOCKS))
     parser.add_argument("--json")
-    parser.add_argument("--read", action="store_true", help="only see whether yosys takes the sources")
+    parser.add_argument("--read", action="store_true", help="only see whether yosys takes the sources, without a warning")
     arguments = parser.parse_args()
     if arguments.read:
-        for block in arguments.block or ("deserializer", "serializer"):
-            read(block, arguments.packages)
-        return 0
+        found = [f"{block}: {warning}" for block in arguments.block or ("deserializer", "serializer")
+                 for warning in warnings_of(block, arguments.packages)]
+        print("\n".join(found))
+        return 1 if found else 0
     results = {}
     table = os.fdopen(os.dup(1), "w")  # yosys talks on the standard output
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -5,12 +5,18 @@
 //   input: u8 choice of message and ways | u16 length of the first part | first part | second part
 #include <google/protobuf/stubs/logging.h>
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "codec/testdata/every.pb.h"
 #include "codec/testdata/implicit.pb.h"
+#include "testing/deterministic.h"
+#include "testing/hex.h"
+#include "testing/peer_compare.h"
+#include "testing/test_object.h"
+#include "testing/test_schema.h"
 #include "workload/message_generator.h"
-#include "workload/peer_compare.h"
 #include "workload/wire_mutation.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
@@ -23,18 +29,14 @@ using testing::Compare;
 constexpr size_t kHeader = 3;
 
 struct Subject {
-  explicit Subject(const google::protobuf::Message& prototype_message, Compare compare_how)
-      : prototype(prototype_message), how(compare_how) {
-    google::protobuf::FileDescriptorSet set;
-    prototype.GetDescriptor()->file()->CopyTo(set.add_file());
-    schema::BuildResult built = schema::build_image(set);
-    if (!built.ok() || !schema::OwnedImage::load(built.image, &image).ok()) testing::die("no image: " + built.error);
-    const std::string& name = prototype.GetDescriptor()->full_name();
-    type = {&image.image(), static_cast<uint32_t>(image.image().find_message(name.data(), name.size()))};
-  }
+  Subject(const google::protobuf::Message& prototype_message, Compare compare_how)
+      : prototype(prototype_message),
+        how(compare_how),
+        schema(prototype.GetDescriptor()),
+        type(schema.type(prototype.GetTypeName())) {}
   const google::protobuf::Message& prototype;
   Compare how;
-  schema::OwnedImage image;
+  testing::TestSchema schema;
   schema::MessageType type;
 };
 
@@ -47,11 +49,11 @@ const Subject& subject(uint8_t choice) {
 }
 
 [[noreturn]] void report(const std::string& what, const Subject& subject, std::string_view wire) {
-  testing::die(what + "\nmessage " + subject.prototype.GetTypeName() + "\n" + testing::hex(wire));
+  testing::die(what + "\nmessage " + subject.prototype.GetTypeName() + "\n" + testing::to_hex(wire));
 }
 
 void run_merge(const Subject& subject, std::string_view first, std::string_view second) {
-  testing::Object object(subject.type);
+  testing::TestObject object(subject.type);
   std::unique_ptr<google::protobuf::Message> peer(subject.prototype.New());
   for (std::string_view part : {first, second}) {
     DecodeResult result = object.decode(part);
@@ -71,7 +73,7 @@ void run_merge(const Subject& subject, std::string_view first, std::string_view 
     ours = testing::deterministic(*again);
   }
   if (ours != testing::deterministic(*peer)) {
-    report("the bytes differ after a merge with " + testing::hex(second), subject, first);
+    report("the bytes differ after a merge with " + testing::to_hex(second), subject, first);
   }
 }
 

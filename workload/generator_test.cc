@@ -1,38 +1,27 @@
 // Seeded messages of seeded schemas: deterministic, read alike by protobuf C++ and the codec, of the size asked for.
 #include <google/protobuf/descriptor.h>
-#include <google/protobuf/dynamic_message.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <gtest/gtest.h>
 
-#include "codec/encode/encode.h"
 #include "message/operations.h"
+#include "testing/deterministic.h"
+#include "testing/test_object.h"
+#include "testing/test_schema.h"
 #include "workload/message_generator.h"
 #include "workload/random_schema.h"
 #include "workload/statistics.h"
-#include "workload/workload_testing.h"
 
 namespace drover::workload {
 namespace {
 
-using testing::Object;
-using testing::PeerSchema;
-
-std::string serialize(const google::protobuf::Message& message) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  message.SerializePartialToCodedStream(&coded);
-  coded.Trim();
-  return bytes;
-}
+using testing::deterministic;
+using testing::TestObject;
+using testing::TestSchema;
 
 class GeneratorOfSeed : public ::testing::TestWithParam<uint64_t> {};
 
 TEST_P(GeneratorOfSeed, TheSameSeedGivesTheSameSchemaAndBytes) {
   EXPECT_EQ(random_schema(GetParam()).SerializeAsString(), random_schema(GetParam()).SerializeAsString());
-  PeerSchema schema(random_schema(GetParam()));
+  TestSchema schema(random_schema(GetParam()));
   schema::MessageType type = schema.type("r.M0");
   MessageOptions options;
   options.unknown_permille = 300;
@@ -42,7 +31,7 @@ TEST_P(GeneratorOfSeed, TheSameSeedGivesTheSameSchemaAndBytes) {
 TEST_P(GeneratorOfSeed, WhatItMakesSurvivesTheCodecAndProtobufUnchanged) {
   SchemaOptions schema_options;
   schema_options.maps = GetParam() % 2 == 0;
-  PeerSchema schema(random_schema(GetParam(), schema_options));
+  TestSchema schema(random_schema(GetParam(), schema_options));
   MessageOptions options;
   options.unknown_permille = 200;
   options.utf8 = true;
@@ -51,7 +40,7 @@ TEST_P(GeneratorOfSeed, WhatItMakesSurvivesTheCodecAndProtobufUnchanged) {
   for (const std::string& name : message_names(schema.files())) {
     for (uint64_t seed = 0; seed < 5; ++seed) {
       std::string wire = generate_wire(schema.type(name), seed, options);
-      Object object(schema.type(name));
+      TestObject object(schema.type(name));
       DecodeResult result = object.decode(wire);
       ASSERT_TRUE(result.ok()) << to_string(result);
       EXPECT_TRUE(message::is_initialized(object.type(), *object.get())) << name;
@@ -59,7 +48,7 @@ TEST_P(GeneratorOfSeed, WhatItMakesSurvivesTheCodecAndProtobufUnchanged) {
       auto peer = schema.peer(name);
       ASSERT_TRUE(peer->ParseFromString(wire)) << name << " " << seed;
       if (!schema_options.maps) {
-        EXPECT_EQ(serialize(*peer) == wire, true) << name << " " << seed;
+        EXPECT_EQ(deterministic(*peer) == wire, true) << name << " " << seed;
       }
       Statistics statistics;
       EXPECT_TRUE(add_message(schema.type(name), wire, &statistics));
@@ -68,7 +57,7 @@ TEST_P(GeneratorOfSeed, WhatItMakesSurvivesTheCodecAndProtobufUnchanged) {
 }
 
 TEST_P(GeneratorOfSeed, OddFormsSayTheSameAsPlainOnes) {
-  PeerSchema schema(random_schema(GetParam()));
+  TestSchema schema(random_schema(GetParam()));
   MessageOptions options;
   options.max_levels = 4;
   options.max_size = 5000;
@@ -83,7 +72,7 @@ TEST_P(GeneratorOfSeed, OddFormsSayTheSameAsPlainOnes) {
       auto peer = schema.peer(name), odd_peer = schema.peer(name);
       ASSERT_TRUE(peer->ParsePartialFromString(plain));
       ASSERT_TRUE(odd_peer->ParsePartialFromString(odd)) << name << " " << seed;
-      EXPECT_EQ(serialize(*peer) == serialize(*odd_peer), true) << name << " " << seed;
+      EXPECT_EQ(deterministic(*peer) == deterministic(*odd_peer), true) << name << " " << seed;
     }
   }
   if (message_names(schema.files()).size() > 3) {
@@ -96,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, GeneratorOfSeed, ::testing::Range(uint64_t{1}, u
 TEST(Generator, ReachesTheTargetSizeWithinAFewBytes) {
   for (const char* fields : {"string a = 1", "repeated bytes b = 3", "repeated int32 c = 2 [packed=true]", "Sub d = 9",
                              "map<string, int64> e = 4", "repeated Sub f = 5"}) {
-    PeerSchema schema(testing::parse_proto("syntax = \"proto3\"; package t; message M { int32 x = 15; " +
+    TestSchema schema(testing::parse_proto("syntax = \"proto3\"; package t; message M { int32 x = 15; " +
                                            std::string(fields) + "; } message Sub { string s = 1; bool z = 2; }"));
     for (size_t target : {100u, 1000u, 70000u}) {
       MessageOptions options;
@@ -111,7 +100,7 @@ TEST(Generator, ReachesTheTargetSizeWithinAFewBytes) {
 }
 
 TEST(Generator, KeepsTheOptionsItIsGiven) {
-  PeerSchema schema(testing::parse_proto(R"(syntax = "proto2"; package t;
+  TestSchema schema(testing::parse_proto(R"(syntax = "proto2"; package t;
     message M { optional M m = 1; optional int32 a = 2; repeated int32 r = 3; optional string s = 4; })"));
   MessageOptions options;
   options.max_levels = 5;
@@ -133,9 +122,9 @@ TEST(Generator, KeepsTheOptionsItIsGiven) {
 }
 
 TEST(Generator, FillsAnObject) {
-  PeerSchema schema(random_schema(4));
+  TestSchema schema(random_schema(4));
   schema::MessageType type = schema.type("r.M0");
-  Object object(type);
+  TestObject object(type);
   ASSERT_TRUE(fill_object(type, 11, {}, object.get(), *object.arena()).ok());
   EXPECT_EQ(object.encode(), generate_wire(type, 11));
 }

@@ -13,14 +13,15 @@
 #include "message/raw.h"
 #include "object/map.h"
 #include "object/repeated.h"
+#include "testing/test_object.h"
+#include "testing/test_schema.h"
 #include "workload/message_generator.h"
 #include "workload/random_schema.h"
-#include "workload/workload_testing.h"
 
 namespace drover::workload {
 namespace {
 
-using testing::PeerSchema;
+using testing::TestSchema;
 
 // The places of a graph's words, as offsets in its block.
 struct Slots {
@@ -102,17 +103,17 @@ void change(char* base, size_t size, const Slots& slots, uint8_t what, uint16_t 
   }
 }
 
-const PeerSchema& schema_of(uint8_t number) {
-  static std::array<std::unique_ptr<PeerSchema>, 32> schemas;
+const TestSchema& schema_of(uint8_t number) {
+  static std::array<std::unique_ptr<TestSchema>, 32> schemas;
   number %= 32;
-  if (schemas[number] == nullptr) schemas[number] = std::make_unique<PeerSchema>(random_schema(1000u + number));
+  if (schemas[number] == nullptr) schemas[number] = std::make_unique<TestSchema>(random_schema(1000u + number));
   return *schemas[number];
 }
 
 void run(const uint8_t* data, size_t size) {
-  const PeerSchema& schema = schema_of(data[0]);
+  const TestSchema& schema = schema_of(data[0]);
   std::vector<std::string> names = message_names(schema.files());
-  testing::Object original(schema.type(names[data[1] % names.size()]));
+  testing::TestObject original(schema.type(names[data[1] % names.size()]));
   MessageOptions options;
   options.max_levels = 4;
   options.max_size = 1500;

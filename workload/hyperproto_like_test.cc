@@ -9,8 +9,7 @@
 #include <numeric>
 #include <set>
 
-#include "codec/decode/decode.h"
-#include "codec/encode/encode.h"
+#include "testing/test_object.h"
 #include "workload/hyperproto_shape.h"
 #include "workload/statistics.h"
 #include "workload/workload.h"
@@ -32,15 +31,8 @@ uint64_t fingerprint(const Workload& workload) {
 
 // Decodes with the codec and writes again; empty if it does not decode.
 std::string through_codec(const WorkloadMessage& message) {
-  Arena arena;
-  auto* object = static_cast<Message*>(arena.allocate_zeroed(message.type.entry().object_size));
-  *object->drover_owner() = reinterpret_cast<OwnerWord>(&arena);
-  Encoded encoded;
-  if (!decode(message.type, object, message.wire, arena).ok()) return "";
-  if (!encode(message.type, object, {}, &encoded).ok()) return "";
-  std::string bytes(encoded.size(), '\0');
-  encoded.copy_to(bytes.data());
-  return bytes;
+  testing::TestObject object(message.type);
+  return object.decode(message.wire).ok() ? object.encode() : "";
 }
 
 class EverySeed : public ::testing::TestWithParam<uint64_t> {

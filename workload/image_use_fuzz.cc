@@ -17,9 +17,10 @@
 #include "schema/image_builder.h"
 #include "schema/image_load.h"
 #include "schema/image_walk.h"
+#include "testing/test_object.h"
+#include "testing/test_schema.h"
 #include "workload/message_generator.h"
 #include "workload/random_schema.h"
-#include "workload/workload_testing.h"
 
 namespace drover::workload {
 namespace {
@@ -124,20 +125,21 @@ void use(const schema::MessageType& type, uint64_t seed) {
   options.unknown_permille = 200;
   options.odd_permille = seed % 2 == 0 ? 0 : 200;
   std::string wire = generate_wire(type, seed, options);
-  testing::Object object(type);
+  testing::TestObject object(type);
   // Strings that the image wants checked are letters here, so nothing can be wrong with the bytes.
   DecodeResult decoded = object.decode(wire, {.depth_limit = 200});
   if (!decoded.ok()) die("a generated message does not decode: " + to_string(decoded));
   std::string encoded = object.encode();
   if (encoded_size(type, object.get()) != encoded.size()) die("encoded_size is wrong");
-  testing::Object copy(type);
+  testing::TestObject copy(type);
   if (!message::merge(type, copy.get(), *object.get())) die("merge failed");
   if (!message::equal(type, *object.get(), *copy.get())) die("a copy is not equal");
   message::is_initialized(type, *copy.get());
   message::debug_text(type, *copy.get(), {});
   message::discard_unknown(type, copy.get());
   message::clear(type, copy.get());
-  if (!copy.encode().empty() && !message::equal(type, *copy.get(), *testing::Object(type).get())) die("not cleared");
+  if (!copy.encode().empty() && !message::equal(type, *copy.get(), *testing::TestObject(type).get()))
+    die("not cleared");
 }
 
 void run(const uint8_t* data, size_t size) {

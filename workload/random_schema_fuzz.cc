@@ -1,6 +1,6 @@
 // Decoding, driven by seeds: a random schema, a random message of it (odd forms among them), a few mutations at field
 // boundaries, cuts anywhere. The codec reads it whole and in pieces, protobuf C++ as a dynamic message, and all must
-// agree (workload/peer_compare.h).
+// agree (testing/peer_compare.h).
 //
 //   input: u8 schema | u8 message | u16 message seed | u8 mutations | u8 cuts | u8 odd | u8 flags | u64 seed of these
 //   flags: 1 alias in pieces, 2 long repeated fields, 4 long strings
@@ -13,8 +13,10 @@
 #include <array>
 #include <cstring>
 
+#include "testing/hex.h"
+#include "testing/peer_compare.h"
+#include "testing/test_schema.h"
 #include "workload/message_generator.h"
-#include "workload/peer_compare.h"
 #include "workload/random_schema.h"
 #include "workload/wire_mutation.h"
 
@@ -22,7 +24,7 @@ namespace drover::workload {
 namespace {
 
 using testing::Compare;
-using testing::PeerSchema;
+using testing::TestSchema;
 
 struct Input {
   uint8_t schema, message;
@@ -48,7 +50,7 @@ struct FuzzSchema {
     return maps || closed_enums ? Compare::kAcceptance : Compare::kBytes;
   }
 
-  PeerSchema schema;
+  TestSchema schema;
   std::vector<std::string> names;
 };
 
@@ -89,7 +91,7 @@ void run(const Input& input) {
   auto peer = fuzz_schema.schema.peer(name);
   std::string difference = testing::compare(type, wire, FuzzSchema::how(input.schema % 64), pieces, peer.get());
   if (difference.empty()) return;
-  testing::die(difference + "\nmessage " + name + "\n" + testing::hex(wire) + "\n" +
+  testing::die(difference + "\nmessage " + name + "\n" + testing::to_hex(wire) + "\n" +
                fuzz_schema.schema.files().file(0).DebugString());
 }
 

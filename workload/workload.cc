@@ -1,8 +1,4 @@
-// What both workloads share.
 #include "workload/workload.h"
-
-#include "schema/image_builder.h"
-#include "workload/group_image.h"
 
 namespace drover::workload {
 
@@ -11,13 +7,6 @@ const WorkloadMessage* Workload::find(std::string_view message_name) const {
     if (message.name == message_name) return &message;
   }
   return nullptr;
-}
-
-std::string load_group_image(Group* group) {
-  schema::BuildResult built = schema::build_image(group->files);
-  if (!built.ok()) return built.error;
-  schema::LoadResult loaded = schema::OwnedImage::load(built.image, &group->image);
-  return loaded.ok() ? "" : schema::load_message(loaded);
 }
 
 }  // namespace drover::workload

@@ -1,8 +1,8 @@
 #include "bench/codec/check.h"
 
 #include <google/protobuf/dynamic_message.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include "testing/deterministic.h"
 
 namespace drover::bench {
 namespace {
@@ -19,10 +19,8 @@ class Canonical {
     std::unique_ptr<google::protobuf::Message> message(prototype_->New());
     bytes->clear();
     if (!message->ParsePartialFromString(wire)) return false;
-    google::protobuf::io::StringOutputStream stream(bytes);
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    return message->SerializePartialToCodedStream(&coded);
+    *bytes = testing::deterministic(*message);
+    return true;
   }
 
  private:

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/rtl/rows.h"
 #include "rtl/testing/deserializer_bench.h"
 #include "workload/workload.h"
 #include "workload/workload_testing.h"
@@ -18,6 +19,7 @@
 namespace {
 using namespace drover;
 using namespace drover::rtl;
+using bench::kNone;
 using workload::testing::parse_proto;
 using workload::testing::PeerSchema;
 
@@ -94,17 +96,10 @@ double price(const char* type, const std::string& piece, size_t few, size_t many
   return (with_many - with_few) / static_cast<double>(many - few);
 }
 
-void row(const char* name, const char* metric, double value, double peer, double goal) {
-  static bool first = true;
-  std::printf("%s\n  {\"case\": \"%s\", \"metric\": \"%s\", \"value\": %.3f, \"peer\": %.3f, \"goal\": %.3f}",
-              first ? "" : ",", name, metric, value, peer, goal);
-  first = false;
-}
-
-void field_rows() {
-  row("varint-field", "cycles", price("Flat", std::string("\x08\x05\x10\x07", 4), 100, 200) / 2, 5.0, 1.25);
-  row("fixed-field", "cycles", price("Fixed", std::string("\x0d\1\2\3\4\x11\1\2\3\4\5\6\7\x08", 14), 100, 200) / 2, 4.0,
-      1.25);
+void field_rows(bench::Rows& rows) {
+  rows.add("varint-field", "cycles", price("Flat", std::string("\x08\x05\x10\x07", 4), 100, 200) / 2, 5.0, 1.25);
+  rows.add("fixed-field", "cycles", price("Fixed", std::string("\x0d\1\2\3\4\x11\1\2\3\4\5\6\7\x08", 14), 100, 200) / 2,
+           4.0, 1.25);
   // One field of eight sub-messages, each with one scalar, less the same scalars flat.
   std::string subs, scalars;
   for (uint32_t i = 1; i <= 8; ++i) {
@@ -113,11 +108,11 @@ void field_rows() {
   }
   double sub =
       (cycles_a_message(schema().type("Subs"), subs, 50) - cycles_a_message(schema().type("Flat"), scalars, 50)) / 8;
-  row("submessage", "cycles", sub, 10, 3);
+  rows.add("submessage", "cycles", sub, 10, 3);
   std::string text = field(1, std::string(4096, 'x'));
   double cycles = price("Text", text, 8, 16);
-  row("string-4KB", "cycles", cycles, 7 + 4096.0 / 16, 2 + 4096.0 / 64);
-  row("string-4KB", "bytes_per_cycle", 4096 / cycles, 15.5, 58);
+  rows.add("string-4KB", "cycles", cycles, 7 + 4096.0 / 16, 2 + 4096.0 / 64);
+  rows.add("string-4KB", "bytes_per_cycle", 4096 / cycles, 15.5, 58);
   // Short ones, each within 2 + ceil(L/64); the row is that of 64 bytes.
   for (size_t length : {1u, 8u, 31u, 63u, 65u, 100u, 127u, 128u, 200u, 64u}) {
     cycles = price("Text", field(1, std::string(length, 'x')), 4, 12);
@@ -125,17 +120,17 @@ void field_rows() {
       fail("a string of " + std::to_string(length) + " bytes takes " + std::to_string(cycles) + " cycles");
     }
   }
-  row("string-64B", "cycles", cycles, 7 + 64.0 / 16, 3);
+  rows.add("string-64B", "cycles", cycles, 7 + 64.0 / 16, 3);
   std::string few = field(1, repeated("\x05", 100)), many = field(1, repeated("\x05", 900));
   schema::MessageType packed = schema().type("Packed");
   double element = (cycles_a_message(packed, many, 10) - cycles_a_message(packed, few, 10)) / 800;
-  row("packed-varint", "cycles", element, 2, 1);
+  rows.add("packed-varint", "cycles", element, 2, 1);
   few = field(2, std::string(400, 'x')), many = field(2, std::string(3600, 'x'));
   element = (cycles_a_message(packed, many, 10) - cycles_a_message(packed, few, 10)) / 800;
-  row("packed-fixed32", "cycles", element, 1, 0.125);
+  rows.add("packed-fixed32", "cycles", element, 1, 0.125);
   std::string sixteen;
   for (uint32_t i = 1; i <= 16; ++i) sixteen += varint(i << 3) + std::string("\x05", 1);
-  row("msg-16-varints", "cycles", cycles_a_message(schema().type("Flat"), sixteen, 200), 85, 28);
+  rows.add("msg-16-varints", "cycles", cycles_a_message(schema().type("Flat"), sixteen, 200), 85, 28);
 }
 
 // Strings and bytes cut to 64 bytes, at every level.
@@ -174,9 +169,10 @@ std::string cut(const schema::MessageType& type, std::string_view wire) {
   return out;
 }
 
-void workload_rows(const workload::Workload& work, Share* share) {
-  const double goals[6] = {2250, 120, 0, 1270, 1620, 0}, peers[6] = {8078, 347, 0, 4524, 5804, 0};
-  const double cut_goals[6] = {75, 38, 0, 38, 56, 0}, cut_peers[6] = {225, 99, 0, 100, 165, 0};
+void workload_rows(const workload::Workload& work, bench::Rows& rows, Share* share) {
+  using OfGroup = std::optional<double>[6];
+  const OfGroup goals = {2250, 120, kNone, 1270, 1620, kNone}, peers = {8078, 347, kNone, 4524, 5804, kNone};
+  const OfGroup cut_goals = {75, 38, kNone, 38, 56, kNone}, cut_peers = {225, 99, kNone, 100, 165, kNone};
   for (size_t g = 0; g < work.groups.size(); ++g) {
     for (bool short_strings : {false, true}) {
       std::vector<std::string> wires;
@@ -206,8 +202,8 @@ void workload_rows(const workload::Workload& work, Share* share) {
                     static_cast<double>(last - first);
       int bench_number = work.groups[g].name.back() - '0';
       std::string name = (short_strings ? "hpb-cut64-bench" : "hpb-bench") + std::to_string(bench_number);
-      row(name.c_str(), "cycles", mean, (short_strings ? cut_peers : peers)[bench_number],
-          (short_strings ? cut_goals : goals)[bench_number]);
+      rows.add(name, "cycles", mean, (short_strings ? cut_peers : peers)[bench_number],
+               (short_strings ? cut_goals : goals)[bench_number]);
     }
   }
 }
@@ -222,12 +218,11 @@ int main(int argc, char** argv) {
                                       ? workload::hyperproto_like()
                                       : workload::load_hyperprotobench(directory, workload::WorkloadPart::kAll);
   if (!made.ok()) fail(made.error);
-  std::printf("[");
-  field_rows();
+  bench::Rows rows;
+  field_rows(rows);
   Share share;
-  workload_rows(made.workload, &share);
-  row("hpb-left-to-software", "percent",
-      100.0 * static_cast<double>(share.software) / static_cast<double>(share.messages), 0, 0);
-  std::printf("\n]\n");
+  workload_rows(made.workload, rows, &share);
+  rows.add("hpb-left-to-software", "percent",
+           100.0 * static_cast<double>(share.software) / static_cast<double>(share.messages), kNone, 0);
   return 0;
 }

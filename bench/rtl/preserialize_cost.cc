@@ -18,7 +18,7 @@
 #include "codec/copy/best_copy.h"
 #include "codec/encode/encode.h"
 #include "codec/preserialize/preserialize.h"
-#include "codec/preserialize/preserializer.h"
+#include "codec/preserialize/preserialize_handlers.h"
 #include "workload/workload.h"
 #include "workload/workload_testing.h"
 

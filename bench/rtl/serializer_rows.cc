@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/rtl/rows.h"
 #include "codec/encode/encode.h"
 #include "message/operations.h"
 #include "rtl/testing/serializer_bench.h"
@@ -19,6 +20,7 @@
 namespace {
 using namespace drover;
 using namespace drover::rtl;
+using bench::kNone;
 using workload::testing::Object;
 using workload::testing::parse_proto;
 using workload::testing::PeerSchema;
@@ -160,14 +162,7 @@ double price(const char* type, const std::string& piece, Way way, size_t few = 1
          static_cast<double>(many - few);
 }
 
-void row(const std::string& name, const char* metric, double value, double peer, double goal) {
-  static bool first = true;
-  std::printf("%s\n  {\"case\": \"%s\", \"metric\": \"%s\", \"value\": %.3f, \"peer\": %.3f, \"goal\": %.3f}",
-              first ? "" : ",", name.c_str(), metric, value, peer, goal);
-  first = false;
-}
-
-void field_rows() {
+void field_rows(bench::Rows& rows) {
   // Of 1, 2, 5 and 10 bytes; the last two of 64 bits.
   std::string narrow = varint(1 << 3) + varint(5) + varint(1 << 3) + varint(300);
   std::string wide = varint(2 << 3) + varint(uint64_t{1} << 33) + varint(2 << 3) + varint(~uint64_t{0});
@@ -176,64 +171,66 @@ void field_rows() {
     const char* type = "Flat";
     scalars.push_back(price(type, pair, Way::kStream) / 2);
   }
-  row("ser-scalar", "cycles", std::max(scalars[0], scalars[1]), 3, 1.5);
-  row("ser-scalar-32-bit", "cycles", scalars[0], 3, 1.5);
-  row("ser-scalar-64-bit", "cycles", scalars[1], 3, 1.5);
+  rows.add("ser-scalar", "cycles", std::max(scalars[0], scalars[1]), 3, 1.5);
+  rows.add("ser-scalar-32-bit", "cycles", scalars[0], 3, 1.5);
+  rows.add("ser-scalar-64-bit", "cycles", scalars[1], 3, 1.5);
 
   double subs = price("Subs", field(1, varint(1 << 3) + varint(5)), Way::kStream);
   double flat = price("Subs", varint(2 << 3) + varint(5), Way::kStream);
-  row("ser-submessage", "cycles", subs - flat, 8, 3);
-  row("ser-packed-varint", "cycles",
-      (cycles("Packed", field(1, repeated("\x05", 900)), Way::kStream) -
-       cycles("Packed", field(1, repeated("\x05", 100)), Way::kStream)) /
-          800,
-      0, 1);
+  rows.add("ser-submessage", "cycles", subs - flat, 8, 3);
+  rows.add("ser-packed-varint", "cycles",
+           (cycles("Packed", field(1, repeated("\x05", 900)), Way::kStream) -
+            cycles("Packed", field(1, repeated("\x05", 100)), Way::kStream)) /
+               800,
+           kNone, 1);
 
   std::string eight = repeated(field(1, std::string(4096, 'x')), 8);
   for (uint32_t latency : {1u, 20u, 300u}) {
     Run strings = run({{schema().type("Text"), eight}}, Way::kStream, latency, 1);
     std::string name = latency == 1 ? "ser-strings-4KB" : "ser-4KB-latency-" + std::to_string(latency);
-    row(name, "bytes_per_cycle", static_cast<double>(eight.size()) / strings.first, latency == 1 ? 30 : 0,
-        latency == 1 ? 55 : 0);
+    rows.add(name, "bytes_per_cycle", static_cast<double>(eight.size()) / strings.first,
+             latency == 1 ? std::optional(30.0) : kNone, latency == 1 ? std::optional(55.0) : kNone);
     if (latency == 1)
-      row(name, "cycles", strings.first, static_cast<double>(eight.size()) / 30,
-          static_cast<double>(eight.size()) / 55);
+      rows.add(name, "cycles", strings.first, static_cast<double>(eight.size()) / 30,
+               static_cast<double>(eight.size()) / 55);
   }
-  row("ser-4KB-sustained", "bytes_per_cycle",
-      static_cast<double>(eight.size()) / cycles("Text", eight, Way::kStream, 20), 30, 55);
-  row("ser-4KB-reference-latency-300", "bytes_per_cycle",
-      static_cast<double>(eight.size()) / run({{schema().type("Text"), eight}}, Way::kReference, 300, 1).first, 0, 0);
-  row("ser-4KB-reference-sustained", "bytes_per_cycle",
-      static_cast<double>(eight.size()) / cycles("Text", eight, Way::kReference, 20), 0, 0);
+  rows.add("ser-4KB-sustained", "bytes_per_cycle",
+           static_cast<double>(eight.size()) / cycles("Text", eight, Way::kStream, 20), 30, 55);
+  rows.add("ser-4KB-reference-latency-300", "bytes_per_cycle",
+           static_cast<double>(eight.size()) / run({{schema().type("Text"), eight}}, Way::kReference, 300, 1).first,
+           kNone, kNone);
+  rows.add("ser-4KB-reference-sustained", "bytes_per_cycle",
+           static_cast<double>(eight.size()) / cycles("Text", eight, Way::kReference, 20), kNone, kNone);
   for (size_t length : {16u, 64u, 255u, 256u, 1024u}) {
     std::string text = field(1, std::string(length, 'x'));
-    row("ser-string-" + std::to_string(length), "cycles", price("Text", text, Way::kStream, 10, 50), 0, 0);
+    rows.add("ser-string-" + std::to_string(length), "cycles", price("Text", text, Way::kStream, 10, 50), kNone, kNone);
   }
   std::string sixteen;
   for (int i = 0; i < 16; ++i) sixteen += varint(1 << 3) + varint(5);
-  row("ser-msg-16-varints", "cycles", cycles("Flat", sixteen, Way::kStream, 100), 0, 0);
+  rows.add("ser-msg-16-varints", "cycles", cycles("Flat", sixteen, Way::kStream, 100), kNone, kNone);
   // From a command to its first beat, beyond what the memories take. A reference is asked for when all is decoded.
-  row("ser-answer-16-varints", "cycles", run({{schema().type("Flat"), sixteen}}, Way::kStream, 300, 1).answer - 300, 0,
-      0);
-  row("ser-answer-pushed", "cycles",
-      run({{schema().type("Flat"), sixteen}}, Way::kPushed, 300, 1).answer - kPushedLatency, 0, 0);
+  rows.add("ser-answer-16-varints", "cycles",
+           run({{schema().type("Flat"), sixteen}}, Way::kStream, 300, 1).answer - 300, kNone, kNone);
+  rows.add("ser-answer-pushed", "cycles",
+           run({{schema().type("Flat"), sixteen}}, Way::kPushed, 300, 1).answer - kPushedLatency, kNone, kNone);
   std::string text = field(1, std::string(256, 'x'));
-  row("ser-answer-pushed-reference", "cycles",
-      run({{schema().type("Text"), text}}, Way::kReference, 300, 1).answer - kPushedLatency - 300, 0, 0);
+  rows.add("ser-answer-pushed-reference", "cycles",
+           run({{schema().type("Text"), text}}, Way::kReference, 300, 1).answer - kPushedLatency - 300, kNone, kNone);
   std::string shorts = repeated(field(1, "x"), 300);
-  row("ser-answer-pushed-reference-300-fields", "cycles",
-      run({{schema().type("Text"), text + shorts}}, Way::kReference, 300, 1).answer - kPushedLatency - 300, 0, 0);
+  rows.add("ser-answer-pushed-reference-300-fields", "cycles",
+           run({{schema().type("Text"), text + shorts}}, Way::kReference, 300, 1).answer - kPushedLatency - 300, kNone,
+           kNone);
 }
 
-void walker_rows() {
-  row("nic-only-submessage", "cycles",
-      cycles("Deep", field(1, field(1, varint(2 << 3) + varint(5))), Way::kWalk, 20, 1) -
-          cycles("Deep", field(1, varint(2 << 3) + varint(5)), Way::kWalk, 20, 1),
-      8, 0);
-  row("nic-only-run-submessage", "cycles",
-      cycles("Deep", field(1, field(1, varint(2 << 3) + varint(5))), Way::kRun, 20, 1) -
-          cycles("Deep", field(1, varint(2 << 3) + varint(5)), Way::kRun, 20, 1),
-      8, 0);
+void walker_rows(bench::Rows& rows) {
+  rows.add("nic-only-submessage", "cycles",
+           cycles("Deep", field(1, field(1, varint(2 << 3) + varint(5))), Way::kWalk, 20, 1) -
+               cycles("Deep", field(1, varint(2 << 3) + varint(5)), Way::kWalk, 20, 1),
+           8, kNone);
+  rows.add("nic-only-run-submessage", "cycles",
+           cycles("Deep", field(1, field(1, varint(2 << 3) + varint(5))), Way::kRun, 20, 1) -
+               cycles("Deep", field(1, varint(2 << 3) + varint(5)), Way::kRun, 20, 1),
+           8, kNone);
   PeerSchema wide(parse_proto(wide_schema()));
   // Bools, so that the objects' sizes, and with them what has to be fetched, differ little.
   std::string all, one = varint(1 << 3) + varint(1);
@@ -241,12 +238,12 @@ void walker_rows() {
   double full = run({{wide.type("Wide"), all}}, Way::kWalk, 1, 20).cycles;
   double sparse = run({{wide.type("Wide"), one}}, Way::kWalk, 1, 20).cycles;
   double two = run({{wide.type("Sparse"), one}}, Way::kWalk, 1, 20).cycles;
-  row("nic-only-scalar", "cycles", (full - sparse) / 59, 3, 0);
+  rows.add("nic-only-scalar", "cycles", (full - sparse) / 59, 3, kNone);
   double skipping = sparse - two;  // 58 more declared fields, none of them set, and a line more of the object
-  row("nic-only-unset-field", "cycles", skipping / 58, 1, 1.0 / 32);
+  rows.add("nic-only-unset-field", "cycles", skipping / 58, 1, 1.0 / 32);
 }
 
-void workload_rows(const workload::Workload& work) {
+void workload_rows(const workload::Workload& work, bench::Rows& rows) {
   size_t messages = 0, software = 0;
   for (size_t g = 0; g < work.groups.size(); ++g) {
     std::vector<Sent> group;
@@ -259,10 +256,11 @@ void workload_rows(const workload::Workload& work) {
       messages += result.messages;
       software += result.software;
       const char* name = way == Way::kStream ? "ser-hpb-" : way == Way::kWalk ? "nic-only-hpb-" : "nic-only-run-hpb-";
-      row(name + bench, "cycles", result.cycles, 0, 0);
+      rows.add(name + bench, "cycles", result.cycles, kNone, kNone);
     }
   }
-  row("ser-left-to-software", "percent", 100.0 * static_cast<double>(software) / static_cast<double>(messages), 0, 0);
+  rows.add("ser-left-to-software", "percent", 100.0 * static_cast<double>(software) / static_cast<double>(messages),
+           kNone, 0);
 }
 }  // namespace
 
@@ -275,10 +273,9 @@ int main(int argc, char** argv) {
                                       ? workload::hyperproto_like()
                                       : workload::load_hyperprotobench(directory, workload::WorkloadPart::kAll);
   if (!made.ok()) fail(made.error);
-  std::printf("[");
-  field_rows();
-  walker_rows();
-  workload_rows(made.workload);
-  std::printf("\n]\n");
+  bench::Rows rows;
+  field_rows(rows);
+  walker_rows(rows);
+  workload_rows(made.workload, rows);
   return 0;
 }

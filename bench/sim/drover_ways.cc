@@ -7,7 +7,7 @@
 #include "codec/decode/decode.h"
 #include "codec/encode/encode.h"
 #include "codec/preserialize/preserialize.h"
-#include "codec/preserialize/preserializer.h"
+#include "codec/preserialize/preserialize_handlers.h"
 
 namespace drover::bench {
 namespace {

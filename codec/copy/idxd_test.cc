@@ -11,10 +11,12 @@
 #include <random>
 #include <thread>
 
-#include "codec/codec_testing.h"
 #include "codec/copy/best_copy.h"
 #include "codec/copy/idxd_queue.h"
 #include "codec/preserialize/preserialize.h"
+#include "testing/every_schema.h"
+#include "testing/hex.h"
+#include "testing/test_object.h"
 
 #if defined(__x86_64__) && __has_include(<linux/idxd.h>)
 #include <linux/idxd.h>

@@ -2,8 +2,6 @@
 #include "codec/decode/decode.h"
 
 #include "codec/decode/decode_handlers.h"
-#include "codec/decode/decode_repeated.h"
-#include "codec/decode/decode_unknown.h"
 #include "codec/decode/host_memory.h"
 
 namespace drover {

@@ -1,8 +1,13 @@
 // Decoding beside protobuf C++: the same inputs are accepted, and what was accepted says the same. The first byte of
 // the input chooses the message and how it is cut into pieces.
-#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/stubs/logging.h>
 
-#include "codec/codec_testing.h"
+#include <cstdio>
+#include <cstdlib>
+
+#include "testing/deterministic.h"
+#include "testing/every_schema.h"
+#include "testing/test_object.h"
 
 namespace drover {
 namespace {
@@ -10,16 +15,6 @@ namespace {
 [[noreturn]] void report(const char* what, const DecodeResult& result) {
   std::fprintf(stderr, "decode_fuzz: %s (%s)\n", what, to_string(result).c_str());
   std::abort();
-}
-
-std::string deterministic(const google::protobuf::Message& message) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  message.SerializePartialToCodedStream(&coded);
-  coded.Trim();
-  return bytes;
 }
 
 void run(uint8_t choice, std::string_view wire) {
@@ -44,9 +39,9 @@ void run(uint8_t choice, std::string_view wire) {
   if (maps) {
     auto again = schema.peer(name);
     if (!again->ParsePartialFromString(ours)) report("protobuf C++ refuses our bytes", result);
-    ours = deterministic(*again);
+    ours = testing::deterministic(*again);
   }
-  if (ours != deterministic(*peer)) report("the bytes differ", result);
+  if (ours != testing::deterministic(*peer)) report("the bytes differ", result);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // The decoder on repeated fields, packed or not, and on maps.
 #pragma once
 
-#include "codec/decode/decoder.h"
+#include "codec/decode/decode_lookup.h"
 #include "codec/decode/packed_varints.h"
 #include "message/clear.h"
 
@@ -316,5 +316,83 @@ DROVER_NOINLINE bool Decoder<Memory>::end_map_entry(const char* p, char* object,
   if (map->insert_entry(&arena_, added, key.offset, raw::map_key_kind(key))) return true;
   return fail(DecodeError::out_of_memory, p), false;
 }
+
+// ---- handlers: as many elements as follow each other with the same tag
+
+template <typename Memory>
+struct Decoder<Memory>::Runs {
+  template <int kTagSize>
+  static DROVER_INLINE bool next_is(Decoder* d, const char* p, const FieldStep* step) {
+    return d->input_.inside(p) && matches<kTagSize>(step, raw::load<uint16_t>(p));
+  }
+  template <int kTagSize>
+  static DROVER_INLINE auto follows(Decoder* d, const FieldStep* step) {
+    return [d, step](const char* at, int* tag_size) {
+      *tag_size = kTagSize;
+      return next_is<kTagSize>(d, at, step);
+    };
+  }
+
+  template <uint32_t kOp, int kTagSize>
+  static DROVER_DECODE_HANDLER(repeated_varint) {
+    DROVER_DECODE_CHECK_TAG();
+    p = d->template repeated_varints<kOp>(p + kTagSize, object, words(object, step), step, follows<kTagSize>(d, step));
+    if (p == nullptr) [[unlikely]]
+      DROVER_DECODE_GO(Dispatch::failed);
+    DROVER_DECODE_NEXT();
+  }
+
+  template <typename Bits, int kTagSize>
+  static DROVER_DECODE_HANDLER(repeated_fixed) {
+    DROVER_DECODE_CHECK_TAG();
+    p = d->template repeated_fixed<Bits>(p + kTagSize, words(object, step), step, follows<kTagSize>(d, step));
+    if (p == nullptr) [[unlikely]]
+      DROVER_DECODE_GO(Dispatch::failed);
+    DROVER_DECODE_NEXT();
+  }
+
+  template <bool kUtf8, int kTagSize>
+  static DROVER_DECODE_HANDLER(repeated_string) {
+    DROVER_DECODE_CHECK_TAG();
+    raw::Words* to = words(object, step);
+    uint32_t capacity = to->capacity();
+    do {
+      if (to->size == capacity) [[unlikely]] {
+        uint32_t wanted = capacity + d->count_run(p, kTagSize, step->tag);
+        if (!d->grow(to, wanted, d->field_at(step), p)) {
+          p = nullptr;
+          DROVER_DECODE_GO(Dispatch::failed);
+        }
+        capacity = to->capacity();
+      }
+      p += kTagSize;
+      auto* element = reinterpret_cast<raw::Words*>(to->begin()) + to->size;
+      uint32_t size = static_cast<uint8_t>(*p);
+      char* bytes = nullptr;
+      if (!d->options_.alias && size < kShortString && element->data == 0) [[likely]]
+        bytes = d->copy_short(p, size);
+      if (bytes != nullptr && (!kUtf8 || is_ascii_32(bytes, size))) [[likely]] {
+        element->set_begin(bytes);
+        element->size = size;
+        p += 1 + size;
+      } else {
+        p = d->string(p, element, kUtf8);
+        if (p == nullptr) [[unlikely]]
+          DROVER_DECODE_GO(Dispatch::failed);
+      }
+      ++to->size;
+    } while (next_is<kTagSize>(d, p, step));
+    DROVER_DECODE_NEXT();
+  }
+
+  template <int kTagSize>
+  static DROVER_DECODE_HANDLER(packed) {
+    DROVER_DECODE_CHECK_TAG();
+    p = d->packed(p + kTagSize, object, d->field_at(step));
+    if (p == nullptr) [[unlikely]]
+      DROVER_DECODE_GO(Dispatch::failed);
+    DROVER_DECODE_NEXT();
+  }
+};
 
 }  // namespace drover

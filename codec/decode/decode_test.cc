@@ -1,10 +1,12 @@
 // Decoding by example: each kind, each error, pieces, aliasing. Random messages are in differential_test.cc.
 #include "codec/decode/decode.h"
+#include "testing/every_schema.h"
+#include "testing/hex.h"
+#include "testing/test_object.h"
+#include "testing/test_schema.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "codec/codec_testing.h"
 
 namespace drover {
 namespace {

@@ -1,8 +1,12 @@
-// Decoder<Memory>: the decoder's state and its pieces, private to codec/. decode_handlers.h has one handler for each op
-// of a FieldStep (docs/formats.md), decode_repeated.h repeated fields and maps, decode_unknown.h the rest.
+// Decoder<Memory>: the decoder's state and what all its parts use; private to codec/. Its parts, each above the next:
 //
-// A message is decoded without recursion: a handler reads one field and goes on to the handler of the next tag; what
-// has to be known again behind a sub-message lies in a Frame. Between handlers these travel in registers:
+//   decode_handlers.h   the table of handlers by op of a FieldStep (docs/formats.md), and run()
+//   decode_scalars.h, decode_strings.h, decode_messages.h, decode_repeated.h, decode_unknown.h   kinds of fields
+//   decode_lookup.h     fields that the tag's first byte does not decide
+//   decode_dispatch.h   from tag to handler, into a sub-message and out of a message
+//
+// Decoding a message does not recurse: a handler reads one field and jumps to the handler of the next tag. A Frame
+// keeps the state of a message while a message inside it is read. Between handlers these travel in registers:
 //
 //   d        the decoder                          slots   steps of the innermost message by field number
 //   p        the position in the wire bytes       has     has-bits found so far, not yet in the object
@@ -42,7 +46,7 @@ class Decoder {
   DecodeResult run(uint32_t message_index, char* object, const std::string_view* pieces, size_t count, size_t total);
 
  private:
-  // What is known of a message while one inside it is read.
+  // The state of a message while a message inside it is read.
   struct Frame {
     char* object;
     const char* slots;
@@ -57,14 +61,36 @@ class Decoder {
   using Handler = const char*(DROVER_HANDLER_CALL*)(Decoder*, const char*, char*, const char*, uint64_t,
                                                     const FieldStep*, uint64_t, const void*);
 
-  // ---- decode_handlers.h
-  struct Handlers;
+  // The handlers' parts: decode_dispatch.h, decode_lookup.h, decode_scalars.h, decode_strings.h, decode_messages.h,
+  // decode_repeated.h, decode_handlers.h.
+  struct Dispatch;
+  struct Lookup;
+  struct Scalars;
+  struct Strings;
+  struct Messages;
+  struct Runs;
+  struct HandlerTable;
+
+  // ---- a step's parts
+  template <int kTagSize>
+  static DROVER_INLINE bool matches(const FieldStep* step, uint64_t tag) {
+    // As a difference: clang compares narrow values only after it has widened both.
+    using Tag = std::conditional_t<kTagSize == 1, uint8_t, uint16_t>;
+    return static_cast<Tag>(static_cast<Tag>(tag) ^ raw::load<Tag>(reinterpret_cast<const char*>(step))) == 0;
+  }
+  static DROVER_INLINE uint64_t has_bit(const FieldStep* step) { return uint64_t{1} << (step->has_bit & 63); }
+  static DROVER_INLINE char* place(char* object, const FieldStep* step) { return object + step->offset; }
+  static DROVER_INLINE raw::Words* words(char* object, const FieldStep* step) {
+    return reinterpret_cast<raw::Words*>(place(object, step));
+  }
+
+  // ---- decode_dispatch.h
+  static constexpr uint64_t kRealHasBits = (uint64_t{1} << schema::kStepHasBits) - 1;
   void flush(char* object, uint64_t has);
-  const FieldStep* find_step(uint32_t number) const;
   const FieldEntry& field_at(const FieldStep* step) const { return image_.fields(*entry_).first[step->position - 1]; }
   const char* slots_of(const MessageEntry& entry) const { return reinterpret_cast<const char*>(image_.slots(entry)); }
   bool more_frames(const char* p);
-  // Keeps the message at hand in `frame`, behind the frames in use, and goes on to one of type `inner`.
+  // Saves the current message in `frame`, the first free one, and makes `inner` the current type.
   DROVER_INLINE void push(Frame* frame, char* object, const char* slots, uint64_t has, const FieldStep* step, bool map,
                           uint32_t end_group, const MessageEntry& inner) {
     frame->object = object;
@@ -78,6 +104,8 @@ class Decoder {
     end_group_ = end_group;
     entry_ = &inner;
   }
+
+  // ---- this file
   const char* length(const char* p, uint32_t* size);  // checked against the limit
   const char* length_long(const char* p, uint32_t* size);
   // A length of one to three bytes, and the position behind it; null if it is longer.
@@ -97,9 +125,24 @@ class Decoder {
     *size = first | third << 14;
     return third < 0x80 ? p + 3 : nullptr;
   }
-  const char* bad_tag(uint32_t tag, const char* start, const char* behind);
   char* new_message(const MessageEntry& entry);
   char* new_message_at_hand(const MessageEntry& entry);
+  const char* fail(DecodeError error, const char* p);  // null
+  const char* fail_past_limit();
+  int depth_left() const { return options_.depth_limit - static_cast<int>(top_ - frames_); }
+
+  // ---- decode_lookup.h
+  const FieldStep* find_step(uint32_t number) const;
+  const char* bad_tag(uint32_t tag, const char* start, const char* behind);
+  // A closed enum knows the value.
+  bool enum_knows(const FieldEntry& field, uint64_t value) const {
+    return image_.enum_has_value(field.sub, static_cast<int32_t>(value));
+  }
+  void note_presence(char* object, const FieldEntry& field);
+  const char* singular(const char* p, char* object, const FieldEntry& field);
+  char* sub_object(const char* p, char* object, const FieldEntry& field);
+
+  // ---- decode_strings.h
   // A copy of a string of less than kShortString bytes, with a NUL behind it; p is at its length, a byte. Null if it is
   // empty, or if the buffer or the arena's block at hand ends too soon.
   static constexpr uint32_t kShortString = 32;
@@ -125,13 +168,6 @@ class Decoder {
     *pending_nul_ = '\0';
     pending_nul_ = at;
   }
-  // A closed enum knows the value.
-  bool enum_knows(const FieldEntry& field, uint64_t value) const {
-    return image_.enum_has_value(field.sub, static_cast<int32_t>(value));
-  }
-  void note_presence(char* object, const FieldEntry& field);
-  const char* singular(const char* p, char* object, const FieldEntry& field);
-  char* sub_object(const char* p, char* object, const FieldEntry& field);
 
   // ---- decode_repeated.h
   // One element, and those that follow it with the same tag; p is behind the tag.
@@ -163,10 +199,6 @@ class Decoder {
   bool append_unknown_varint(char* object, uint32_t tag, uint64_t value, const char* p);
   // A map entry whose enum value is unknown, written out as a field of `object`.
   bool append_unknown_entry(char* object, const FieldEntry& field, const char* map_entry, const char* p);
-
-  const char* fail(DecodeError error, const char* p);  // null
-  const char* fail_past_limit();
-  int depth_left() const { return options_.depth_limit - static_cast<int>(top_ - frames_); }
 
   Input input_;
   const schema::Image image_;
@@ -295,25 +327,5 @@ char* Decoder<Memory>::new_message(const MessageEntry& entry) {
   if (object != nullptr) raw::store(object, owner_);
   return object;
 }
-
-// How a varint is stored: zigzag undone, cut to the field's width.
-template <uint32_t kOp>
-DROVER_INLINE void store_varint(char* at, uint64_t value) {
-  if constexpr (kOp == schema::kOpBool) {
-    *at = value != 0;
-  } else if constexpr (kOp == schema::kOpSint32) {
-    raw::store(at, wire::unzigzag32(static_cast<uint32_t>(value)));
-  } else if constexpr (kOp == schema::kOpSint64) {
-    raw::store(at, wire::unzigzag(value));
-  } else if constexpr (kOp == schema::kOpVarint64) {
-    raw::store<uint64_t>(at, value);
-  } else {
-    raw::store<uint32_t>(at, static_cast<uint32_t>(value));
-  }
-}
-template <uint32_t kOp>
-inline constexpr uint32_t kVarintStorage = kOp == schema::kOpBool                                   ? 1
-                                           : kOp == schema::kOpSint64 || kOp == schema::kOpVarint64 ? 8
-                                                                                                    : 4;
 
 }  // namespace drover

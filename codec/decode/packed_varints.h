@@ -3,7 +3,7 @@
 #pragma once
 
 #include "codec/cpu.h"
-#include "codec/decode/decoder.h"
+#include "codec/decode/store_varint.h"
 
 namespace drover {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codec/decode/packed_varints.h"
+#include "codec/utf8.h"
 
 namespace drover {
 namespace {

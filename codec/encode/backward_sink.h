@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "codec/compiler.h"
-#include "codec/encode/encode.h"
+#include "codec/encode/encoded.h"
 
 namespace drover {
 

@@ -7,10 +7,6 @@
 
 namespace drover {
 
-#define DROVER_HANDLER(name) DROVER_WALK_HANDLER(Encoder, name)
-#define DROVER_GO(handler) DROVER_WALK_GO(handler)
-#define DROVER_NEXT() DROVER_WALK_NEXT()
-
 template <typename Memory, typename Sink>
 struct Encoder<Memory, Sink>::Handlers : WalkHandlers<Encoder<Memory, Sink>, Memory> {
   using Walk = WalkHandlers<Encoder, Memory>;
@@ -54,26 +50,26 @@ struct Encoder<Memory, Sink>::Handlers : WalkHandlers<Encoder<Memory, Sink>, Mem
   }
   // A new block; then once more.
   template <Handler handler>
-  static DROVER_NOINLINE DROVER_HANDLER(more_room) {
+  static DROVER_NOINLINE DROVER_WALK_HANDLER(Encoder, more_room) {
     p = e->room(p, Sink::kScalarRoom, *e->entry_, 0);
     if (p == nullptr) return nullptr;
-    DROVER_GO(handler);
+    DROVER_WALK_GO(handler);
   }
 
   // ---- scalars
 #if DROVER_BMI2
   // Where one instruction spreads a value's bits over a varint's bytes.
   template <uint32_t kOp, int kTagSize>
-  __attribute__((target("bmi2,lzcnt"))) static DROVER_HANDLER(varint_bmi2) {
+  __attribute__((target("bmi2,lzcnt"))) static DROVER_WALK_HANDLER(Encoder, varint_bmi2) {
     uint64_t value = e->template load_varint<kOp>(object + step->offset);
     if (value == 0) [[unlikely]] {
-      if (by_value(step)) DROVER_NEXT();
+      if (by_value(step)) DROVER_WALK_NEXT();
     }
     if (p < e->sink_.low()) [[unlikely]]
-      DROVER_GO((more_room<varint<kOp, kTagSize>>));
+      DROVER_WALK_GO((more_room<varint<kOp, kTagSize>>));
     if (value < 0x80) {
       p = put_tag_and_byte<kTagSize>(e, p, step, value);
-      DROVER_NEXT();
+      DROVER_WALK_NEXT();
     }
     if (value < 0x4000) {
       p -= 2;
@@ -86,64 +82,64 @@ struct Encoder<Memory, Sink>::Handlers : WalkHandlers<Encoder<Memory, Sink>, Mem
       std::memcpy(p - 8, &bytes, 8);
       p -= 8 - unused / 8;
     } else {
-      DROVER_GO((varint<kOp, kTagSize>));
+      DROVER_WALK_GO((varint<kOp, kTagSize>));
     }
     p = put_tag<kTagSize>(e, p, step);
-    DROVER_NEXT();
+    DROVER_WALK_NEXT();
   }
 #endif
 
   template <uint32_t kOp, int kTagSize>
-  static DROVER_HANDLER(varint) {
+  static DROVER_WALK_HANDLER(Encoder, varint) {
     uint64_t value = e->template load_varint<kOp>(object + step->offset);
     if (value == 0) [[unlikely]] {
-      if (by_value(step)) DROVER_NEXT();
+      if (by_value(step)) DROVER_WALK_NEXT();
     }
     if (p < e->sink_.low()) [[unlikely]]
-      DROVER_GO((more_room<varint<kOp, kTagSize>>));
+      DROVER_WALK_GO((more_room<varint<kOp, kTagSize>>));
     p = put_varint<Sink>(p, value);
     p = put_tag<kTagSize>(e, p, step);
-    DROVER_NEXT();
+    DROVER_WALK_NEXT();
   }
 
   template <typename Bits, int kTagSize>
-  static DROVER_HANDLER(fixed) {
+  static DROVER_WALK_HANDLER(Encoder, fixed) {
     Bits bits = e->memory_.template load<Bits>(object + step->offset);
     if (bits == 0) [[unlikely]] {
-      if (by_value(step)) DROVER_NEXT();
+      if (by_value(step)) DROVER_WALK_NEXT();
     }
     if (p < e->sink_.low()) [[unlikely]]
-      DROVER_GO((more_room<fixed<Bits, kTagSize>>));
+      DROVER_WALK_GO((more_room<fixed<Bits, kTagSize>>));
     p -= sizeof(Bits);
     if constexpr (Sink::kWrites) std::memcpy(p, &bits, sizeof(Bits));
     p = put_tag<kTagSize>(e, p, step);
-    DROVER_NEXT();
+    DROVER_WALK_NEXT();
   }
 
   // ---- strings
   // The short ones, without a call.
   template <int kTagSize>
-  static DROVER_HANDLER(string) {
+  static DROVER_WALK_HANDLER(Encoder, string) {
     EncodeError error = EncodeError::ok;
     LoadedRange range;
     if (!e->memory_.load_range(object + step->offset, 1, 1, &range, &error)) [[unlikely]]
       return e->fail(error, *e->entry_, e->field_of(step).number);
     if (!Memory::kDirect || range.size > kCopiedWithoutCall || e->sink_.refers(range.size) ||
         !e->sink_.has_room(p, range.size))
-      DROVER_GO(string_long<kTagSize>);
-    if (range.size == 0 && by_value(step)) DROVER_NEXT();
+      DROVER_WALK_GO(string_long<kTagSize>);
+    if (range.size == 0 && by_value(step)) DROVER_WALK_NEXT();
     p -= range.size;
     if constexpr (Sink::kWrites) copy_short(p, range.data, range.size);
     p = put_tag_and_byte<kTagSize>(e, p, step, range.size);
-    DROVER_NEXT();
+    DROVER_WALK_NEXT();
   }
   template <int kTagSize>
-  static DROVER_NOINLINE DROVER_HANDLER(string_long) {
+  static DROVER_NOINLINE DROVER_WALK_HANDLER(Encoder, string_long) {
     EncodeError error = EncodeError::ok;
     LoadedRange range;
     if (!e->memory_.load_range(object + step->offset, 1, 1, &range, &error)) [[unlikely]]
       return e->fail(error, *e->entry_, e->field_of(step).number);
-    if (range.size == 0 && by_value(step)) DROVER_NEXT();
+    if (range.size == 0 && by_value(step)) DROVER_WALK_NEXT();
     bool refers = e->sink_.refers(range.size);
     if (refers) {
       p = e->sink_.refer(p, range.data, range.size);
@@ -160,17 +156,17 @@ struct Encoder<Memory, Sink>::Handlers : WalkHandlers<Encoder<Memory, Sink>, Mem
     }
     p = put_varint<Sink>(p, range.size);
     p = put_tag<kTagSize>(e, p, step);
-    DROVER_NEXT();
+    DROVER_WALK_NEXT();
   }
 
   // ---- messages
   template <int kTagSize>
-  static DROVER_HANDLER(message) {
+  static DROVER_WALK_HANDLER(Encoder, message) {
     const FieldEntry& field = e->field_of(step);
     const MessageEntry& sub = e->image_.message(field.sub);
     EncodeError error = EncodeError::ok;
     const char* inner = e->memory_.load_pointer(object + step->offset, sub.object_size, &error);
-    if (inner == nullptr) DROVER_GO(no_message);
+    if (inner == nullptr) DROVER_WALK_GO(no_message);
     if (e->depth_ <= 0) [[unlikely]]
       return e->fail(EncodeError::depth_limit, *e->entry_, field.number);
     const MessageEntry* entry = e->entry_;
@@ -188,10 +184,10 @@ struct Encoder<Memory, Sink>::Handlers : WalkHandlers<Encoder<Memory, Sink>, Mem
     }
     p = put_varint<Sink>(p, size);
     p = put_tag<kTagSize>(e, p, step);
-    DROVER_NEXT();
+    DROVER_WALK_NEXT();
   }
   // A null pointer, or one that leads astray: absent, or in a map entry the empty message.
-  static DROVER_HANDLER(no_message) {
+  static DROVER_WALK_HANDLER(Encoder, no_message) {
     if constexpr (!Memory::kTrusted) {
       const FieldEntry& field = e->field_of(step);
       EncodeError error = EncodeError::ok;
@@ -200,11 +196,11 @@ struct Encoder<Memory, Sink>::Handlers : WalkHandlers<Encoder<Memory, Sink>, Mem
       if (error != EncodeError::ok) return e->fail(error, *e->entry_, field.number);
     }
     if (by_value(step)) [[likely]]
-      DROVER_NEXT();
+      DROVER_WALK_NEXT();
     p = e->room(p, Sink::kScalarRoom, *e->entry_, 0);
     if (p == nullptr) return nullptr;
     p = e->tag(put_varint<Sink>(p, 0), e->field_of(step));
-    DROVER_NEXT();
+    DROVER_WALK_NEXT();
   }
 
   struct Table {
@@ -264,9 +260,5 @@ struct Encoder<Memory, Sink>::Handlers : WalkHandlers<Encoder<Memory, Sink>, Mem
     return kTable.handler;
   }
 };
-
-#undef DROVER_GO
-#undef DROVER_NEXT
-#undef DROVER_HANDLER
 
 }  // namespace drover

@@ -1,9 +1,10 @@
 // Encoding by example: order, references, limits, arrays. Equality with protobuf C++ is in differential_test.cc.
 #include "codec/encode/encode.h"
+#include "testing/every_schema.h"
+#include "testing/hex.h"
+#include "testing/test_object.h"
 
 #include <gtest/gtest.h>
-
-#include "codec/codec_testing.h"
 
 namespace drover {
 namespace {

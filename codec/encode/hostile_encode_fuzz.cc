@@ -6,18 +6,19 @@
 #include <cstring>
 #include <random>
 
-#include "codec/codec_testing.h"
 #include "codec/freestanding/delayed_dma.h"
 #include "codec/freestanding/fetched_memory.h"
 #include "codec/preserialize/preserialize.h"
-#include "codec/random_schema.h"
+#include "testing/every_schema.h"
+#include "testing/random_message.h"
+#include "testing/test_object.h"
 
 namespace drover {
 namespace {
 
 struct Original {
   explicit Original(uint8_t choice) : object(testing::every_schema().type(choice % 2 == 0 ? "t.Every" : "t.Maps")) {
-    testing::Random random(choice);
+    std::mt19937_64 random(choice);
     auto message = testing::every_schema().peer(choice % 2 == 0 ? "t.Every" : "t.Maps");
     testing::RandomMessages(random).fill(message.get(), 2);
     if (!object.decode(message->SerializePartialAsString()).ok()) std::abort();

@@ -7,11 +7,13 @@
 #include <random>
 #include <thread>
 
-#include "codec/codec_testing.h"
-#include "codec/random_schema.h"
 #include "message/raw.h"
 #include "object/map.h"
 #include "object/repeated.h"
+#include "testing/every_schema.h"
+#include "testing/hex.h"
+#include "testing/random_message.h"
+#include "testing/test_object.h"
 
 namespace drover {
 namespace {

@@ -1,8 +1,6 @@
 #include "codec/freestanding/codec.h"
 
 #include "codec/decode/decode_handlers.h"
-#include "codec/decode/decode_repeated.h"
-#include "codec/decode/decode_unknown.h"
 #include "codec/decode/host_memory.h"
 #include "codec/encode/encode_handlers.h"
 

@@ -1,10 +1,12 @@
 // Decoding through a scratchpad beside decoding in place: the same error, or the same object, whose bytes are the same
 // when it is read out of the host's memory by DMA. The first byte of the input chooses the message, how it is cut into
 // pieces, and how much memory there is; a message that does not fit may end in out_of_memory.
-#include "codec/codec_testing.h"
 #include "codec/freestanding/delayed_dma.h"
 #include "codec/freestanding/fetched_memory.h"
 #include "codec/freestanding/scratchpad_memory.h"
+#include "testing/every_schema.h"
+#include "testing/hex.h"
+#include "testing/test_object.h"
 
 namespace drover {
 namespace {

@@ -22,8 +22,6 @@
 #include <string_view>
 
 #include "codec/decode/decode_handlers.h"
-#include "codec/decode/decode_repeated.h"
-#include "codec/decode/decode_unknown.h"
 #include "codec/freestanding/dma.h"
 #include "message/raw.h"
 #include "object/arena.h"

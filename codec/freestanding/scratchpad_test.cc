@@ -9,11 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "codec/codec_testing.h"
 #include "codec/freestanding/codec.h"
 #include "codec/freestanding/delayed_dma.h"
 #include "codec/freestanding/fetched_memory.h"
 #include "object/string.h"
+#include "testing/every_schema.h"
+#include "testing/hex.h"
+#include "testing/random_message.h"
+#include "testing/test_object.h"
 
 namespace drover {
 namespace {

@@ -2,7 +2,7 @@
 #include "codec/preserialize/preserialize.h"
 
 #include "codec/copy/best_copy.h"
-#include "codec/preserialize/preserializer.h"
+#include "codec/preserialize/preserialize_handlers.h"
 
 namespace drover {
 namespace {

@@ -1,15 +1,11 @@
-// The preserializer's handlers, one for each op of a FieldStep and size of tag; included by
-// codec/preserialize/preserializer.h. A step's first four bytes (tag, op, has_bit) are a record's: nothing of a scalar
-// is computed.
+// The preserializer's handlers, one for each op of a FieldStep and size of tag. A step's first four bytes (tag, op,
+// has_bit) are also a record's first four, so that a scalar's record head is a copy. Programs that instantiate
+// Preserializer<Memory, Engine> include this file.
 #pragma once
 
 #include "codec/preserialize/preserializer.h"
 
 namespace drover {
-
-#define DROVER_HANDLER(name) DROVER_WALK_HANDLER(Preserializer, name)
-#define DROVER_GO(handler) DROVER_WALK_GO(handler)
-#define DROVER_NEXT() DROVER_WALK_NEXT()
 
 template <typename Memory, MemcpyEngine Engine>
 struct Preserializer<Memory, Engine>::Handlers : WalkHandlers<Preserializer<Memory, Engine>, Memory> {
@@ -23,7 +19,7 @@ struct Preserializer<Memory, Engine>::Handlers : WalkHandlers<Preserializer<Memo
   using Walk::next;
 #endif
 
-  static DROVER_NOINLINE DROVER_HANDLER(no_room) {
+  static DROVER_NOINLINE DROVER_WALK_HANDLER(Preserializer, no_room) {
     static_cast<void>(p);
     return e->fail(EncodeError::no_room, *e->entry_, e->field_of(step).number);
   }
@@ -48,38 +44,38 @@ struct Preserializer<Memory, Engine>::Handlers : WalkHandlers<Preserializer<Memo
 
   // ---- scalars
   template <typename T, int kTagSize>
-  static DROVER_HANDLER(scalar) {
+  static DROVER_WALK_HANDLER(Preserializer, scalar) {
     T value = e->memory_.template load<T>(object + step->offset);
     if (value == 0) [[unlikely]] {
-      if (by_value(step)) DROVER_NEXT();
+      if (by_value(step)) DROVER_WALK_NEXT();
     }
     if (p > e->limit_) [[unlikely]]
-      DROVER_GO(no_room);
+      DROVER_WALK_GO(no_room);
     if constexpr (sizeof(T) == 8) {
       p = put_head<kTagSize>(e, p, step, 0);
       p = put_word(p, value);
     } else {
       p = put_head<kTagSize>(e, p, step, sizeof(T) == 1 ? value != 0 : value);
     }
-    DROVER_NEXT();
+    DROVER_WALK_NEXT();
   }
 
   // ---- strings
   template <int kTagSize>
-  static DROVER_HANDLER(string) {
+  static DROVER_WALK_HANDLER(Preserializer, string) {
     const char* at = object + step->offset;
     uint64_t place;
     if (e->in_engine(at, &place)) [[unlikely]]
-      DROVER_GO(string_in_engine);
+      DROVER_WALK_GO(string_in_engine);
     EncodeError error = EncodeError::ok;
     LoadedRange range;
     if (!e->memory_.load_range(at, 1, 1, &range, &error)) [[unlikely]]
       return e->fail(error, *e->entry_, e->field_of(step).number);
-    if (range.size == 0 && by_value(step)) DROVER_NEXT();
-    if (range.size >= e->reference_from_) DROVER_GO(long_string);
+    if (range.size == 0 && by_value(step)) DROVER_WALK_NEXT();
+    if (range.size >= e->reference_from_) DROVER_WALK_GO(long_string);
     bool body = range.size < e->options_.payload_threshold;
     if (!e->has_room(p, body ? range.size : 0)) [[unlikely]]
-      DROVER_GO(no_room);
+      DROVER_WALK_GO(no_room);
     char* head = p;
     p = put_head<kTagSize>(e, p, step, range.size);
     if (body) {
@@ -87,40 +83,40 @@ struct Preserializer<Memory, Engine>::Handlers : WalkHandlers<Preserializer<Memo
     } else {
       head[2] = static_cast<char>(kRecordPayload << 1 | (kTagSize - 1));
       if (!e->put_payload(p, range.data, range.size)) [[unlikely]]
-        DROVER_GO(no_room);
+        DROVER_WALK_GO(no_room);
     }
-    DROVER_NEXT();
+    DROVER_WALK_NEXT();
   }
   // One that may be referred to.
-  static DROVER_NOINLINE DROVER_HANDLER(long_string) {
+  static DROVER_NOINLINE DROVER_WALK_HANDLER(Preserializer, long_string) {
     const MessageEntry* entry = e->entry_;
     p = e->string(p, object + step->offset, *entry, e->field_of(step));
     if (p == nullptr) return nullptr;
-    DROVER_NEXT();
+    DROVER_WALK_NEXT();
   }
-  static DROVER_NOINLINE DROVER_HANDLER(string_in_engine) {
+  static DROVER_NOINLINE DROVER_WALK_HANDLER(Preserializer, string_in_engine) {
     const char* at = object + step->offset;
     uint64_t place = 0;
     e->in_engine(at, &place);
     uint32_t size = e->memory_.template load<uint32_t>(at + 8);
-    if (size == 0 && by_value(step)) DROVER_NEXT();
+    if (size == 0 && by_value(step)) DROVER_WALK_NEXT();
     p = e->engine_bytes(p, place, size, e->field_of(step).number, *e->entry_);
     if (p == nullptr) return nullptr;
-    DROVER_NEXT();
+    DROVER_WALK_NEXT();
   }
 
   // ---- messages
   template <int kTagSize>
-  static DROVER_HANDLER(message) {
+  static DROVER_WALK_HANDLER(Preserializer, message) {
     const FieldEntry& field = e->field_of(step);
     const MessageEntry& sub = e->image_.message(field.sub);
     EncodeError error = EncodeError::ok;
     const char* inner = e->memory_.load_pointer(object + step->offset, sub.object_size, &error);
-    if (inner == nullptr) DROVER_GO(no_message);
+    if (inner == nullptr) DROVER_WALK_GO(no_message);
     if (e->depth_ <= 0) [[unlikely]]
       return e->fail(EncodeError::depth_limit, *e->entry_, field.number);
     if (p > e->limit_) [[unlikely]]
-      DROVER_GO(no_room);
+      DROVER_WALK_GO(no_room);
     const MessageEntry* entry = e->entry_;
     p = put(p, 0, kRecordClose << 1, 0);
     --e->depth_;
@@ -130,15 +126,15 @@ struct Preserializer<Memory, Engine>::Handlers : WalkHandlers<Preserializer<Memo
     ++e->depth_;
     e->entry_ = entry;
     if (p > e->limit_) [[unlikely]]
-      DROVER_GO(no_room);
+      DROVER_WALK_GO(no_room);
     p = put_head<kTagSize>(e, p, step, 0);
-    DROVER_NEXT();
+    DROVER_WALK_NEXT();
   }
   // A null pointer, or one that leads astray: absent, or in a map entry the empty message.
-  static DROVER_NOINLINE DROVER_HANDLER(no_message) {
+  static DROVER_NOINLINE DROVER_WALK_HANDLER(Preserializer, no_message) {
     p = e->generic(p, object, *e->entry_, e->field_of(step));
     if (p == nullptr) return nullptr;
-    DROVER_NEXT();
+    DROVER_WALK_NEXT();
   }
 
   struct Table {
@@ -174,9 +170,5 @@ template <typename Memory, MemcpyEngine Engine>
 char* Preserializer<Memory, Engine>::message(char* p, const char* object, const MessageEntry& entry) {
   return Handlers::whole(this, p, object, entry);
 }
-
-#undef DROVER_GO
-#undef DROVER_NEXT
-#undef DROVER_HANDLER
 
 }  // namespace drover

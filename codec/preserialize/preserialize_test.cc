@@ -5,10 +5,14 @@
 
 #include <random>
 
-#include "codec/codec_testing.h"
 #include "codec/copy/modelled_copy.h"
-#include "codec/preserialize/preserializer.h"
-#include "codec/random_schema.h"
+#include "codec/preserialize/preserialize_handlers.h"
+#include "testing/every_schema.h"
+#include "testing/hex.h"
+#include "testing/random_message.h"
+#include "testing/test_object.h"
+#include "testing/test_schema.h"
+#include "workload/random_schema.h"
 
 namespace drover {
 namespace {
@@ -195,15 +199,15 @@ class PreserializeRandom : public ::testing::TestWithParam<int> {};
 
 TEST_P(PreserializeRandom, MakesWhatTheEncoderWrites) {
   std::mt19937_64 random(static_cast<uint64_t>(GetParam()));
-  testing::RandomSchema generated(random, GetParam() % 4 == 3);
-  TestSchema schema(generated.files());
+  TestSchema schema(workload::random_schema(static_cast<uint64_t>(GetParam())));
+  const std::vector<std::string> names = workload::message_names(schema.files());
   Stream stream(8 << 20);
   for (int round = 0; round < 10; ++round) {
-    const std::string& name = generated.message_names()[random() % generated.message_names().size()];
+    const std::string& name = names[random() % names.size()];
     auto message = schema.peer(name);
     RandomMessages(random).fill(message.get(), 3);
     // As another type too: most fields are unknown then.
-    const std::string& other = generated.message_names()[random() % generated.message_names().size()];
+    const std::string& other = names[random() % names.size()];
     for (const std::string& as : {name, other}) {
       TestObject object(schema.type(as));
       if (!object.decode(message->SerializePartialAsString()).ok()) continue;

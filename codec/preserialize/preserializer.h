@@ -281,5 +281,3 @@ char* Preserializer<Memory, Engine>::elements(char* p, LoadedRange range, uint32
 }
 
 }  // namespace drover
-
-#include "codec/preserialize/preserialize_handlers.h"  // NOLINT: its other half

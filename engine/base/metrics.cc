@@ -17,19 +17,13 @@ namespace drover::engine {
 
 namespace {
 
-constexpr const char* kCodeNames[] = {
-    "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
-    "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
-    "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
-    "DATA_LOSS", "UNAUTHENTICATED"};
-
 // One method, added up over the engine threads.
 struct MethodTotals {
   uint64_t started = 0;
   uint64_t abandoned = 0;
   uint64_t request_bytes = 0;
   uint64_t response_bytes = 0;
-  std::array<uint64_t, 17> finished{};
+  std::array<uint64_t, kStatusCodes> finished{};
   std::array<uint64_t, LatencyHistogram::kBuckets> latency{};
   uint64_t latency_sum_ns = 0;
 
@@ -90,7 +84,8 @@ void append_methods(const std::map<std::string, MethodTotals>& methods, std::vec
     out_bytes.metric.push_back(counter_sample({{"method", method}}, totals.response_bytes));
     for (size_t i = 0; i < totals.finished.size(); ++i) {
       if (totals.finished[i] == 0 && i != 0) continue;
-      finished.metric.push_back(counter_sample({{"method", method}, {"code", kCodeNames[i]}}, totals.finished[i]));
+      finished.metric.push_back(counter_sample(
+          {{"method", method}, {"code", status_code_name(static_cast<StatusCode>(i))}}, totals.finished[i]));
     }
     latency.metric.push_back(latency_sample(method, totals));
   }

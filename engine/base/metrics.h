@@ -21,6 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/status.h"
+
 namespace drover::engine {
 
 // Only goes up. One writer thread, any readers.
@@ -82,17 +84,17 @@ inline int64_t LatencyHistogram::upper_bound_ns(int bucket) {
 }
 
 // One method on one engine thread. The transport records calls here; the dispatcher only looks the method up, in
-// begin_call: `call.metrics = metrics.method(path)`. A call without metrics is counted under "unknown".
+// open: `call.metrics = metrics.method(path)`. A call without metrics is counted under "unknown".
 class MethodMetrics {
  public:
   explicit MethodMetrics(std::string path) : path_(std::move(path)) {}
 
   const std::string& path() const { return path_; }
 
-  Counter started;                   // calls whose headers were accepted
-  std::array<Counter, 17> finished;  // by gRPC status code
-  Counter abandoned;                 // ended by the client or the connection before the reply was out
-  Counter request_bytes;             // messages only, without gRPC's prefix
+  Counter started;                             // calls whose headers were accepted
+  std::array<Counter, kStatusCodes> finished;  // by StatusCode
+  Counter abandoned;                           // ended by the client or the connection before the reply was out
+  Counter request_bytes;                       // messages only, without gRPC's prefix
   Counter response_bytes;
   LatencyHistogram latency;  // from the request's headers to the reply handed to the kernel
 

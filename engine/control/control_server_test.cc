@@ -121,7 +121,7 @@ TEST(ControlServerTest, messages_out_of_turn_are_refused) {
 
 TEST(ControlServerTest, garbage_is_refused_and_others_go_on) {
   TestEngine engine;
-  FakeHost good(engine);
+  AttachedHost good(engine);
   Talker bad(engine);
   bad.say_bytes("this is no control packet at all, but it is long enough for a header");
   bad.hear<Error>();
@@ -182,8 +182,8 @@ TEST(ControlServerTest, an_address_that_cannot_be_had_is_an_error_the_host_may_s
 
 TEST(ControlServerTest, hosts_at_one_address_share_its_listener_which_closes_when_the_last_has_left) {
   TestEngine engine;
-  auto one = std::make_unique<FakeHost>(engine);
-  auto two = std::make_unique<FakeHost>(engine);
+  auto one = std::make_unique<AttachedHost>(engine);
+  auto two = std::make_unique<AttachedHost>(engine);
   EXPECT_EQ(one->ports, two->ports);
   EXPECT_EQ(engine.threads.open_listeners(), 1u);
   one->send(Detach{});
@@ -195,15 +195,15 @@ TEST(ControlServerTest, hosts_at_one_address_share_its_listener_which_closes_whe
 
 TEST(ControlServerTest, the_listener_of_a_host_that_died_stays_open_for_the_next) {
   TestEngine engine;
-  FakeHost::Options options;
+  AttachedHost::Options options;
   options.addresses = {"127.0.0.1:0"};
-  auto first = std::make_unique<FakeHost>(engine, options);
+  auto first = std::make_unique<AttachedHost>(engine, options);
   uint32_t port = first->ports[0];
   first->die();
   ASSERT_TRUE(engine.pump_until([&] { return engine.dispatcher.hosts() == 0; }));
   EXPECT_EQ(engine.threads.open_listeners(), 1u);
   options.addresses = {"127.0.0.1:" + std::to_string(port)};
-  FakeHost second(engine, options);
+  AttachedHost second(engine, options);
   EXPECT_EQ(second.ports[0], port);
   EXPECT_EQ(engine.threads.open_listeners(), 1u);
 }
@@ -230,7 +230,7 @@ TEST(ControlServerTest, listeners_of_all_hosts_together_are_limited) {
   ControlOptions options = TestEngine::small_control();
   options.max_open_listeners = 1;
   TestEngine engine({}, options);
-  FakeHost first(engine);
+  AttachedHost first(engine);
   Talker host(engine);
   host.greet();
   host.say(Listen{"0.0.0.0:1", 0});
@@ -246,7 +246,7 @@ TEST(ControlServerTest, calls_that_come_between_listen_and_start_wait) {
   host.say(Listen{"0.0.0.0:1", 0});
   host.hear<Listening>();
   Call& call = engine.call("early");
-  EXPECT_EQ(engine.start.code, GrpcCode::kOk);
+  EXPECT_EQ(engine.opened.code, StatusCode::kOk);
   EXPECT_EQ(engine.dispatcher.waiting_calls(), 1u);
   host.say(Start{});
   host.hear<Started>();
@@ -293,7 +293,7 @@ TEST(ControlServerTest, a_child_ends_when_its_last_host_has_been_gone_for_a_whil
   options.orphan_timeout_ns = 60'000'000;
   TestEngine engine({}, options);
   {
-    FakeHost host(engine);
+    AttachedHost host(engine);
     std::this_thread::sleep_for(std::chrono::milliseconds(120));
     EXPECT_FALSE(engine.server.orphaned());
   }

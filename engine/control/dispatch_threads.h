@@ -20,6 +20,9 @@ class DispatchThreads {
   virtual int cpu(uint32_t thread) const = 0;  // that it is pinned to, or -1
   // Runs `work` on that thread, in the order of posting; dropped if the thread has ended.
   virtual void post(uint32_t thread, std::function<void(Dispatcher&)> work) = 0;
+  void post_all(const std::function<void(Dispatcher&)>& work) {
+    for (uint32_t thread = 0; thread < count(); ++thread) post(thread, work);
+  }
   // As Listeners::listen and close: on all threads.
   virtual ListenResult listen(std::string_view address, uint32_t listener) = 0;
   virtual void close(uint32_t listener) = 0;

@@ -98,7 +98,7 @@ class TrailerReader {
 }  // namespace
 
 size_t metadata_size(const Call& call) {
-  size_t bytes = sizeof(CallMetadata) + call.authority.size() + 1 + call.peer.size() + 1;
+  size_t bytes = sizeof(CallMetadata) + call.authority.size() + 1 + call.peer->address.size() + 1;
   for (const Header& header : call.metadata) {
     bytes += sizeof(MetadataPair) + header.first.size() + 1 + header.second.size() + 1;
   }
@@ -115,7 +115,7 @@ const CallMetadata* write_metadata(const Call& call, Arena& arena) {
   auto* pair = reinterpret_cast<MetadataPair*>(memory + sizeof(CallMetadata));
   char* bytes = reinterpret_cast<char*>(pair + count);
   bytes = put(bytes, &record->authority, call.authority);
-  bytes = put(bytes, &record->peer, call.peer);
+  bytes = put(bytes, &record->peer, call.peer->address);
   for (const Header& header : call.metadata) {
     new (pair) MetadataPair;
     bytes = put(bytes, &pair->key, header.first);

@@ -1,4 +1,4 @@
-// dispatch_bench [calls] [payload]: what the dispatcher costs a call, without sockets: begin_call to reply_sent with a
+// dispatch_bench [calls] [payload]: what the dispatcher costs a call, without sockets: open to reply_sent with a
 // host that answers each request with itself, on the same thread. Prints nanoseconds a call, for the engine's part and
 // for the host's stand-in. Also what callgrind is run on.
 #include <cstdio>
@@ -15,7 +15,7 @@ namespace {
 class DroppingTransport final : public ReplySink {
  public:
   void reply(Call& call, const Reply& reply) override {
-    bytes += reply.body_size;
+    bytes += reply.message_size;
     sink->reply_sent(call);
   }
   CallSink* sink = nullptr;
@@ -58,11 +58,12 @@ int run(int rounds, size_t payload) {
   std::string wire = echo_wire(std::string(payload, 'p'), 2);
   if (!decode(echo_type(), reinterpret_cast<Message*>(memory), wire, arena).ok()) return 1;
 
+  const Peer peer{"ipv4:127.0.0.1:40000", {}};
   std::vector<Call> calls(kBatch);
   for (Call& call : calls) {
     call.path = "/drover.examples.echo.Echo/Unary";
     call.authority = "127.0.0.1:50051";
-    call.peer = "ipv4:127.0.0.1:40000";
+    call.peer = &peer;
     call.listener = 1;
     call.metadata = {{"user-agent", "bench/1"}};
   }
@@ -70,8 +71,8 @@ int run(int rounds, size_t payload) {
   for (int round = 0; round < rounds; ++round) {
     int64_t t0 = monotonic_ns();
     for (Call& call : calls) {
-      dispatcher.begin_call(call);
-      dispatcher.request_complete(call, wire);
+      dispatcher.open(call);
+      dispatcher.message(call, wire, More::kLast);
     }
     dispatcher.poll(t0);
     int64_t t1 = monotonic_ns();

@@ -1,11 +1,18 @@
-// For the dispatcher's tests: the echo schema, and a transport that keeps the answers.
+// For the dispatcher's tests: the echo schema, an engine thread without sockets (FakeTransport, TestThread), and a
+// host inside the test process that uses the real rings (FakeHost). Everything runs on the test's thread: `pump` is one
+// turn of the engine thread's loop.
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "channel/ring.h"
@@ -39,7 +46,7 @@ inline std::string echo_wire(std::string_view text, int field = 1) {
 }
 
 struct Answer {
-  GrpcCode code;
+  StatusCode code;
   std::string message;
   bool has_body;
   std::string body;
@@ -52,9 +59,10 @@ class FakeTransport final : public ReplySink {
   void reply(Call& call, const Reply& reply) override {
     ASSERT_EQ(answers.count(&call), 0u) << "answered twice";
     Answer& answer = answers[&call];
-    answer = {reply.code, std::string(reply.message), reply.has_body, {}, {}, {}};
-    for (const Piece& piece : reply.body) answer.body.append(piece.data, piece.size);
-    EXPECT_EQ(answer.body.size(), reply.body_size);
+    EXPECT_TRUE(reply.ends);
+    answer = {reply.code, std::string(reply.status_message), reply.has_message, {}, {}, {}};
+    for (const Piece& piece : reply.message) answer.body.append(piece.data, piece.size);
+    EXPECT_EQ(answer.body.size(), reply.message_size);
     answer.initial.assign(reply.initial.begin(), reply.initial.end());
     answer.trailing.assign(reply.trailing.begin(), reply.trailing.end());
     if (send_at_once) sink->reply_sent(call);
@@ -65,6 +73,276 @@ class FakeTransport final : public ReplySink {
   CallSink* sink = nullptr;
   bool send_at_once = true;
   std::map<const Call*, Answer> answers;
+};
+
+// A host of one engine thread that serves the echo messages; 0: small defaults.
+inline std::shared_ptr<HostAttachment> make_attachment(uint32_t workers, const std::vector<std::string>& paths,
+                                                       std::vector<uint32_t> listeners, uint64_t rx_bytes = 0,
+                                                       uint32_t ring_slots = 0) {
+  static uint64_t next_id = 1'000'000;
+  auto host = std::make_shared<HostAttachment>();
+  host->id = next_id++;
+  host->name = "fake";
+  ChannelOptions channel;
+  channel.engine_threads = 1;
+  channel.workers = workers;
+  channel.ring_slots = ring_slots != 0 ? ring_slots : 64;
+  channel.rx_bytes = rx_bytes != 0 ? rx_bytes : 1 << 20;
+  channel.tx_bytes = 16 << 20;  // FakeHost never uses memory again
+  std::string why;
+  host->layout = RegionLayout::compute(channel, &why);
+  RegionError error;
+  if (host->layout) host->region = Region::create(host->layout->sizes(), &error);
+  if (!host->region) {
+    ADD_FAILURE() << why << error.message;
+    return nullptr;
+  }
+  host->layout->write(*host->region);
+  for (const std::string& path : paths) host->methods.push_back({path, echo_type(), echo_type()});
+  host->listeners = std::move(listeners);
+  host->bells.emplace_back(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  return host;
+}
+
+// What the dispatcher tells the control server: kept here, and handed on to `next` if there is one.
+class RecordedEvents final : public HostEvents {
+ public:
+  void host_failed(uint64_t host, uint32_t thread, std::string why) override {
+    failed[host] = why;
+    if (next != nullptr) next->host_failed(host, thread, std::move(why));
+  }
+  void host_drained(uint64_t host, uint32_t thread, uint64_t calls_ended) override {
+    drained[host] = calls_ended;
+    if (next != nullptr) next->host_drained(host, thread, calls_ended);
+  }
+  void host_let_go(uint64_t host, uint32_t thread) override {
+    ++let_go;
+    if (next != nullptr) next->host_let_go(host, thread);
+  }
+
+  HostEvents* next = nullptr;
+  std::map<uint64_t, std::string> failed;  // by host, why
+  std::map<uint64_t, uint64_t> drained;    // by host, its completed calls
+  int let_go = 0;
+};
+
+// One engine thread and its clients.
+class TestThread {
+ public:
+  explicit TestThread(DispatchOptions options = {}) : metrics(0), dispatcher(0, transport, metrics, options, &events) {
+    transport.sink = &dispatcher;
+  }
+  virtual ~TestThread() { abandon_calls(); }
+
+  // One turn of the loop.
+  virtual bool pump() {
+    bool did = dispatcher.poll(monotonic_ns());
+    if (events.next == nullptr) {  // as the control server would
+      for (const auto& [host, why] : events.failed) dispatcher.detach(host);
+    }
+    return did;
+  }
+  // Pumps until `done()`; false after two seconds.
+  bool pump_until(const std::function<bool()>& done) {
+    int64_t end = monotonic_ns() + 2'000'000'000;
+    while (!done()) {
+      pump();
+      if (monotonic_ns() > end) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+  // The id of the listener at that address; 1 for the first.
+  uint32_t listener(const std::string& address) {
+    return listeners_.emplace(address, static_cast<uint32_t>(listeners_.size()) + 1).first->second;
+  }
+
+  // A new call; `opened` says how open took it.
+  Call& begin(std::string_view path = "/test.Echo/Say", int64_t timeout_ns = 0, uint32_t listener = 1) {
+    calls.push_back(std::make_unique<Call>());
+    Call& call = *calls.back();
+    call.path = path;
+    call.authority = "test.example";
+    call.peer = &peer;
+    call.listener = listener;
+    call.start_ns = monotonic_ns();
+    if (timeout_ns != 0) call.deadline_ns = call.start_ns + timeout_ns;
+    call.metadata = {{"user-agent", "test"}, {"key-bin", std::string("\0\1", 2)}};
+    opened = dispatcher.open(call);
+    return call;
+  }
+  // A call whose request arrived whole.
+  Call& call(std::string_view text, int64_t timeout_ns = 0, std::string_view path = "/test.Echo/Say") {
+    Call& begun = begin(path, timeout_ns);
+    if (opened.code == StatusCode::kOk) dispatcher.message(begun, echo_wire(text), More::kLast);
+    return begun;
+  }
+  void abandon_calls() {
+    for (auto& call : calls) {
+      if (call->dispatch != nullptr) dispatcher.abandon(*call);
+    }
+  }
+
+  const Peer peer{"ipv4:127.0.0.1:4711", {}};
+  FakeTransport transport;
+  ThreadMetrics metrics;
+  RecordedEvents events;
+  Dispatcher dispatcher;
+  std::vector<std::unique_ptr<Call>> calls;
+  Status opened;
+
+ private:
+  std::map<std::string, uint32_t> listeners_;
+};
+
+// A host with `workers` workers that serves the echo messages, attached without a control socket.
+class FakeHost {
+ public:
+  struct Options {
+    uint32_t workers = 1;
+    std::vector<std::string> paths = {"/test.Echo/Say"};
+    std::vector<std::string> addresses = {"0.0.0.0:50051"};
+    uint64_t rx_bytes = 0;
+    uint32_t ring_slots = 0;
+  };
+  // A CALL that a worker took.
+  struct Taken {
+    CallSlot slot;
+    uint32_t worker;
+    std::string wire;  // the request, encoded again
+  };
+
+  explicit FakeHost(TestThread& thread) : FakeHost(thread, Options{}) {}
+  FakeHost(TestThread& thread, const Options& options) : options_(options) { attach(thread); }
+  virtual ~FakeHost() = default;
+
+  // Takes everything that lies in the requests rings.
+  void take() {
+    for (uint32_t worker = 0; worker < channels.size(); ++worker) {
+      Slot slot;
+      while (channels[worker].requests.try_pop(slot)) {
+        switch (static_cast<RequestSlotType>(slot.type)) {
+          case RequestSlotType::kCall:
+            take_call(worker, slot_as<CallSlot>(slot));
+            break;
+          case RequestSlotType::kCancel:
+            cancels.push_back(slot_as<CancelSlot>(slot));
+            break;
+          case RequestSlotType::kRelease: {
+            auto release = slot_as<ReleaseSlot>(slot);
+            ASSERT_GE(release.count, 1);
+            ASSERT_LE(release.count, kMaxReleases);
+            for (int i = 0; i < release.count; ++i) released.push_back(release.tx_call[i]);
+            break;
+          }
+          case RequestSlotType::kDrain:
+            ++drains;
+            break;
+          default:
+            ADD_FAILURE() << "slot of type " << int{slot.type};
+        }
+      }
+    }
+  }
+  // The object that `wire` describes, in tx; its region offset.
+  uint64_t build(std::string_view wire) {
+    arenas_.push_back(std::make_unique<TxArena>(*tx_pool, region->base()));
+    Arena& arena = arenas_.back()->arena;
+    auto* object = static_cast<char*>(arena.allocate_zeroed(echo_type().entry().object_size));
+    EXPECT_TRUE(decode(echo_type(), reinterpret_cast<Message*>(object), wire, arena).ok());
+    return region->offset_of(object);
+  }
+  static CompleteSlot completion(const Taken& call) {
+    CompleteSlot slot{};
+    slot.type = static_cast<uint8_t>(ResponseSlotType::kComplete);
+    slot.flags = kCompleteFinished;
+    slot.call = call.slot.call;
+    slot.generation = call.slot.generation;
+    return slot;
+  }
+  void push(uint32_t worker, const Slot& slot) {
+    ASSERT_EQ(channels[worker].responses.try_push(slot), PushResult::kOk);
+  }
+  void answer(const Taken& call, std::string_view wire, uint32_t tx_call = 0) {
+    CompleteSlot slot = completion(call);
+    slot.tx_call = tx_call;
+    slot.response = build(wire);
+    push(call.worker, to_slot(slot));
+  }
+  // Takes and answers everything with its own bytes.
+  void serve() {
+    take();
+    while (!calls.empty()) {
+      answer(calls.front(), calls.front().wire, next_tx_call++);
+      calls.pop_front();
+    }
+  }
+  // The engine notices that its process has ended.
+  virtual void die() { thread_->dispatcher.detach(id); }
+
+  uint64_t id = 0;
+  std::optional<Region> region;
+  std::optional<RegionLayout> layout;
+  std::vector<HostChannel> channels;
+  std::unique_ptr<ChunkPool> tx_pool;
+  std::deque<Taken> calls;
+  std::vector<CancelSlot> cancels;
+  std::vector<uint32_t> released;
+  int drains = 0;
+  uint32_t next_tx_call = 0;
+  std::vector<UniqueFd> bells;
+
+ protected:
+  struct Unattached {};
+  FakeHost(Unattached, const Options& options) : options_(options) {}
+
+  // The host's own mapping of the region.
+  void map(UniqueFd rx, UniqueFd tx) {
+    RegionError error;
+    region = Region::attach(std::move(rx), std::move(tx), &error);
+    ASSERT_TRUE(region) << error.message;
+    std::string why;
+    layout = RegionLayout::read(*region, &why);
+    ASSERT_TRUE(layout) << why;
+    for (uint32_t worker = 0; worker < options_.workers; ++worker) {
+      channels.push_back(HostChannel::open(*region, *layout, layout->channel(0, worker)));
+    }
+    tx_pool = std::make_unique<ChunkPool>(layout->tx_chunks_of_host());
+  }
+
+  const Options options_;
+
+ private:
+  struct TxArena {
+    TxArena(ChunkPool& pool, char* base) : source(pool, base), arena(source) {}
+    ChunkBlockSource source;
+    Arena arena;
+  };
+
+  void attach(TestThread& thread) {
+    thread_ = &thread;
+    std::vector<uint32_t> listeners;
+    for (const std::string& address : options_.addresses) listeners.push_back(thread.listener(address));
+    auto host =
+        make_attachment(options_.workers, options_.paths, std::move(listeners), options_.rx_bytes, options_.ring_slots);
+    ASSERT_TRUE(host);
+    id = host->id;
+    bells.emplace_back(::dup(host->bells[0].get()));
+    map(UniqueFd(::dup(host->region->rx_fd())), UniqueFd(::dup(host->region->tx_fd())));
+    thread.dispatcher.attach(std::move(host));
+  }
+  void take_call(uint32_t worker, const CallSlot& slot) {
+    Encoded encoded;
+    const char* object = region->at(slot.request, echo_type().entry().object_size);
+    ASSERT_NE(object, nullptr);
+    ASSERT_TRUE(encode(echo_type(), reinterpret_cast<const Message*>(object), {}, &encoded).ok());
+    std::string wire(encoded.size(), 0);
+    encoded.copy_to(wire.data());
+    calls.push_back({slot, worker, std::move(wire)});
+  }
+
+  TestThread* thread_ = nullptr;
+  std::vector<std::unique_ptr<TxArena>> arenas_;
 };
 
 }  // namespace drover::engine

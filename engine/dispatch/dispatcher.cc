@@ -1,19 +1,13 @@
-// The life of a call: begun, waiting, running, replied, over. See dispatcher.h; routing and requests are in
-// dispatcher_request.cc, responses and hosts in dispatcher_response.cc.
+// The life of a call: open, waiting, running, replied, over. See dispatcher.h.
 #include "engine/dispatch/dispatcher.h"
-
-#include <sys/epoll.h>
 
 #include <algorithm>
 #include <cstring>
-
-#include "channel/doorbell.h"
+#include <unordered_set>
 
 namespace drover::engine {
 namespace {
 
-constexpr size_t kPooledEncoded = 256;            // reply buffers that are kept for the next call
-constexpr size_t kPooledEncodedBytes = 64 << 10;  // bigger ones are freed
 constexpr int64_t kMetricsPeriodNs = 100'000'000;
 constexpr int64_t kRetryNs = 1'000'000;  // a full ring says nothing when it drains: look again that soon
 
@@ -26,10 +20,13 @@ Dispatcher::Dispatcher(uint32_t thread, ReplySink& replies, ThreadMetrics& metri
       metrics_(metrics),
       options_(options),
       events_(events),
-      wake_(::epoll_create1(EPOLL_CLOEXEC)),
       now_ns_(monotonic_ns()),
       timers_(now_ns_),
-      route_table_(64),
+      routes_(metrics),
+      workers_(options.policy),
+      requests_(options.max_waiting_bytes),
+      responses_(options.max_response_bytes),
+      links_(thread, metrics),
       waiting_gauge_(metrics.gauge("drover_waiting_calls", "Calls that wait for a host or for room")),
       host_failures_(metrics.counter("drover_host_failures_total", "Hosts detached because they broke the channel")) {}
 
@@ -45,12 +42,14 @@ Dispatcher::~Dispatcher() {
   metrics_.remove(host_failures_);
 }
 
-CallSink::Start Dispatcher::begin_call(Call& call) {
+// ---- CallSink
+
+Status Dispatcher::open(Call& call) {
   call.max_request_bytes = options_.max_request_bytes;
-  Route* route = find_route(call.listener, call.path);
-  if (route == nullptr) return unknown_method(call.path, call.listener);
+  Route* route = routes_.find(call.listener, call.path);
+  if (route == nullptr) return routes_.unknown(call.listener, call.path);
   call.metrics = route->metrics;
-  if (call.deadline_ns <= call.start_ns) return {GrpcCode::kDeadlineExceeded, "the deadline has passed"};
+  if (call.deadline_ns <= call.start_ns) return {StatusCode::kDeadlineExceeded, "the deadline has passed"};
   CallState& state = table_.take();
   state.call = &call;
   state.route = route;
@@ -62,21 +61,47 @@ CallSink::Start Dispatcher::begin_call(Call& call) {
   return {};
 }
 
-void Dispatcher::request_complete(Call& call, std::string_view wire) {
+char* Dispatcher::message_buffer(Call& call, size_t size) {
+  CallState& state = state_of(call);
+  if (state.message != nullptr) let_go_of_message(state);
+  Route& route = *state.route;
+  if (state.phase == CallState::Phase::kReceiving && state.host == nullptr && !route.targets.empty()) {
+    uint32_t cursor = route.cursor;
+    WorkerChoice::Choice choice = workers_.choose(route, nullptr, ChunkPool::chunks_for(size + 1));
+    route.cursor = cursor;  // the worker is chosen when the request is whole
+    if (choice.link != nullptr && RequestMemory::in_region(state, *choice.link, size) != nullptr) {
+      pin(state, *choice.link);
+      return state.message;
+    }
+  }
+  return requests_.on_heap(state, size);
+}
+
+bool Dispatcher::hold_window(const Call& call) const {
+  if (call.dispatch == nullptr) return false;
+  // Never of a request that is still being received: what it needs to end, and give its memory back, is window.
+  return state_of(call).phase == CallState::Phase::kWaiting;
+}
+
+void Dispatcher::message(Call& call, std::string_view wire, More more) {
   CallState& state = state_of(call);
   // Answered while it was being received (its deadline passed, its host broke): nothing is wanted any more.
   if (state.phase != CallState::Phase::kReceiving) return;
-  if (state.message != nullptr) wire = {state.message, state.message_size};
-  if (state.route->first_waiting == nullptr) {
-    Outcome outcome = try_start(state, wire);
-    if (outcome == Outcome::kDone) return;
+  if (more != More::kLast) [[unlikely]] {
+    return fail(state, StatusCode::kInternal, "more than one message, or bytes behind the message, in a unary request");
   }
+  if (state.message != nullptr) wire = {state.message, state.message_size};
+  if (state.route->first_waiting == nullptr && try_start(state, wire)) return;
   wait(state, wire);
+}
+
+void Dispatcher::half_close(Call& call) {
+  fail(state_of(call), StatusCode::kInternal, "no message in a unary request");
 }
 
 void Dispatcher::abandon(Call& call) {
   CallState& state = state_of(call);
-  if (state.phase == CallState::Phase::kWaiting) stop_waiting(state);
+  if (state.phase == CallState::Phase::kWaiting) waiting_.remove(state);
   timers_.disarm(state.timer);
   if ((state.owes_complete || state.owes_finished) && !state.cancelled) {
     state.cancelled = true;
@@ -93,16 +118,89 @@ void Dispatcher::reply_sent(Call& call) {
   settle(state);
 }
 
-// ---- waiting
+// ---- from a request to a worker
+
+bool Dispatcher::try_start(CallState& state, std::string_view wire) {
+  WorkerChoice::Choice choice = workers_.choose(*state.route, state.host, std::max(1u, state.wanted_chunks));
+  if (choice.found != WorkerChoice::Found::kWorker) return false;
+  HostLink& link = *choice.link;
+  bool alias = state.host == &link && state.message != nullptr && state.heap_message == nullptr;
+  BuiltRequest built = build_request(*state.call, link, link.host().methods[choice.method], wire, alias);
+  if (!built.ok()) [[unlikely]]
+    return refuse(state, link, built);
+  start(state, choice, built);
+  return true;
+}
+
+// As try_start: false if the call may wait for more room.
+bool Dispatcher::refuse(CallState& state, HostLink& link, const BuiltRequest& built) {
+  if (built.missing_required) {
+    fail(state, StatusCode::kInternal, "the request could not be decoded: a required field is missing");
+    return true;
+  }
+  if (!built.no_memory) {
+    fail(state, StatusCode::kInternal, "the request could not be decoded: " + to_string(built.decoded));
+    return true;
+  }
+  uint32_t own = 0;
+  if (state.host == &link) {
+    for (size_t i = 0; i < state.runs.size(); ++i) own += state.runs[i].chunks;
+  }
+  ChunkPool& pool = link.rx();
+  if (!built.try_again || pool.free_chunks() + own == pool.total_chunks()) {
+    fail(state, StatusCode::kResourceExhausted, "the request is larger than the service's request memory");
+    return true;
+  }
+  // Not before more is free than was found too little.
+  state.wanted_chunks = pool.free_chunks() + 1;
+  return false;
+}
+
+void Dispatcher::start(CallState& state, const WorkerChoice::Choice& choice, const BuiltRequest& built) {
+  if (state.phase == CallState::Phase::kWaiting) {
+    waiting_.remove(state);
+    timers_.disarm(state.timer);
+    arm(state, state.call->deadline_ns);
+  }
+  if (state.host == choice.link) {  // its message lies there, and strings may refer to it
+    state.message = nullptr;
+    state.message_size = 0;
+  } else {
+    if (state.message != nullptr) let_go_of_message(state);
+    pin(state, *choice.link);
+  }
+  state.runs.push(built.run);
+  for (size_t i = 0; i < built.more.size(); ++i) state.runs.push(built.more[i]);
+  // The host may let its response refer to one run: the largest is the one worth it.
+  ChunkRun largest = built.run;
+  for (size_t i = 0; i < state.runs.size(); ++i) {
+    if (state.runs[i].chunks > largest.chunks) largest = state.runs[i];
+  }
+  state.phase = CallState::Phase::kRunning;
+  state.lane = choice.worker;
+  state.method = choice.method;
+  state.owes_complete = state.owes_finished = true;
+  CallSlot slot{};
+  slot.type = static_cast<uint8_t>(RequestSlotType::kCall);
+  slot.method = static_cast<uint16_t>(choice.method);
+  slot.call = state.index;
+  slot.generation = state.generation;
+  slot.deadline_ns = state.call->deadline_ns;
+  slot.request = built.object;
+  slot.metadata = built.metadata;
+  slot.rx_begin = largest.offset;
+  slot.rx_chunks = largest.chunks;
+  choice.link->push_call(choice.worker, slot);
+}
 
 // Keeps the request's bytes (what was received into a buffer stays there) and queues the call behind its route.
 void Dispatcher::wait(CallState& state, std::string_view wire) {
-  if (waiting_ >= options_.max_waiting) {
-    return fail(state, GrpcCode::kResourceExhausted, "too many calls wait for the service");
+  if (waiting_.size() >= options_.max_waiting) {
+    return fail(state, StatusCode::kResourceExhausted, "too many calls wait for the service");
   }
   if (state.message == nullptr) {
-    if (!heap_buffer(state, wire.size())) {
-      return fail(state, GrpcCode::kResourceExhausted, "too many bytes of requests wait for the service");
+    if (requests_.on_heap(state, wire.size()) == nullptr) {
+      return fail(state, StatusCode::kResourceExhausted, "too many bytes of requests wait for the service");
     }
     std::memcpy(state.message, wire.data(), wire.size());
   }
@@ -111,44 +209,74 @@ void Dispatcher::wait(CallState& state, std::string_view wire) {
   timers_.catch_up(now);
   state.wait_until_ns = now + options_.wait_ns;
   arm(state, std::min(state.wait_until_ns, state.call->deadline_ns));
-  Route& route = *state.route;
-  if (route.first_waiting == nullptr) waiting_routes_.push_back(&route);
-  state.next_waiting = nullptr;
-  state.previous_waiting = route.last_waiting;
-  (route.last_waiting != nullptr ? route.last_waiting->next_waiting : route.first_waiting) = &state;
-  route.last_waiting = &state;
-  ++waiting_;
+  waiting_.push(state);
 }
 
-void Dispatcher::stop_waiting(CallState& state) {
-  Route& route = *state.route;
-  (state.previous_waiting != nullptr ? state.previous_waiting->next_waiting : route.first_waiting) = state.next_waiting;
-  (state.next_waiting != nullptr ? state.next_waiting->previous_waiting : route.last_waiting) = state.previous_waiting;
-  state.next_waiting = state.previous_waiting = nullptr;
-  --waiting_;
-  if (route.first_waiting == nullptr) std::erase(waiting_routes_, &route);
-}
+// ---- what hosts send
 
-// Starts what can be started, in the order of arrival for each route. True if anything was.
-bool Dispatcher::serve_waiting() {
+// Everything that lies in the link's rings, at most one ringful each, so that no host keeps the thread to itself.
+bool Dispatcher::take_responses(HostLink& link) {
   bool did = false;
-  // A route leaves the list with its last waiting call; then the next one stands at its index.
-  for (size_t i = 0; i < waiting_routes_.size();) {
-    Route* route = waiting_routes_[i];
-    while (route->first_waiting != nullptr) {
-      CallState& state = *route->first_waiting;
-      if (try_start(state, {state.message, state.message_size}) != Outcome::kDone) break;
+  for (uint32_t worker = 0; worker < link.workers(); ++worker) {
+    RingConsumer& ring = link.lane(worker).responses;
+    Slot slot;
+    for (uint32_t left = ring.capacity(); left != 0 && link.failure() == nullptr && ring.try_pop(slot); --left) {
+      take_slot(link, worker, slot);
       did = true;
     }
-    if (route->first_waiting != nullptr) ++i;
   }
   return did;
 }
 
-void Dispatcher::end_waiting(CallState& state) {
-  bool any_host = !state.route->targets.empty();
-  fail(state, any_host ? GrpcCode::kResourceExhausted : GrpcCode::kUnavailable,
-       any_host ? "the service had no room for the call in time" : "no process of the service is attached");
+void Dispatcher::take_slot(HostLink& link, uint32_t worker, const Slot& slot) {
+  switch (static_cast<ResponseSlotType>(slot.type)) {
+    case ResponseSlotType::kComplete:
+      return complete(link, worker, slot_as<CompleteSlot>(slot));
+    case ResponseSlotType::kFinished:
+      return finished(link, worker, slot_as<FinishedSlot>(slot));
+  }
+  link.fail("it sent a slot of an unknown type");
+}
+
+void Dispatcher::complete(HostLink& link, uint32_t worker, const CompleteSlot& slot) {
+  CallState* state = table_.find(slot.call, slot.generation);
+  if (state == nullptr || state->host != &link || state->lane != worker || !state->owes_complete) {
+    return link.fail("it completed a call that this worker does not have");
+  }
+  state->owes_complete = false;
+  --link.lane(worker).outstanding;
+  --link.running;
+  ++link.completed;
+  if ((slot.flags & kCompleteFinished) != 0) state->owes_finished = false;
+  if (state->phase == CallState::Phase::kRunning) return answer(*state, slot);
+  // Too late: the client has had its answer, or has gone.
+  link.release(worker, slot.tx_call, 0, now_ns_);
+  settle(*state);
+}
+
+void Dispatcher::finished(HostLink& link, uint32_t worker, const FinishedSlot& slot) {
+  CallState* state = table_.find(slot.call, slot.generation);
+  if (state == nullptr || state->host != &link || state->lane != worker || state->owes_complete ||
+      !state->owes_finished) {
+    return link.fail("it finished a call that this worker does not have");
+  }
+  state->owes_finished = false;
+  settle(*state);
+}
+
+void Dispatcher::answer(CallState& state, const CompleteSlot& slot) {
+  ResponseReader::Answer answer = responses_.read(state, slot);
+  timers_.disarm(state.timer);
+  state.phase = CallState::Phase::kReplied;
+  if (answer.lent) {
+    state.owes_release = true;
+    state.tx_call = slot.tx_call;
+    state.tx_bytes = answer.reply.message_size;
+  } else {
+    state.host->release(state.lane, slot.tx_call, answer.reply.message_size, now_ns_);
+    settle(state);
+  }
+  replies_.reply(*state.call, answer.reply);  // `state` may be free now
 }
 
 // ---- time
@@ -164,47 +292,45 @@ void Dispatcher::expire(CallState& state) {
       state.cancelled = true;
       state.host->cancel(state.lane, state.index, state.generation, CancelReason::kDeadline);
     }
-    return fail(state, GrpcCode::kDeadlineExceeded, "Deadline Exceeded");
+    return fail(state, StatusCode::kDeadlineExceeded, "Deadline Exceeded");
   }
   if (state.phase == CallState::Phase::kWaiting && now_ns_ >= state.wait_until_ns) return end_waiting(state);
   arm(state, state.phase == CallState::Phase::kWaiting ? std::min(state.wait_until_ns, state.call->deadline_ns)
                                                        : state.call->deadline_ns);
 }
 
-// ---- the end
+void Dispatcher::end_waiting(CallState& state) {
+  bool any_host = !state.route->targets.empty();
+  fail(state, any_host ? StatusCode::kResourceExhausted : StatusCode::kUnavailable,
+       any_host ? "the service had no room for the call in time" : "no process of the service is attached");
+}
+
+// ---- the end of a call
 
 // Ends the call towards the client with an error. `state` may be free when this returns.
-void Dispatcher::fail(CallState& state, GrpcCode code, std::string_view message) {
+void Dispatcher::fail(CallState& state, StatusCode code, std::string_view message) {
   if (state.phase == CallState::Phase::kReplied || state.phase == CallState::Phase::kOver) return;
-  if (state.phase == CallState::Phase::kWaiting) stop_waiting(state);
+  if (state.phase == CallState::Phase::kWaiting) waiting_.remove(state);
   timers_.disarm(state.timer);
   // While the transport still writes into the message buffer, that stays: it goes with the call.
   if (state.phase != CallState::Phase::kReceiving) let_go_of_message(state);
   state.phase = CallState::Phase::kReplied;
   Reply reply;
   reply.code = code;
-  reply.message = message;
+  reply.status_message = message;
   replies_.reply(*state.call, reply);
 }
 
 // Frees the request's wire bytes, if they are on the heap or in rx memory of a call that no host has.
 void Dispatcher::let_go_of_message(CallState& state) {
-  if (state.heap_message != nullptr) {
-    heap_bytes_ -= state.message_capacity;
-    state.heap_message.reset();
-  }
-  state.message = nullptr;
-  state.message_size = state.message_capacity = 0;
+  requests_.release(state);
   if (!state.owes_complete && !state.owes_finished && !state.owes_release) let_go_of_host(state);
 }
 
 // After anything that may have been the last reason to keep memory or the state itself.
 void Dispatcher::settle(CallState& state) {
   if (state.phase == CallState::Phase::kOver) {
-    if (state.reply != nullptr) {
-      give_encoded(state.reply);
-      state.reply = nullptr;
-    }
+    if (state.reply != nullptr) responses_.recycle(state);
     if (state.owes_release) {
       state.owes_release = false;
       if (!state.host->gone) state.host->release(state.lane, state.tx_call, state.tx_bytes, now_ns_);
@@ -233,26 +359,105 @@ void Dispatcher::let_go_of_host(CallState& state) {
   state.runs.free_all(link->rx());
   state.host = nullptr;
   --link->pins;
-  if (link->gone && link->pins == 0) drop_link(link);
+  if (link->gone && link->pins == 0) drop_link(*link);
 }
 
-void Dispatcher::drop_link(HostLink* link) {
-  uint64_t id = link->host().id;
-  std::erase_if(gone_, [link](const std::unique_ptr<HostLink>& one) { return one.get() == link; });
+void Dispatcher::drop_link(HostLink& link) {
+  uint64_t id = link.host().id;
+  links_.drop(link);
   if (events_ != nullptr) events_->host_let_go(id, thread_);
 }
 
-Encoded* Dispatcher::take_encoded() {
-  if (spare_encoded_.empty()) return new Encoded;
-  Encoded* encoded = spare_encoded_.back().release();
-  spare_encoded_.pop_back();
-  return encoded;
+// ---- hosts
+
+void Dispatcher::expect(uint32_t listener, const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) routes_.add(listener, path);
 }
 
-void Dispatcher::give_encoded(Encoded* encoded) {
-  std::unique_ptr<Encoded> owner(encoded);
-  if (spare_encoded_.size() < kPooledEncoded && encoded->buffer_bytes() <= kPooledEncodedBytes) {
-    spare_encoded_.push_back(std::move(owner));
+// Calls may still wait behind a route, or run: those routes stay until their calls are over.
+void Dispatcher::forget_listener(uint32_t listener) {
+  std::unordered_set<const Route*> in_use;
+  for (uint32_t i = 0; i < table_.size(); ++i) {
+    if (table_.at(i)->phase != CallState::Phase::kFree) in_use.insert(table_.at(i)->route);
+  }
+  routes_.forget_listener(listener, in_use);
+}
+
+void Dispatcher::attach(std::shared_ptr<const HostAttachment> host) {
+  HostLink& link = links_.attach(host);
+  for (uint32_t listener : host->listeners) {
+    for (uint32_t method = 0; method < host->methods.size(); ++method) {
+      Route* route = routes_.add(listener, host->methods[method].path);
+      if (route == nullptr) {
+        link.fail("the engine serves too many methods already");
+        break;
+      }
+      route->targets.push_back({&link, method});
+    }
+  }
+  if (!draining_) return;
+  link.draining = true;
+  link.drain_reported = true;  // reported only after the host's own Drain
+  link.push_drain();
+}
+
+void Dispatcher::drain(uint64_t host) {
+  HostLink* link = links_.find(host);
+  if (link == nullptr) return;
+  routes_.remove_host(link);
+  link->drain_reported = false;  // asked for now, even if the engine's own drain began before
+  if (link->draining) return;
+  link->draining = true;
+  link->push_drain();
+}
+
+void Dispatcher::drain_all() {
+  draining_ = true;
+  for (const auto& link : links_.attached()) {
+    if (!link->draining) link->push_drain();
+  }
+}
+
+void Dispatcher::detach(uint64_t host) {
+  HostLink* link = links_.find(host);
+  if (link == nullptr) return;
+  routes_.remove_host(link);
+  links_.detach(*link);
+  ++link->pins;  // so that it stays while its calls end
+  end_calls_of(*link);
+  if (--link->pins == 0) drop_link(*link);
+}
+
+// Nothing will come from this host any more: running calls are answered, and what waited for its word is over.
+void Dispatcher::end_calls_of(HostLink& link) {
+  for (uint32_t i = 0; i < table_.size(); ++i) {
+    CallState& state = *table_.at(i);
+    if (state.phase == CallState::Phase::kFree || state.host != &link) continue;
+    bool running = state.phase == CallState::Phase::kRunning;
+    bool given = state.owes_complete || state.owes_finished || state.owes_release;
+    state.owes_complete = state.owes_finished = false;
+    if (running) {
+      timers_.disarm(state.timer);
+      fail(state, StatusCode::kUnavailable, "the service's process ended");
+    } else if (given) {
+      settle(state);
+    }
+  }
+  link.running = 0;
+}
+
+void Dispatcher::report_failed_and_drained() {
+  for (const auto& link : links_.attached()) {
+    if (link->failure() != nullptr && !link->failure_reported) [[unlikely]] {
+      link->failure_reported = true;
+      host_failures_->add();
+      routes_.remove_host(link.get());
+      if (events_ != nullptr) events_->host_failed(link->host().id, thread_, link->failure());
+    }
+    if (link->draining && !link->drain_reported && link->pins == 0) {
+      link->drain_reported = true;
+      if (events_ != nullptr) events_->host_drained(link->host().id, thread_, link->completed);
+    }
   }
 }
 
@@ -261,40 +466,40 @@ void Dispatcher::give_encoded(Encoded* encoded) {
 bool Dispatcher::poll(int64_t now_ns) {
   now_ns_ = now_ns;
   bool did = false;
-  // By index: a reply may make the transport end other calls, but attach and detach come through closures only.
-  for (size_t i = 0; i < links_.size(); ++i) did |= take_responses(*links_[i]);
+  // A reply may make the transport end other calls, but attach and detach come through closures only.
+  for (const auto& link : links_.attached()) did |= take_responses(*link);
   if (timers_.size() != 0) {
     did |= timers_.advance(now_ns, [this](TimerNode& node) { expire(reinterpret_cast<CallState&>(node)); }) != 0;
   }
-  if (waiting_ != 0) did |= serve_waiting();
-  for (size_t i = 0; i < links_.size(); ++i) did |= links_[i]->flush(now_ns);
+  if (waiting_.size() != 0) {
+    did |= waiting_.serve([this](CallState& state) { return try_start(state, {state.message, state.message_size}); });
+  }
+  for (const auto& link : links_.attached()) did |= link->flush(now_ns);
   report_failed_and_drained();
   if (now_ns >= next_metrics_ns_) {
     next_metrics_ns_ = now_ns + kMetricsPeriodNs;
-    waiting_gauge_->set(waiting_);
-    for (auto& link : links_) link->update_metrics();
+    waiting_gauge_->set(waiting_.size());
+    for (const auto& link : links_.attached()) link->update_metrics();
   }
   return did;
 }
 
 bool Dispatcher::prepare_to_sleep() {
-  for (auto& link : links_) link->announce_sleep();
-  for (auto& link : links_) {
+  for (const auto& link : links_.attached()) link->announce_sleep();
+  for (const auto& link : links_.attached()) {
     if (link->failure() == nullptr && link->any_response_ready()) return true;
   }
   return false;
 }
 
 void Dispatcher::woke_up() {
-  for (auto& link : links_) link->awake();
+  for (const auto& link : links_.attached()) link->awake();
 }
 
 int64_t Dispatcher::next_timer_ns() const {
   int64_t next = timers_.next_ns();
-  for (const auto& link : links_) next = std::min(next, link->next_flush_ns());
-  for (const Route* route : waiting_routes_) {
-    if (!route->targets.empty()) return std::min(next, now_ns_ + kRetryNs);
-  }
+  for (const auto& link : links_.attached()) next = std::min(next, link->next_flush_ns());
+  if (waiting_.size() != 0 && waiting_.any_with_host()) return std::min(next, now_ns_ + kRetryNs);
   return next;
 }
 

@@ -19,10 +19,10 @@ class CountingTransport final : public ReplySink {
  public:
   void reply(Call& call, const Reply& reply) override {
     if (call.dispatch == nullptr) std::abort();
-    for (const Piece& piece : reply.body) {
+    for (const Piece& piece : reply.message) {
       for (size_t i = 0; i < piece.size; ++i) sum += static_cast<unsigned char>(piece.data[i]);
     }
-    for (char c : reply.message) sum += static_cast<unsigned char>(c);
+    for (char c : reply.status_message) sum += static_cast<unsigned char>(c);
     ++replies;
     sink->reply_sent(call);
   }
@@ -73,6 +73,7 @@ class Input {
 };
 
 void run(Input input) {
+  const Peer peer;
   CountingTransport transport;
   ThreadMetrics metrics(0);
   Dispatcher dispatcher(0, transport, metrics, {}, nullptr);
@@ -84,9 +85,10 @@ void run(Input input) {
   for (int i = 0; i < 12; ++i) {
     calls.push_back(std::make_unique<Call>());
     calls.back()->path = "/test.Echo/Say";
+    calls.back()->peer = &peer;
     calls.back()->listener = 1;
-    if (dispatcher.begin_call(*calls.back()).code != GrpcCode::kOk) std::abort();
-    dispatcher.request_complete(*calls.back(), echo_wire("request"));
+    if (dispatcher.open(*calls.back()).code != StatusCode::kOk) std::abort();
+    dispatcher.message(*calls.back(), echo_wire("request"), More::kLast);
   }
   Area chunks = host->layout->tx_chunks(0), ring = host->layout->responses_ring(0);
   size_t tx_size = host->region->tx_size();

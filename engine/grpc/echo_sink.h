@@ -21,8 +21,8 @@ class EchoSink : public CallSink {
     for (Echo* echo : spare_) delete echo;
   }
 
-  Start begin_call(Call& call) override {
-    if (call.path == "/missing") return {GrpcCode::kUnimplemented, "unknown method " + std::string(call.path)};
+  Status open(Call& call) override {
+    if (call.path == "/missing") return {StatusCode::kUnimplemented, "unknown method " + std::string(call.path)};
     Echo* echo;
     if (spare_.empty()) {
       echo = new Echo();
@@ -38,11 +38,11 @@ class EchoSink : public CallSink {
     call.metrics = last_metrics_;
     call.max_request_bytes = max_request_bytes;
     call.dispatch = echo;
-    ++open;
+    ++open_calls;
     last_begun = &call;
     last_deadline_ns = call.deadline_ns;
     last_authority = call.authority;
-    last_peer = call.peer;
+    last_peer = call.peer->address;
     return {};
   }
   char* message_buffer(Call& call, size_t size) override {
@@ -55,7 +55,7 @@ class EchoSink : public CallSink {
     return echo.bytes.data();
   }
   bool hold_window(const Call&) const override { return hold; }
-  void request_complete(Call& call, std::string_view wire) override {
+  void message(Call& call, std::string_view wire, More) override {
     auto& echo = *static_cast<Echo*>(call.dispatch);
     if (!echo.in_buffer) echo.bytes.assign(wire);
     ++completed;
@@ -65,6 +65,7 @@ class EchoSink : public CallSink {
       answer(call);
     }
   }
+  void half_close(Call&) override { std::abort(); }
   void answer(Call& call) {
     auto& echo = *static_cast<Echo*>(call.dispatch);
     Reply reply;
@@ -73,7 +74,7 @@ class EchoSink : public CallSink {
     trailing_.clear();
     for (const Header& header : call.metadata) {
       if (header.first == "x-status") {
-        reply.code = static_cast<GrpcCode>(std::atoi(header.second.c_str()));
+        reply.code = static_cast<StatusCode>(std::atoi(header.second.c_str()));
         message = "status " + header.second;
       } else if (header.first.starts_with("x-")) {
         initial_.push_back(header);
@@ -81,13 +82,13 @@ class EchoSink : public CallSink {
         trailing_.push_back(header);
       }
     }
-    reply.message = message;
+    reply.status_message = message;
     reply.initial = initial_;
     reply.trailing = trailing_;
-    reply.has_body = reply.code == GrpcCode::kOk;
+    reply.has_message = reply.code == StatusCode::kOk;
     echo.piece = {echo.bytes.data(), echo.bytes.size()};
-    reply.body = {&echo.piece, 1};
-    reply.body_size = echo.bytes.size();
+    reply.message = {&echo.piece, 1};
+    reply.message_size = echo.bytes.size();
     replies_.reply(call, reply);
   }
   void abandon(Call& call) override {
@@ -103,7 +104,7 @@ class EchoSink : public CallSink {
   bool hold = false;
   bool no_memory = false;  // message_buffer refuses
   std::vector<Call*> held;
-  int open = 0, completed = 0, abandoned = 0, sent = 0, buffered = 0;
+  int open_calls = 0, completed = 0, abandoned = 0, sent = 0, buffered = 0;
   Call* last_begun = nullptr;
   int64_t last_deadline_ns = 0;
   std::string last_authority, last_peer;
@@ -116,7 +117,7 @@ class EchoSink : public CallSink {
     bool hold = false;
   };
   void end(Call& call) {
-    --open;
+    --open_calls;
     std::erase(held, &call);
     auto* echo = static_cast<Echo*>(call.dispatch);
     echo->in_buffer = false;

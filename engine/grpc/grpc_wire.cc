@@ -147,38 +147,38 @@ bool is_legal_response_metadata(std::string_view name, std::string_view encoded_
   return true;
 }
 
-WireError RequestAssembler::check_prefix(uint32_t max_bytes, Encoding encoding) {
+Status RequestAssembler::check_prefix(uint32_t max_bytes, Encoding encoding) {
   size_ = uint32_t{prefix_[1]} << 24 | uint32_t{prefix_[2]} << 16 | uint32_t{prefix_[3]} << 8 | prefix_[4];
   if (prefix_[0] > 1) {
-    return {GrpcCode::kInternal, "invalid compressed flag " + std::to_string(prefix_[0]) + " in the message prefix"};
+    return {StatusCode::kInternal, "invalid compressed flag " + std::to_string(prefix_[0]) + " in the message prefix"};
   }
   if (prefix_[0] == 1) {
-    if (encoding == Encoding::kUnsupported) return {GrpcCode::kUnimplemented, "grpc-encoding is not supported"};
-    return {GrpcCode::kInternal, "compressed flag set with no or identity grpc-encoding"};
+    if (encoding == Encoding::kUnsupported) return {StatusCode::kUnimplemented, "grpc-encoding is not supported"};
+    return {StatusCode::kInternal, "compressed flag set with no or identity grpc-encoding"};
   }
   if (size_ > max_bytes) {
-    return {GrpcCode::kResourceExhausted,
+    return {StatusCode::kResourceExhausted,
             "Received message larger than max (" + std::to_string(size_) + " vs. " + std::to_string(max_bytes) + ")"};
   }
   return {};
 }
 
-WireError RequestAssembler::too_many_bytes() {
-  return {GrpcCode::kInternal, "more than one message, or bytes behind the message, in a unary request"};
+Status RequestAssembler::too_many_bytes() {
+  return {StatusCode::kInternal, "more than one message, or bytes behind the message, in a unary request"};
 }
 
-WireError RequestAssembler::no_memory() {
-  return {GrpcCode::kResourceExhausted, "too many bytes of requests wait for the service"};
+Status RequestAssembler::no_memory() {
+  return {StatusCode::kResourceExhausted, "too many bytes of requests wait for the service"};
 }
 
-WireError RequestAssembler::finish() const {
-  if (prefix_bytes_ == 0) return {GrpcCode::kInternal, "no message in a unary request"};
+Status RequestAssembler::finish() const {
+  if (prefix_bytes_ == 0) return {StatusCode::kInternal, "no message in a unary request"};
   if (prefix_bytes_ < kGrpcPrefixBytes) {
-    return {GrpcCode::kInternal,
+    return {StatusCode::kInternal,
             "end of stream inside the message prefix (" + std::to_string(prefix_bytes_) + " of 5 bytes)"};
   }
   if (filled_ < size_) {
-    return {GrpcCode::kInternal,
+    return {StatusCode::kInternal,
             "end of stream inside a message (" + std::to_string(filled_) + " of " + std::to_string(size_) + " bytes)"};
   }
   return {};

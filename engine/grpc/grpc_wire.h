@@ -66,12 +66,6 @@ inline Encoding parse_encoding(std::string_view value) {
   return value == "identity" ? Encoding::kIdentity : Encoding::kUnsupported;
 }
 
-struct WireError {
-  GrpcCode code = GrpcCode::kOk;
-  std::string message;
-  explicit operator bool() const { return code != GrpcCode::kOk; }
-};
-
 // Takes the DATA of one unary request, piece by piece, and ends with one message. A message that lies whole inside
 // one piece is not copied: it is kept as a view until `spill` (the buffer is about to be reused) or `finish`.
 //
@@ -82,12 +76,12 @@ class RequestAssembler {
   void reset() { *this = RequestAssembler(); }
 
   template <typename Alloc>
-  WireError feed(const char* data, size_t size, uint32_t max_bytes, Encoding encoding, Alloc alloc);
+  Status feed(const char* data, size_t size, uint32_t max_bytes, Encoding encoding, Alloc alloc);
   // Copies a message that is still only a view.
   template <typename Alloc>
-  WireError spill(Alloc alloc);
+  Status spill(Alloc alloc);
   // At the end of the stream.
-  WireError finish() const;
+  Status finish() const;
 
   bool is_view() const { return view_ != nullptr; }
   // After finish() returned no error: the message if it is a view, else an empty view (it is in alloc's memory).
@@ -96,9 +90,9 @@ class RequestAssembler {
   uint32_t message_size() const { return size_; }
 
  private:
-  WireError check_prefix(uint32_t max_bytes, Encoding encoding);
-  static WireError too_many_bytes();
-  static WireError no_memory();
+  Status check_prefix(uint32_t max_bytes, Encoding encoding);
+  static Status too_many_bytes();
+  static Status no_memory();
 
   unsigned char prefix_[kGrpcPrefixBytes] = {};
   uint8_t prefix_bytes_ = 0;
@@ -109,7 +103,7 @@ class RequestAssembler {
 };
 
 template <typename Alloc>
-WireError RequestAssembler::feed(const char* data, size_t size, uint32_t max_bytes, Encoding encoding, Alloc alloc) {
+Status RequestAssembler::feed(const char* data, size_t size, uint32_t max_bytes, Encoding encoding, Alloc alloc) {
   if (prefix_bytes_ < kGrpcPrefixBytes) {
     size_t take = kGrpcPrefixBytes - prefix_bytes_;
     if (take > size) take = size;
@@ -118,11 +112,11 @@ WireError RequestAssembler::feed(const char* data, size_t size, uint32_t max_byt
     data += take;
     size -= take;
     if (prefix_bytes_ < kGrpcPrefixBytes) return {};
-    if (WireError error = check_prefix(max_bytes, encoding)) return error;
+    if (Status error = check_prefix(max_bytes, encoding); !error.ok()) return error;
     if (size >= size_) {
       view_ = size_ > 0 ? data : "";
       filled_ = size_;
-      return size > size_ ? too_many_bytes() : WireError{};
+      return size > size_ ? too_many_bytes() : Status{};
     }
     buffer_ = alloc(size_);
     if (buffer_ == nullptr) return no_memory();
@@ -134,7 +128,7 @@ WireError RequestAssembler::feed(const char* data, size_t size, uint32_t max_byt
 }
 
 template <typename Alloc>
-WireError RequestAssembler::spill(Alloc alloc) {
+Status RequestAssembler::spill(Alloc alloc) {
   if (view_ == nullptr || size_ == 0) return {};
   const char* from = view_;
   view_ = nullptr;

@@ -40,10 +40,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   while (!rest.empty()) {
     std::string_view piece = rest.substr(0, step);
     rest.remove_prefix(piece.size());
-    if (assembler.feed(piece.data(), piece.size(), max_bytes, encoding, alloc)) return 0;
+    if (!assembler.feed(piece.data(), piece.size(), max_bytes, encoding, alloc).ok()) return 0;
     if (spill) assembler.spill(alloc);
   }
-  if (assembler.finish()) return 0;
+  if (!assembler.finish().ok()) return 0;
   std::string_view message =
       assembler.is_view() ? assembler.view() : std::string_view(memory.get(), assembler.message_size());
   if (body.size() != kGrpcPrefixBytes + message.size() || body.substr(kGrpcPrefixBytes) != message) abort();

@@ -94,7 +94,7 @@ std::string framed(std::string_view message, char flag = 0) {
 
 // Feeds `body` in pieces of `step` bytes, each in memory of its own that is gone afterwards.
 struct Fed {
-  WireError error;
+  Status error;
   std::string message;
   int allocations = 0;
 };
@@ -108,15 +108,15 @@ Fed feed_in_steps(std::string_view body, size_t step, uint32_t max = 1000, Encod
     memory = std::make_unique<char[]>(n);
     return memory.get();
   };
-  while (!body.empty() && !fed.error) {
+  while (!body.empty() && fed.error.ok()) {
     std::string piece(body.substr(0, step));
     body.remove_prefix(piece.size());
     fed.error = assembler.feed(piece.data(), piece.size(), max, encoding, alloc);
-    if (!fed.error && (!body.empty() || step % 2 == 0)) assembler.spill(alloc);
-    if (!fed.error && body.empty() && assembler.is_view()) fed.message = std::string(assembler.view());
+    if (fed.error.ok() && (!body.empty() || step % 2 == 0)) assembler.spill(alloc);
+    if (fed.error.ok() && body.empty() && assembler.is_view()) fed.message = std::string(assembler.view());
   }
-  if (!fed.error) fed.error = assembler.finish();
-  if (!fed.error && memory) fed.message.assign(memory.get(), assembler.message_size());
+  if (fed.error.ok()) fed.error = assembler.finish();
+  if (fed.error.ok() && memory) fed.message.assign(memory.get(), assembler.message_size());
   return fed;
 }
 
@@ -124,7 +124,7 @@ TEST(RequestAssembler, AMessageArrivesWholeHoweverItIsCut) {
   std::string body = framed("the quick brown fox");
   for (size_t step = 1; step <= body.size() + 1; ++step) {
     Fed fed = feed_in_steps(body, step);
-    EXPECT_FALSE(fed.error) << step << fed.error.message;
+    EXPECT_TRUE(fed.error.ok()) << step << fed.error.message;
     EXPECT_EQ(fed.message, "the quick brown fox") << step;
   }
 }
@@ -137,31 +137,31 @@ TEST(RequestAssembler, AWholeMessageIsNotCopied) {
 TEST(RequestAssembler, AnEmptyMessageIsAMessage) {
   for (size_t step = 1; step <= 6; ++step) {
     Fed fed = feed_in_steps(framed(""), step);
-    EXPECT_FALSE(fed.error);
+    EXPECT_TRUE(fed.error.ok());
     EXPECT_EQ(fed.allocations, 0);
   }
 }
 
 TEST(RequestAssembler, BadFramingIsInternal) {
-  EXPECT_EQ(feed_in_steps("", 1).error.code, GrpcCode::kInternal);
-  EXPECT_EQ(feed_in_steps(std::string_view("\0\0\0", 3), 9).error.code, GrpcCode::kInternal);
-  EXPECT_EQ(feed_in_steps(framed("abc").substr(0, 7), 9).error.code, GrpcCode::kInternal);
-  EXPECT_EQ(feed_in_steps(framed("abc") + "x", 9).error.code, GrpcCode::kInternal);
-  EXPECT_EQ(feed_in_steps(framed("abc") + framed("d"), 3).error.code, GrpcCode::kInternal);
-  EXPECT_EQ(feed_in_steps(framed("") + framed(""), 5).error.code, GrpcCode::kInternal);
-  EXPECT_EQ(feed_in_steps(framed("abc", 2), 9).error.code, GrpcCode::kInternal);
+  EXPECT_EQ(feed_in_steps("", 1).error.code, StatusCode::kInternal);
+  EXPECT_EQ(feed_in_steps(std::string_view("\0\0\0", 3), 9).error.code, StatusCode::kInternal);
+  EXPECT_EQ(feed_in_steps(framed("abc").substr(0, 7), 9).error.code, StatusCode::kInternal);
+  EXPECT_EQ(feed_in_steps(framed("abc") + "x", 9).error.code, StatusCode::kInternal);
+  EXPECT_EQ(feed_in_steps(framed("abc") + framed("d"), 3).error.code, StatusCode::kInternal);
+  EXPECT_EQ(feed_in_steps(framed("") + framed(""), 5).error.code, StatusCode::kInternal);
+  EXPECT_EQ(feed_in_steps(framed("abc", 2), 9).error.code, StatusCode::kInternal);
 }
 
 TEST(RequestAssembler, ACompressedMessageNeedsAnEncodingThatWeKnow) {
-  EXPECT_EQ(feed_in_steps(framed("abc", 1), 9).error.code, GrpcCode::kInternal);
-  EXPECT_EQ(feed_in_steps(framed("abc", 1), 9, 1000, Encoding::kIdentity).error.code, GrpcCode::kInternal);
-  EXPECT_EQ(feed_in_steps(framed("abc", 1), 9, 1000, Encoding::kUnsupported).error.code, GrpcCode::kUnimplemented);
-  EXPECT_FALSE(feed_in_steps(framed("abc", 0), 9, 1000, Encoding::kUnsupported).error);
+  EXPECT_EQ(feed_in_steps(framed("abc", 1), 9).error.code, StatusCode::kInternal);
+  EXPECT_EQ(feed_in_steps(framed("abc", 1), 9, 1000, Encoding::kIdentity).error.code, StatusCode::kInternal);
+  EXPECT_EQ(feed_in_steps(framed("abc", 1), 9, 1000, Encoding::kUnsupported).error.code, StatusCode::kUnimplemented);
+  EXPECT_TRUE(feed_in_steps(framed("abc", 0), 9, 1000, Encoding::kUnsupported).error.ok());
 }
 
 TEST(RequestAssembler, AMessageOverTheLimitIsRefusedAtItsPrefix) {
   Fed fed = feed_in_steps(framed(std::string(1001, 'x')), 5);
-  EXPECT_EQ(fed.error.code, GrpcCode::kResourceExhausted);
+  EXPECT_EQ(fed.error.code, StatusCode::kResourceExhausted);
   EXPECT_EQ(fed.error.message, "Received message larger than max (1001 vs. 1000)");
   EXPECT_EQ(fed.allocations, 0);
 }

@@ -16,7 +16,7 @@ constexpr uint8_t kDrainPing[8] = {'d', 'r', 'a', 'i', 'n', 0, 0, 0};
 
 }  // namespace
 
-Http2Connection::Http2Connection(Http2Context& context, ByteSink& out, std::string peer, uint32_t listener)
+Http2Connection::Http2Connection(Http2Context& context, ByteSink& out, Peer peer, uint32_t listener)
     : context_(context),
       out_(out),
       peer_(std::move(peer)),
@@ -255,7 +255,7 @@ void Http2Connection::sweep() {
     stream->progress_ns = now;
     if (receiving) {
       // Unless it may be us who keep the window back: what it has announced takes memory that others need.
-      if (held_bytes_ == 0) fail_request(*stream, {GrpcCode::kCancelled, "the request stopped arriving"});
+      if (held_bytes_ == 0) fail_request(*stream, {StatusCode::kCancelled, "the request stopped arriving"});
       continue;
     }
     nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream->id, NGHTTP2_CANCEL);
@@ -272,7 +272,7 @@ void Http2Connection::fail(std::string_view why) {
   if (failed_) return;
   failed_ = true;
   context_.metrics.protocol_errors->add();
-  log::warn(g_protocol_error_limit, "connection ended", {{"peer", peer_}, {"why", why}});
+  log::warn(g_protocol_error_limit, "connection ended", {{"peer", peer_.address}, {"why", why}});
 }
 
 }  // namespace drover::engine

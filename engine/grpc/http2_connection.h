@@ -50,7 +50,7 @@ class Http2Connection {
  public:
   enum class Flushed { kDone, kBlocked, kMore };
 
-  Http2Connection(Http2Context& context, ByteSink& out, std::string peer, uint32_t listener);
+  Http2Connection(Http2Context& context, ByteSink& out, Peer peer, uint32_t listener);
   // Abandons the calls that are still open.
   ~Http2Connection();
   Http2Connection(const Http2Connection&) = delete;
@@ -76,7 +76,6 @@ class Http2Connection {
   // Timeouts; call about once a second, and more often while draining.
   void sweep();
 
-  const std::string& peer() const { return peer_; }
   ByteSink& out() const { return out_; }
 
  private:
@@ -98,9 +97,9 @@ class Http2Connection {
   void on_invalid_frame(const nghttp2_frame* frame, int error);
 
   void begin_request(Stream& stream);
-  WireError check_request(const Stream& stream) const;
+  Status check_request(const Stream& stream) const;
   void end_request(Stream& stream);
-  void fail_request(Stream& stream, const WireError& error);
+  void fail_request(Stream& stream, const Status& error);
   char* message_buffer(Stream& stream, size_t size);
   void spill_views();
   void account_received(Stream& stream, uint32_t size, bool in_memory);
@@ -108,7 +107,7 @@ class Http2Connection {
 
   // http2_reply.cc.
   void send_reply(Stream& stream, const Reply& reply);
-  void refuse(Stream& stream, const WireError& error);             // gRPC status, trailers-only
+  void refuse(Stream& stream, const Status& error);                // gRPC status, trailers-only
   void refuse_http(Stream& stream, std::string_view status_code);  // HTTP status, no body
   void append_metadata(std::vector<Header>& to, std::span<const Header> from);
   int submit_trailers_only(Stream& stream);
@@ -134,7 +133,7 @@ class Http2Connection {
 
   Http2Context& context_;
   ByteSink& out_;
-  const std::string peer_;
+  const Peer peer_;
   const uint32_t listener_;
   nghttp2_session* session_ = nullptr;
 

@@ -34,7 +34,8 @@ void Http2Context::recycle(Stream* stream) {
   clear_headers(stream->trailers);
   stream->path_header.reset();
   stream->authority_header.reset();
-  stream->path = stream->authority = stream->peer = {};
+  stream->path = stream->authority = {};
+  stream->peer = nullptr;
   stream->deadline_ns = stream->timeout_ns = kNoDeadline;
   stream->max_request_bytes = 4u << 20;
   stream->metrics = nullptr;
@@ -47,7 +48,7 @@ void Http2Context::recycle(Stream* stream) {
   stream->replied = stream->view_listed = stream->failed = false;
   stream->assembler.reset();
   stream->body = ReplyBody();
-  stream->code = GrpcCode::kOk;
+  stream->code = StatusCode::kOk;
   stream->status_message.clear();
   stream->end_offset = 0;
   spare_streams_.push_back(stream);

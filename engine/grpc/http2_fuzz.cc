@@ -85,6 +85,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   rig.writable = 4096;
   run({data, size}, rig);
   rig.connection.reset();
-  if (rig.sink.open != 0 || !rig.sink.held.empty()) abort();
+  if (rig.sink.open_calls != 0 || !rig.sink.held.empty()) abort();
   return 0;
 }

@@ -99,7 +99,7 @@ TEST(Http2Hostile, OpeningAndResettingStreamsForEverEndsTheConnection) {
   }
   EXPECT_TRUE(rig.connection->finished());
   rig.connection.reset();
-  EXPECT_EQ(rig.sink.open, 0);
+  EXPECT_EQ(rig.sink.open_calls, 0);
 }
 
 TEST(Http2Hostile, HttpMessagingRulesAreKept) {
@@ -109,7 +109,7 @@ TEST(Http2Hostile, HttpMessagingRulesAreKept) {
   client.pump();
   EXPECT_TRUE(client[length].closed);
   EXPECT_EQ(client[length].error, uint32_t{NGHTTP2_PROTOCOL_ERROR});
-  EXPECT_EQ(rig.sink.open, 0);
+  EXPECT_EQ(rig.sink.open_calls, 0);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // The reply side of a connection: HEADERS + DATA + trailers, or trailers-only, and how their bytes reach the batch.
+#include <cassert>
 #include <cstring>
 
 #include "engine/base/log.h"
@@ -26,7 +27,7 @@ nghttp2_nv copied(std::string_view name, std::string_view value) {
 constexpr std::string_view kCodes[] = {"0", "1",  "2",  "3",  "4",  "5",  "6",  "7", "8",
                                        "9", "10", "11", "12", "13", "14", "15", "16"};
 
-nghttp2_nv status_field(GrpcCode code) {
+nghttp2_nv status_field(StatusCode code) {
   auto number = static_cast<uint32_t>(code);
   return constant("grpc-status", kCodes[number < std::size(kCodes) ? number : 2]);
 }
@@ -54,6 +55,7 @@ void Http2Connection::append_metadata(std::vector<Header>& to, std::span<const H
 }
 
 void Http2Connection::send_reply(Stream& stream, const Reply& reply) {
+  assert(reply.ends);  // of a unary call
   if (stream.replied) return;
   stream.replied = true;
   stream.ignore_data = true;
@@ -61,10 +63,10 @@ void Http2Connection::send_reply(Stream& stream, const Reply& reply) {
   stream.progress_ns = context_.now_ns();
   if (stream.metrics) {
     stream.metrics->finished[std::min<size_t>(static_cast<size_t>(reply.code), 16)].add();
-    stream.metrics->response_bytes.add(reply.body_size);
+    stream.metrics->response_bytes.add(reply.message_size);
   }
-  if (!reply.message.empty()) {
-    append_percent_encoded(reply.message, stream.status_message);
+  if (!reply.status_message.empty()) {
+    append_percent_encoded(reply.status_message, stream.status_message);
     if (stream.status_message.size() > kMaxStatusMessage) {
       size_t cut = kMaxStatusMessage;  // not inside a %XX
       if (stream.status_message[cut - 1] == '%')
@@ -75,7 +77,7 @@ void Http2Connection::send_reply(Stream& stream, const Reply& reply) {
     }
   }
   if (!reply.trailing.empty()) append_metadata(stream.trailers, reply.trailing);
-  bool body = reply.has_body && reply.code == GrpcCode::kOk;
+  bool body = reply.has_message && reply.code == StatusCode::kOk;
   if (!body && reply.initial.empty()) {
     submit_failed(stream, submit_trailers_only(stream));
     return;
@@ -88,8 +90,8 @@ void Http2Connection::send_reply(Stream& stream, const Reply& reply) {
   nv.assign({kHttpOk, kContentType});
   for (const auto& [name, value] : initial) nv.push_back(copied(name, value));
   if (body) {
-    stream.body.start(reply.body, reply.body_size);
-    if (reply.body_size > kTakesTurns) {  // large replies take turns with others; small ones go out whole
+    stream.body.start(reply.message, reply.message_size);
+    if (reply.message_size > kTakesTurns) {  // large replies take turns with others; small ones go out whole
       nghttp2_extpri priority{NGHTTP2_EXTPRI_DEFAULT_URGENCY, 1};
       nghttp2_session_change_extpri_stream_priority(session_, stream.id, &priority, 1);
     }
@@ -126,14 +128,14 @@ int Http2Connection::submit_trailers(Stream& stream) {
 void Http2Connection::append_status(Stream& stream, std::vector<nghttp2_nv>& nv) {
   nv.push_back(status_field(stream.code));
   if (!stream.status_message.empty()) nv.push_back(copied("grpc-message", stream.status_message));
-  if (stream.code == GrpcCode::kUnimplemented && !stream.encoding_name.empty()) nv.push_back(kAcceptEncoding);
+  if (stream.code == StatusCode::kUnimplemented && !stream.encoding_name.empty()) nv.push_back(kAcceptEncoding);
   for (const auto& [name, value] : stream.trailers) nv.push_back(copied(name, value));
 }
 
-void Http2Connection::refuse(Stream& stream, const WireError& error) {
+void Http2Connection::refuse(Stream& stream, const Status& error) {
   Reply reply;
   reply.code = error.code;
-  reply.message = error.message;
+  reply.status_message = error.message;
   if (!stream.metrics) stream.metrics = context_.metrics.unknown();
   send_reply(stream, reply);
 }
@@ -195,7 +197,7 @@ int Http2Connection::on_frame_not_sent(const nghttp2_frame* frame, int error) {
   if (frame->hd.type != NGHTTP2_HEADERS || error == NGHTTP2_ERR_STREAM_CLOSED || error == NGHTTP2_ERR_STREAM_CLOSING) {
     return 0;
   }
-  log::warn(g_headers_limit, "reply not sent", {{"peer", peer_}, {"why", nghttp2_strerror(error)}});
+  log::warn(g_headers_limit, "reply not sent", {{"peer", peer_.address}, {"why", nghttp2_strerror(error)}});
   nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_INTERNAL_ERROR);
   return 0;
 }

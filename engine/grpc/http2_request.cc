@@ -86,7 +86,7 @@ int Http2Connection::on_begin_headers(const nghttp2_frame* frame) {
   stream->connection = this;
   stream->id = frame->hd.stream_id;
   stream->listener = listener_;
-  stream->peer = peer_;
+  stream->peer = &peer_;
   link(*stream);
   cached_ = stream;
   nghttp2_session_set_stream_user_data(session_, stream->id, stream);
@@ -159,13 +159,12 @@ int Http2Connection::on_data_chunk(uint8_t, int32_t id, const uint8_t* data, siz
   }
   stream->progress_ns = context_.now_ns();
   bool was_view = stream->assembler.is_view();
-  WireError error =
-      stream->assembler.feed(reinterpret_cast<const char*>(data), size, stream->max_request_bytes, stream->encoding,
-                             [&](size_t bytes) { return message_buffer(*stream, bytes); });
-  if (error) {
+  Status error = stream->assembler.feed(reinterpret_cast<const char*>(data), size, stream->max_request_bytes,
+                                        stream->encoding, [&](size_t bytes) { return message_buffer(*stream, bytes); });
+  if (!error.ok()) {
     nghttp2_session_consume_stream(session_, id, size);
     consumed_ += size;
-    if (error.code == GrpcCode::kUnimplemented) error.message += ": " + stream->encoding_name;
+    if (error.code == StatusCode::kUnimplemented) error.message += ": " + stream->encoding_name;
     fail_request(*stream, error);
     return 0;
   }
@@ -241,13 +240,13 @@ bool Http2Connection::spend_control_frame() {
   return true;
 }
 
-WireError Http2Connection::check_request(const Stream& stream) const {
+Status Http2Connection::check_request(const Stream& stream) const {
   if (stream.too_large) {
-    return {GrpcCode::kResourceExhausted,
+    return {StatusCode::kResourceExhausted,
             "request headers larger than " + std::to_string(context_.options.max_header_bytes) + " bytes"};
   }
-  if (stream.bad_timeout) return {GrpcCode::kInternal, "malformed grpc-timeout"};
-  if (stream.bad_binary) return {GrpcCode::kInternal, "malformed base64 in binary metadata"};
+  if (stream.bad_timeout) return {StatusCode::kInternal, "malformed grpc-timeout"};
+  if (stream.bad_binary) return {StatusCode::kInternal, "malformed base64 in binary metadata"};
   return {};
 }
 
@@ -256,19 +255,19 @@ void Http2Connection::begin_request(Stream& stream) {
     if (!stream.is_post) return refuse_http(stream, "405");
     if (!stream.is_grpc) return refuse_http(stream, "415");
   }
-  if (WireError error = check_request(stream)) return refuse(stream, error);
+  if (Status error = check_request(stream); !error.ok()) return refuse(stream, error);
   stream.path = stream.path_header.view();
   stream.authority = stream.authority_header.view();
   stream.start_ns = context_.now_ns();
   stream.deadline_ns = stream.timeout_ns == kNoDeadline || stream.timeout_ns > INT64_MAX - stream.start_ns
                            ? kNoDeadline
                            : stream.start_ns + stream.timeout_ns;
-  CallSink::Start start = context_.sink->begin_call(stream);
+  Status opened = context_.sink->open(stream);
   stream.path = {};
   stream.path_header.reset();
   if (!stream.metrics) stream.metrics = context_.metrics.unknown();
   stream.metrics->started.add();
-  if (start.code != GrpcCode::kOk) return refuse(stream, {start.code, std::move(start.message)});
+  if (!opened.ok()) return refuse(stream, opened);
   stream.begun = true;
   stream.progress_ns = stream.start_ns;
 }
@@ -277,12 +276,12 @@ void Http2Connection::end_request(Stream& stream) {
   if (stream.remote_closed) return;
   stream.remote_closed = true;
   if (!stream.begun || stream.ignore_data) return;
-  if (WireError error = stream.assembler.finish()) return fail_request(stream, error);
+  if (Status error = stream.assembler.finish(); !error.ok()) return fail_request(stream, error);
   stream.request_done = true;
   drop_view(stream);
   uint32_t size = stream.assembler.message_size();
   stream.metrics->request_bytes.add(size);
-  context_.sink->request_complete(stream, stream.assembler.view());
+  context_.sink->message(stream, stream.assembler.view(), More::kLast);
   // The region had no room: what this message takes meanwhile counts against the connection's window.
   if (size > 0 && stream.assembler.is_view() && stream.begun && !stream.replied && context_.sink->hold_window(stream) &&
       consumed_ >= size) {
@@ -293,7 +292,7 @@ void Http2Connection::end_request(Stream& stream) {
 }
 
 // The request is broken: the dispatcher forgets the call, the client gets a status.
-void Http2Connection::fail_request(Stream& stream, const WireError& error) {
+void Http2Connection::fail_request(Stream& stream, const Status& error) {
   drop_view(stream);
   if (stream.begun) {
     stream.begun = false;
@@ -311,8 +310,8 @@ void Http2Connection::spill_views() {
   for (Stream* stream : views_) {
     stream->view_listed = false;
     if (stream->ignore_data || !stream->begun) continue;  // answered meanwhile
-    WireError error = stream->assembler.spill([&](size_t bytes) { return message_buffer(*stream, bytes); });
-    if (error) fail_request(*stream, error);
+    Status error = stream->assembler.spill([&](size_t bytes) { return message_buffer(*stream, bytes); });
+    if (!error.ok()) fail_request(*stream, error);
   }
   views_.clear();
 }

@@ -115,9 +115,9 @@ struct Stream : Call {
   bool bad_binary = false;
   bool too_large = false;  // headers over the limit
 
-  bool begun = false;          // begin_call succeeded, and neither abandon nor reply_sent was called
+  bool begun = false;          // open succeeded, and neither abandon nor reply_sent was called
   bool ignore_data = false;    // answered (or being answered): what else comes is dropped
-  bool request_done = false;   // request_complete was called
+  bool request_done = false;   // message was called
   bool remote_closed = false;  // the client's END_STREAM arrived
   bool replied = false;
   bool view_listed = false;  // in the connection's list of messages that lie in the receive buffer
@@ -128,7 +128,7 @@ struct Stream : Call {
 
   // The reply.
   ReplyBody body;
-  GrpcCode code = GrpcCode::kOk;
+  StatusCode code = StatusCode::kOk;
   std::string status_message;    // percent-encoded
   std::vector<Header> trailers;  // as they go out (-bin encoded)
   uint64_t end_offset = 0;       // in the connection's bytes, behind the last one of this reply

@@ -30,7 +30,7 @@ TEST(Http2, AUnaryCallIsAnsweredWithHeadersMessageAndTrailers) {
   EXPECT_TRUE(client[id].closed);
   EXPECT_EQ(client[id].error, 0u);
   EXPECT_EQ(rig.sink.sent, 1);
-  EXPECT_EQ(rig.sink.open, 0);
+  EXPECT_EQ(rig.sink.open_calls, 0);
   EXPECT_EQ(rig.sink.last_authority, "drover.test");
   EXPECT_EQ(rig.sink.last_peer, "ipv4:192.0.2.1:4711");
 }
@@ -81,7 +81,7 @@ TEST(Http2, IllegalResponseMetadataIsLeftOut) {
   client.pump();
   Header initial[] = {{"Upper", "v"}, {"grpc-status", "3"}, {":status", "500"}, {"ok", "v"}, {"nl", "a\nb"}};
   Reply reply;
-  reply.has_body = true;
+  reply.has_message = true;
   reply.initial = initial;
   Http2Connection::reply(static_cast<Stream&>(*rig.sink.held[0]), reply);
   client.pump();
@@ -149,7 +149,7 @@ TEST(Http2, BrokenFramingOfTheMessageEndsInInternal) {
     EXPECT_THAT(client[id].trailer("grpc-message"), HasSubstr(one.says));
     EXPECT_TRUE(client[id].closed);
   }
-  EXPECT_EQ(rig.sink.open, 0);
+  EXPECT_EQ(rig.sink.open_calls, 0);
   EXPECT_EQ(rig.sink.completed, 0);
 }
 
@@ -217,7 +217,7 @@ TEST(Http2, MessagesOfEverySizeComeBackThroughSmallAndLargeWindows) {
       EXPECT_EQ(client[id].trailer("grpc-status"), "0") << size << " window " << window;
       EXPECT_EQ(client[id].body, TestClient::framed(pattern(size))) << size << " window " << window;
     }
-    EXPECT_EQ(rig.sink.open, 0);
+    EXPECT_EQ(rig.sink.open_calls, 0);
   }
 }
 
@@ -276,12 +276,12 @@ TEST(Http2, ACancelledCallIsAbandonedOnce) {
   int32_t id = client.call("/hold", "m");
   int32_t receiving = client.request("/hold", TestClient::framed("half of it").substr(0, 7), {}, true);
   client.pump();
-  EXPECT_EQ(rig.sink.open, 2);
+  EXPECT_EQ(rig.sink.open_calls, 2);
   nghttp2_submit_rst_stream(client.session, NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
   nghttp2_submit_rst_stream(client.session, NGHTTP2_FLAG_NONE, receiving, NGHTTP2_CANCEL);
   client.pump();
   EXPECT_EQ(rig.sink.abandoned, 2);
-  EXPECT_EQ(rig.sink.open, 0);
+  EXPECT_EQ(rig.sink.open_calls, 0);
 }
 
 TEST(Http2, AReplyCutOffByTheClientKeepsItsMemoryUntilTheKernelHasWhatItWasGiven) {
@@ -296,15 +296,15 @@ TEST(Http2, AReplyCutOffByTheClientKeepsItsMemoryUntilTheKernelHasWhatItWasGiven
   int32_t blocked = client.call("/echo.Echo/Call", pattern(50'000));
   rig.receive(client.take_bytes());
   EXPECT_EQ(rig.flush(), Http2Connection::Flushed::kBlocked);
-  int open = rig.sink.open;
+  int open = rig.sink.open_calls;
   ASSERT_GE(open, 1);
   nghttp2_submit_rst_stream(client.session, NGHTTP2_FLAG_NONE, blocked, NGHTTP2_CANCEL);
   rig.receive(client.take_bytes());
   rig.flush();
-  EXPECT_EQ(rig.sink.open, open) << "the socket queue still refers to the reply";
+  EXPECT_EQ(rig.sink.open_calls, open) << "the socket queue still refers to the reply";
   rig.writable = SIZE_MAX;
   client.pump();
-  EXPECT_EQ(rig.sink.open, 0);
+  EXPECT_EQ(rig.sink.open_calls, 0);
   EXPECT_EQ(rig.sink.sent + rig.sink.abandoned, 2);
   EXPECT_EQ(client[id].body.size(), 200'005u);
 }
@@ -318,7 +318,7 @@ TEST(Http2, ASlowSocketGetsEveryByteInOrder) {
   rig.writable = 0;
   rig.receive(client.take_bytes());
   std::mt19937 random(4);
-  for (int turn = 0; turn < 100'000 && rig.sink.open > 0; ++turn) {
+  for (int turn = 0; turn < 100'000 && rig.sink.open_calls > 0; ++turn) {
     rig.writable = random() % 700 + 1;
     rig.flush();
   }
@@ -383,18 +383,18 @@ TEST(Http2, AReplyMayComeBeforeTheRequestHasEnded) {
   TestClient client(rig);
   int32_t id = client.request("/hold", TestClient::framed("half").substr(0, 7), {}, true);
   client.pump();
-  EXPECT_EQ(rig.sink.open, 1);
-  // The dispatcher knows the call from begin_call; here, from the connection's only stream.
+  EXPECT_EQ(rig.sink.open_calls, 1);
+  // The dispatcher knows the call from open; here, from the connection's only stream.
   Call* call = rig.sink.last_begun;
   Reply reply;
-  reply.code = GrpcCode::kDeadlineExceeded;
-  reply.message = "too late";
+  reply.code = StatusCode::kDeadlineExceeded;
+  reply.status_message = "too late";
   Http2Connection::reply(static_cast<Stream&>(*call), reply);
   client.pump();
   EXPECT_EQ(client[id].trailer("grpc-status"), "4");
   EXPECT_TRUE(client[id].closed);
   EXPECT_EQ(client[id].error, 0u);
-  EXPECT_EQ(rig.sink.open, 0);
+  EXPECT_EQ(rig.sink.open_calls, 0);
 }
 
 TEST(Http2, StatusMessagesArePercentEncodedAndBounded) {
@@ -403,9 +403,9 @@ TEST(Http2, StatusMessagesArePercentEncodedAndBounded) {
   int32_t id = client.call("/hold", "m");
   client.pump();
   Reply reply;
-  reply.code = GrpcCode::kAborted;
+  reply.code = StatusCode::kAborted;
   std::string message = "caf\xc3\xa9 100%" + std::string(100'000, '\n');
-  reply.message = message;
+  reply.status_message = message;
   Http2Connection::reply(static_cast<Stream&>(*rig.sink.held[0]), reply);
   client.pump();
   std::string got = client[id].trailer("grpc-message");
@@ -421,13 +421,13 @@ TEST(Http2, MetadataThatCannotBeSentResetsTheStream) {
   client.pump();
   std::vector<Header> trailing(20, {"y-big", std::string(10'000, 'v')});
   Reply reply;
-  reply.code = GrpcCode::kAborted;
+  reply.code = StatusCode::kAborted;
   reply.trailing = trailing;
   Http2Connection::reply(static_cast<Stream&>(*rig.sink.held[0]), reply);
   client.pump();
   EXPECT_TRUE(client[id].closed);
   EXPECT_EQ(client[id].error, uint32_t{NGHTTP2_INTERNAL_ERROR});
-  EXPECT_EQ(rig.sink.open, 0);
+  EXPECT_EQ(rig.sink.open_calls, 0);
 }
 
 TEST(Http2, DrainingSaysGoAwayTwiceAndLetsCallsEnd) {
@@ -479,9 +479,9 @@ TEST(Http2, ClosingTheConnectionAbandonsWhatIsOpen) {
     for (int i = 0; i < 10; ++i) client.call("/hold", "m");
     client.pump();
   }
-  EXPECT_EQ(rig.sink.open, 10);
+  EXPECT_EQ(rig.sink.open_calls, 10);
   rig.connection.reset();
-  EXPECT_EQ(rig.sink.open, 0);
+  EXPECT_EQ(rig.sink.open_calls, 0);
   EXPECT_EQ(rig.sink.abandoned, 10);
 }
 
@@ -499,11 +499,11 @@ TEST(Http2, AnUnreadReplyIsResetAfterTheStallTimeout) {
   TestClient client(rig, 10, false);  // a window of ten bytes that is never opened again
   int32_t id = client.call("/echo.Echo/Call", pattern(1000));
   client.pump();
-  EXPECT_EQ(rig.sink.open, 1);
+  EXPECT_EQ(rig.sink.open_calls, 1);
   rig.now += rig.context.options.stall_timeout_ns + 1;
   rig.connection->sweep();
   client.pump();
-  EXPECT_EQ(rig.sink.open, 0);
+  EXPECT_EQ(rig.sink.open_calls, 0);
   EXPECT_EQ(client[id].error, uint32_t{NGHTTP2_CANCEL});
 }
 
@@ -520,7 +520,7 @@ TEST(Http2, ARequestThatFindsNoMemoryIsResourceExhaustedAndTheRestOfItIsDropped)
   int32_t spilled = client.request("/echo.Echo/Call", TestClient::framed("whole"), {}, true);
   client.pump();
   EXPECT_EQ(client[spilled].trailer("grpc-status"), "8");
-  EXPECT_EQ(rig.sink.open, 0);
+  EXPECT_EQ(rig.sink.open_calls, 0);
   rig.sink.no_memory = false;
   int32_t next = client.call("/echo.Echo/Call", std::string(60'000, 'y'));
   client.pump(1000);
@@ -535,12 +535,12 @@ TEST(Http2, ARequestThatStopsArrivingEndsAfterTheStallTimeout) {
   rig.now += rig.context.options.stall_timeout_ns / 2;
   rig.connection->sweep();
   client.pump();
-  EXPECT_EQ(rig.sink.open, 1);
+  EXPECT_EQ(rig.sink.open_calls, 1);
   rig.now += rig.context.options.stall_timeout_ns;
   rig.connection->sweep();
   client.pump();
   EXPECT_EQ(client[id].trailer("grpc-status"), "1");
-  EXPECT_EQ(rig.sink.open, 0);
+  EXPECT_EQ(rig.sink.open_calls, 0);
 }
 
 TEST(Http2, TheAuthorityStaysWhileTheCallLives) {

@@ -24,7 +24,7 @@ class Rig : public ReplySink, public ByteSink {
  public:
   explicit Rig(TransportOptions options = {}) : metrics(0), context(options, metrics, &now), sink(*this, metrics) {
     context.sink = &sink;
-    connection = std::make_unique<Http2Connection>(context, *this, "ipv4:192.0.2.1:4711", 7);
+    connection = std::make_unique<Http2Connection>(context, *this, Peer{"ipv4:192.0.2.1:4711", {}}, 7);
   }
   ~Rig() { connection.reset(); }
 

@@ -26,7 +26,7 @@ log::Limit g_refused_limit;
 class Transport::Connection final : public FdHandler, public ByteSink {
  public:
   Connection(Transport& transport, std::unique_ptr<ByteStream> stream, std::string peer, uint32_t listener)
-      : http2(*transport.context_, *this, std::move(peer), listener),
+      : http2(*transport.context_, *this, Peer{std::move(peer), {}}, listener),
         transport_(transport),
         stream_(std::move(stream)) {}
 

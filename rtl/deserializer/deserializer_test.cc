@@ -356,6 +356,7 @@ TEST_P(DeserializerTest, WorkloadWithTheShapeOfHyperProtoBench) {
   tally.print("hyperproto-like");
   tally.expect_software_at_most(0);
   EXPECT_EQ(tally.errors, 0u);
+  EXPECT_EQ(tally.done, tally.messages);
 }
 
 void random_round(uint64_t seed, const workload::MessageOptions& message_options, bool one_shot, bool mutate,

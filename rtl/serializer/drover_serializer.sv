@@ -8,7 +8,8 @@
 // Every address that is read was checked before against host_base_i..host_limit_i or the engine's memory. A read that
 // is answered with an error is the error of the message that it was for.
 /* verilator lint_off IMPORTSTAR */
-import drover_ser_pkg::*;  // here, and types by their full names: yosys reads it so
+import drover_serializer_pkg::*;  // here, and types by their full names: yosys reads it so
+import ser_pkg::*;
 /* verilator lint_on IMPORTSTAR */
 module drover_serializer #(
   parameter int unsigned ArenaBytes  = 65536,  // of the TX arena
@@ -31,7 +32,7 @@ module drover_serializer #(
   // The schema image, as a memory of lines (the deserializer's too): a line in the next cycle, which stays. Its
   // MessageEntry[] begins in line 1.
   output logic                  table_read_o,
-  output logic [drover_ser_walk_pkg::TableWidth-1:0] table_line_o,
+  output logic [ser_walk_pkg::TableWidth-1:0] table_line_o,
   input  logic [511:0]          table_data_i,
   input  logic [31:0]           image_fields_i,         // ImageHeader.fields
   input  logic [31:0]           image_message_count_i,  // ImageHeader.message_count
@@ -107,17 +108,16 @@ module drover_serializer #(
     engine_limit_q <= engine_base_i + engine_size_i;
   end
 
-  drover_ser_pkg::cmd_t cmd, decode_cmd;
-  logic take, is_early, is_pushed, records_fit, records_ready, front_ready, back_ready, early_ready;
+  ser_pkg::cmd_t cmd, decode_cmd;
+  logic take, bad_command, is_early, is_pushed, records_fit, records_ready, front_ready, back_ready, early_ready;
   always_comb begin
     cmd = '0;
     cmd.cookie = cmd_cookie_i;
     cmd.records = cmd_records_i;
     cmd.payload = cmd_payload_i;
     cmd.payload_bytes = cmd_payload_bytes_i;
-    cmd.header_size = cmd_header_size_i > 7'd64 ? 7'd64 : cmd_header_size_i;
-    // A length that does not fit into the header is left out.
-    cmd.length_format = 7'(cmd_length_at_i) + 7'd4 <= cmd.header_size ? cmd_length_format_i : 2'd0;
+    cmd.header_size = cmd_header_size_i;
+    cmd.length_format = cmd_length_format_i;
     cmd.length_at = cmd_length_at_i;
     cmd.walk = cmd_walk_i;
     cmd.pushed = is_pushed;
@@ -129,12 +129,18 @@ module drover_serializer #(
       if (!records_fit || !contains(cmd_payload_i, cmd_payload_bytes_i, host_base_i, host_size_q)) begin
         cmd.error = ErrOutOfBounds;
       end
+    end
+    if (bad_command) cmd.error = ErrBadCommand;
+    if (!cmd_walk_i) begin
       if (cmd.error == ErrNone) begin
         cmd.record_bytes = cmd_record_bytes_i;
         if (is_early) cmd.early_lines = 11'((17'(cmd_payload_i[5:0]) + 17'(cmd_payload_bytes_i) + 17'd63) >> 6);
       end
     end
   end
+  // The length's four bytes have to lie in the header, and that in its line.
+  assign bad_command = cmd_header_size_i > MaxHeaderBytes[6:0] || cmd_length_format_i > LengthLittleEndian ||
+                       cmd_length_format_i != LengthNone && 7'(cmd_length_at_i) + 7'd4 > cmd_header_size_i;
   assign is_pushed = cmd_pushed_i && !cmd_walk_i;
   assign records_fit = contains(cmd_records_i, cmd_record_bytes_i, is_pushed ? engine_base_i : host_base_i,
                                 is_pushed ? engine_size_i : host_size_q);
@@ -149,92 +155,104 @@ module drover_serializer #(
     .wvalid_i(take), .wready_o(front_ready), .wdata_i(cmd),
     .rvalid_o(decode_valid), .rready_i(decode_done), .rdata_o(decode_cmd), .level_o(front_level)
   );
-  drover_ser_pkg::cmd_t encode_cmd;
-  logic [drover_ser_pkg::LineBits-1:0] encode_header;
+  ser_pkg::encode_cmd_t encode_in, encode;
   logic encode_done, encode_valid;
-  drover_fifo #(.Width($bits(cmd) + drover_ser_pkg::LineBits), .Depth(32)) u_back_cmds (
+  assign encode_in.cmd = cmd;
+  assign encode_in.header = cmd_header_i;
+  drover_fifo #(.Width($bits(encode_in)), .Depth(32)) u_back_cmds (
     .clk_i, .rst_ni,
-    .wvalid_i(take), .wready_o(back_ready), .wdata_i({cmd, cmd_header_i}),
-    .rvalid_o(encode_valid), .rready_i(encode_done), .rdata_o({encode_cmd, encode_header}), .level_o(back_level)
+    .wvalid_i(take), .wready_o(back_ready), .wdata_i(encode_in),
+    .rvalid_o(encode_valid), .rready_i(encode_done), .rdata_o(encode), .level_o(back_level)
   );
 
   // ---- who reads, by the AXI id: records, what a message refers to, objects
   logic [3:0] host_ar_valid, host_ar_ready, engine_ar_valid, engine_ar_ready;
-  logic [3:0][63:0] ar_addr;
-  logic [3:0][7:0] ar_len;
-  drover_ser_ar_mux u_host_ar (
+  logic [3:0][drover_axi_pkg::ArBits-1:0] ar;
+  drover_axi_pkg::ar_t host_ar, engine_ar;
+  ser_ar_mux u_host_ar (
     .clk_i, .rst_ni,
-    .valid_i(host_ar_valid), .ready_o(host_ar_ready), .addr_i(ar_addr), .len_i(ar_len),
-    .ar_valid_o(host_arvalid_o), .ar_ready_i(host_arready_i), .ar_addr_o(host_araddr_o), .ar_len_o(host_arlen_o),
-    .ar_id_o(host_arid_o)
+    .valid_i(host_ar_valid), .ready_o(host_ar_ready), .ar_i(ar),
+    .ar_valid_o(host_arvalid_o), .ar_ready_i(host_arready_i), .ar_o(host_ar), .ar_id_o(host_arid_o)
   );
-  drover_ser_ar_mux u_engine_ar (
+  ser_ar_mux u_engine_ar (
     .clk_i, .rst_ni,
-    .valid_i(engine_ar_valid), .ready_o(engine_ar_ready), .addr_i(ar_addr), .len_i(ar_len),
-    .ar_valid_o(engine_arvalid_o), .ar_ready_i(engine_arready_i), .ar_addr_o(engine_araddr_o),
-    .ar_len_o(engine_arlen_o), .ar_id_o(engine_arid_o)
+    .valid_i(engine_ar_valid), .ready_o(engine_ar_ready), .ar_i(ar),
+    .ar_valid_o(engine_arvalid_o), .ar_ready_i(engine_arready_i), .ar_o(engine_ar), .ar_id_o(engine_arid_o)
   );
-  assign host_arsize_o = 3'd6;
-  assign host_arburst_o = 2'd1;
-  assign host_rready_o = 1'b1;
-  assign engine_arsize_o = 3'd6;
-  assign engine_arburst_o = 2'd1;
+  drover_axi_pkg::r_t host_r, engine_r;
+  assign host_r.error = host_rresp_i != drover_axi_pkg::RespOkay;
+  assign host_r.last = host_rlast_i;
+  assign host_r.data = host_rdata_i;
+  assign engine_r.error = engine_rresp_i != drover_axi_pkg::RespOkay;
+  assign engine_r.last = engine_rlast_i;
+  assign engine_r.data = engine_rdata_i;
+  assign host_araddr_o = host_ar.addr;
+  assign host_arlen_o = host_ar.len;
+  assign host_arsize_o = drover_axi_pkg::SizeFullWidth;
+  assign host_arburst_o = drover_axi_pkg::BurstIncr;
+  logic [3:0] host_ready;
+  assign host_rready_o = host_ready[host_rid_i];
+  assign host_ready[IdWalker] = 1'b1;
+  assign engine_araddr_o = engine_ar.addr;
+  assign engine_arlen_o = engine_ar.len;
+  assign engine_arsize_o = drover_axi_pkg::SizeFullWidth;
+  assign engine_arburst_o = drover_axi_pkg::BurstIncr;
   logic [3:0] engine_ready;
   assign engine_rready_o = engine_ready[engine_rid_i];
   assign engine_ar_valid[IdWalker] = 1'b0;
   assign engine_ready[IdWalker] = 1'b1;
 
-  logic line_valid, line_error, line_ready;
-  logic [drover_ser_pkg::LineBits-1:0] line;
-  drover_ser_reader #(.Depth(RecordLines), .MaxBurst(16), .Bursts(64)) u_records_reader (
+  logic line_valid, line_ready;
+  ser_pkg::line_t line;
+  ser_reader #(.Depth(RecordLines), .MaxBurst(16), .Bursts(64)) u_records_reader (
     .clk_i, .rst_ni,
     .req_valid_i(take && cmd.error == ErrNone && !cmd_walk_i), .req_ready_o(records_ready),
     .req_engine_i(cmd_pushed_i), .req_address_i(cmd_records_i), .req_size_i(cmd_record_bytes_i),
     .host_ar_valid_o(host_ar_valid[IdRecords]), .host_ar_ready_i(host_ar_ready[IdRecords]),
     .engine_ar_valid_o(engine_ar_valid[IdRecords]), .engine_ar_ready_i(engine_ar_ready[IdRecords]),
-    .ar_addr_o(ar_addr[IdRecords]), .ar_len_o(ar_len[IdRecords]),
-    .host_r_valid_i(host_rvalid_i && host_rid_i == IdRecords), .host_r_error_i(host_rresp_i[1]),
-    .host_r_data_i(host_rdata_i),
+    .ar_o(ar[IdRecords]),
+    .host_r_valid_i(host_rvalid_i && host_rid_i == IdRecords), .host_r_ready_o(host_ready[IdRecords]),
+    .host_r_i(host_r),
     .engine_r_valid_i(engine_rvalid_i && engine_rid_i == IdRecords), .engine_r_ready_o(engine_ready[IdRecords]),
-    .engine_r_error_i(engine_rresp_i[1]), .engine_r_data_i(engine_rdata_i),
-    .line_valid_o(line_valid), .line_error_o(line_error), .line_o(line), .line_ready_i(line_ready),
+    .engine_r_i(engine_r),
+    .line_valid_o(line_valid), .line_o(line), .line_ready_i(line_ready),
     .host_base_i, .host_limit_i, .engine_base_i, .engine_limit_i(engine_limit_q)
   );
 
   // ---- payload whose place the command says: it need not wait for the records
-  logic early_req_valid, early_req_ready, early_valid, early_error, early_take;
-  logic [63:0] early_address;
-  logic [16:0] early_bytes;
+  logic early_req_valid, early_req_ready, early_valid, early_take;
+  ser_pkg::early_request_t early_in, early;
   logic [5:0] early_level;
-  logic [drover_ser_pkg::LineBits-1:0] early_line;
-  drover_fifo #(.Width(81), .Depth(32)) u_early_requests (
+  ser_pkg::line_t early_line;
+  assign early_in.address = cmd_payload_i;
+  assign early_in.bytes = cmd_payload_bytes_i[16:0];
+  drover_fifo #(.Width($bits(early_in)), .Depth(32)) u_early_requests (
     .clk_i, .rst_ni,
     .wvalid_i(take && cmd.early_lines != '0), .wready_o(early_ready),
-    .wdata_i({cmd_payload_i, cmd_payload_bytes_i[16:0]}),
-    .rvalid_o(early_req_valid), .rready_i(early_req_ready), .rdata_o({early_address, early_bytes}),
+    .wdata_i(early_in),
+    .rvalid_o(early_req_valid), .rready_i(early_req_ready), .rdata_o(early),
     .level_o(early_level)
   );
-  drover_ser_reader #(.Depth(EarlyLines), .Bursts(64), .Engine(1'b0)) u_early_reader (
+  ser_reader #(.Depth(EarlyLines), .Bursts(64), .Engine(1'b0)) u_early_reader (
     .clk_i, .rst_ni,
-    .req_valid_i(early_req_valid), .req_ready_o(early_req_ready), .req_engine_i(1'b0), .req_address_i(early_address),
-    .req_size_i({15'd0, early_bytes}),
+    .req_valid_i(early_req_valid), .req_ready_o(early_req_ready), .req_engine_i(1'b0), .req_address_i(early.address),
+    .req_size_i({15'd0, early.bytes}),
     .host_ar_valid_o(host_ar_valid[IdEarly]), .host_ar_ready_i(host_ar_ready[IdEarly]),
     .engine_ar_valid_o(engine_ar_valid[IdEarly]), .engine_ar_ready_i(engine_ar_ready[IdEarly]),
-    .ar_addr_o(ar_addr[IdEarly]), .ar_len_o(ar_len[IdEarly]),
-    .host_r_valid_i(host_rvalid_i && host_rid_i == IdEarly), .host_r_error_i(host_rresp_i[1]),
-    .host_r_data_i(host_rdata_i),
-    .engine_r_valid_i(1'b0), .engine_r_ready_o(engine_ready[IdEarly]), .engine_r_error_i(1'b0),
-    .engine_r_data_i('0),
-    .line_valid_o(early_valid), .line_error_o(early_error), .line_o(early_line), .line_ready_i(early_take),
+    .ar_o(ar[IdEarly]),
+    .host_r_valid_i(host_rvalid_i && host_rid_i == IdEarly), .host_r_ready_o(host_ready[IdEarly]),
+    .host_r_i(host_r),
+    .engine_r_valid_i(1'b0), .engine_r_ready_o(engine_ready[IdEarly]), .engine_r_i('0),
+    .line_valid_o(early_valid), .line_o(early_line), .line_ready_i(early_take),
     .host_base_i, .host_limit_i, .engine_base_i, .engine_limit_i(engine_limit_q)
   );
 
   // ---- records, or an object, to uops to the arena
   logic uop_valid, uop_ready, abort;
-  drover_ser_pkg::uop_t uop, records_uop, walker_uop;
+  ser_pkg::uop_t uop, records_uop, walker_uop;
   logic walks, records_uop_valid, walker_uop_valid, records_done, walker_done;
   // Whose the next uop is: of the message behind the last end that the encoder has accepted, which may be ahead of the
-  // one that it is at (encode_cmd).
+  // one that it is at (encode.cmd).
   logic feed_valid, feed_ready;
   logic [5:0] feed_level;
   drover_fifo #(.Width(1), .Depth(32)) u_feed (
@@ -246,23 +264,22 @@ module drover_serializer #(
   assign uop = walks ? walker_uop : records_uop;
   assign uop_valid = feed_valid && (walks ? walker_uop_valid : records_uop_valid);
   assign decode_done = records_done || walker_done;
-  logic [drover_ser_pkg::LineBits-1:0] uop_line;
-  drover_ser_records u_records (
+  logic [ser_pkg::LineBits-1:0] uop_line;
+  ser_records u_records (
     .clk_i, .rst_ni,
     .cmd_valid_i(decode_valid && !decode_cmd.walk), .cmd_ready_o(records_done), .cmd_i(decode_cmd),
-    .line_valid_i(line_valid), .line_i(line), .line_error_i(line_error), .line_ready_o(line_ready),
+    .line_valid_i(line_valid), .line_i(line), .line_ready_o(line_ready),
     .host_base_i, .host_size_i(host_size_q), .engine_base_i, .engine_size_i,
     .uop_valid_o(records_uop_valid), .uop_o(records_uop), .uop_line_o(uop_line), .uop_ready_i(uop_ready && !walks),
     .abort_i(abort && !walks)
   );
-  drover_ser_walker #(.Depth(Depth)) u_walker (
+  ser_walker #(.Depth(Depth)) u_walker (
     .clk_i, .rst_ni,
     .cmd_valid_i(decode_valid && decode_cmd.walk), .cmd_ready_o(walker_done), .cmd_i(decode_cmd),
     .base_i(host_base_i), .limit_i(host_limit_i),
     .table_read_o, .table_line_o, .table_data_i, .fields_i(image_fields_i), .message_count_i(image_message_count_i),
-    .ar_valid_o(host_ar_valid[IdWalker]), .ar_ready_i(host_ar_ready[IdWalker]), .ar_addr_o(ar_addr[IdWalker]),
-    .ar_len_o(ar_len[IdWalker]),
-    .r_valid_i(host_rvalid_i && host_rid_i == IdWalker), .r_error_i(host_rresp_i[1]), .r_data_i(host_rdata_i),
+    .ar_valid_o(host_ar_valid[IdWalker]), .ar_ready_i(host_ar_ready[IdWalker]), .ar_o(ar[IdWalker]),
+    .r_valid_i(host_rvalid_i && host_rid_i == IdWalker), .r_i(host_r),
     .uop_valid_o(walker_uop_valid), .uop_o(walker_uop), .uop_ready_i(uop_ready && walks), .abort_i(abort && walks)
   );
 
@@ -271,18 +288,18 @@ module drover_serializer #(
   logic [$clog2(ArenaBytes)-7:0] arena_line;
   logic [6:0] arena_size;
   logic [5:0] arena_from;
-  logic [drover_ser_pkg::LineBits-1:0] arena_data, arena_read_data;
+  logic [ser_pkg::LineBits-1:0] arena_data, arena_read_data;
   logic [$clog2(Pieces)-1:0] piece_write_at, piece_read_at;
-  drover_ser_pkg::piece_t piece_written, piece_found;
+  ser_pkg::piece_t piece_written, piece_found;
   logic msg_valid, msg_ready, freed;
   logic [15:0] freed_bytes, freed_pieces;
-  drover_ser_pkg::msg_t msg;
+  ser_pkg::msg_t msg;
   logic failed_valid, failed_ready, sent_valid, sent_ready;
-  drover_ser_pkg::completion_t failed, sent;
+  drover_serializer_pkg::completion_t failed, sent;
 
-  drover_ser_encoder #(.ArenaBytes(ArenaBytes), .Pieces(Pieces), .Depth(Depth)) u_encoder (
+  ser_encoder #(.ArenaBytes(ArenaBytes), .Pieces(Pieces), .Depth(Depth)) u_encoder (
     .clk_i, .rst_ni,
-    .cmd_i(encode_cmd), .header_i(encode_header), .cmd_done_o(encode_done),
+    .cmd_i(encode.cmd), .header_i(encode.header), .cmd_done_o(encode_done),
     .uop_valid_i(uop_valid), .uop_i(uop), .uop_line_i(uop_line), .uop_ready_o(uop_ready), .abort_o(abort),
     .arena_write_o(arena_write), .arena_at_o(arena_at), .arena_size_o(arena_size), .arena_from_o(arena_from),
     .arena_data_o(arena_data),
@@ -291,7 +308,7 @@ module drover_serializer #(
     .freed_i(freed), .freed_bytes_i(freed_bytes), .freed_pieces_i(freed_pieces),
     .done_valid_o(failed_valid), .done_o(failed), .done_ready_i(failed_ready)
   );
-  drover_ser_arena #(.Bytes(ArenaBytes)) u_arena (
+  ser_arena #(.Bytes(ArenaBytes)) u_arena (
     .clk_i,
     .write_i(arena_write), .write_at_i(arena_at), .write_size_i(arena_size), .write_from_i(arena_from),
     .write_data_i(arena_data),
@@ -307,23 +324,23 @@ module drover_serializer #(
   logic req_valid, req_ready, req_engine;
   logic [63:0] req_address;
   logic [31:0] req_size;
-  logic far_valid, far_error, far_ready;
-  logic [drover_ser_pkg::LineBits-1:0] far_line;
-  drover_ser_reader #(.Depth(FarLines)) u_far_reader (
+  logic far_valid, far_ready;
+  ser_pkg::line_t far_line;
+  ser_reader #(.Depth(FarLines)) u_far_reader (
     .clk_i, .rst_ni,
     .req_valid_i(req_valid), .req_ready_o(req_ready), .req_engine_i(req_engine), .req_address_i(req_address),
     .req_size_i(req_size),
     .host_ar_valid_o(host_ar_valid[IdFar]), .host_ar_ready_i(host_ar_ready[IdFar]),
     .engine_ar_valid_o(engine_ar_valid[IdFar]), .engine_ar_ready_i(engine_ar_ready[IdFar]),
-    .ar_addr_o(ar_addr[IdFar]), .ar_len_o(ar_len[IdFar]),
-    .host_r_valid_i(host_rvalid_i && host_rid_i == IdFar), .host_r_error_i(host_rresp_i[1]),
-    .host_r_data_i(host_rdata_i),
+    .ar_o(ar[IdFar]),
+    .host_r_valid_i(host_rvalid_i && host_rid_i == IdFar), .host_r_ready_o(host_ready[IdFar]),
+    .host_r_i(host_r),
     .engine_r_valid_i(engine_rvalid_i && engine_rid_i == IdFar), .engine_r_ready_o(engine_ready[IdFar]),
-    .engine_r_error_i(engine_rresp_i[1]), .engine_r_data_i(engine_rdata_i),
-    .line_valid_o(far_valid), .line_error_o(far_error), .line_o(far_line), .line_ready_i(far_ready),
+    .engine_r_i(engine_r),
+    .line_valid_o(far_valid), .line_o(far_line), .line_ready_i(far_ready),
     .host_base_i, .host_limit_i, .engine_base_i, .engine_limit_i(engine_limit_q)
   );
-  drover_ser_gather #(.ArenaBytes(ArenaBytes), .Pieces(Pieces)) u_gather (
+  ser_gather #(.ArenaBytes(ArenaBytes), .Pieces(Pieces)) u_gather (
     .clk_i, .rst_ni,
     .msg_valid_i(msg_valid), .msg_i(msg), .msg_ready_o(msg_ready),
     .freed_o(freed), .freed_bytes_o(freed_bytes), .freed_pieces_o(freed_pieces),
@@ -331,15 +348,15 @@ module drover_serializer #(
     .arena_read_o(arena_read), .arena_line_o(arena_line), .arena_data_i(arena_read_data),
     .req_valid_o(req_valid), .req_ready_i(req_ready), .req_engine_o(req_engine), .req_address_o(req_address),
     .req_size_o(req_size),
-    .early_valid_i(early_valid), .early_error_i(early_error), .early_line_i(early_line), .early_ready_o(early_take),
-    .far_valid_i(far_valid), .far_error_i(far_error), .far_line_i(far_line), .far_ready_o(far_ready),
+    .early_valid_i(early_valid), .early_line_i(early_line), .early_ready_o(early_take),
+    .far_valid_i(far_valid), .far_line_i(far_line), .far_ready_o(far_ready),
     .tx_tdata_o, .tx_tkeep_o, .tx_tlast_o, .tx_tuser_o, .tx_tvalid_o, .tx_tready_i,
     .done_valid_o(sent_valid), .done_o(sent), .done_ready_i(sent_ready)
   );
 
   // ---- completions
   logic skid_ready;
-  drover_ser_pkg::completion_t done;
+  drover_serializer_pkg::completion_t done;
   assign sent_ready = skid_ready;
   assign failed_ready = skid_ready && !sent_valid;
   drover_skid #(.Width($bits(done))) u_done (
@@ -352,10 +369,10 @@ module drover_serializer #(
   assign done_size_o = done.size;
 
 `ifndef SYNTHESIS
-  assert property (@(posedge clk_i) records_uop_valid || walker_uop_valid |-> encode_valid)
+  assert property (@(posedge clk_i) disable iff (!rst_ni) records_uop_valid || walker_uop_valid |-> encode_valid)
     else $error("a uop without a command");
 `endif
   logic unused;
-  assign unused = ^{host_rlast_i, engine_rlast_i, host_rresp_i[0], engine_rresp_i[0], front_level, feed_level,
+  assign unused = ^{front_level, feed_level,
                     feed_ready, back_level, engine_ar_ready[IdWalker], early_level};
 endmodule

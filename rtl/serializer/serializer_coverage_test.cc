@@ -258,8 +258,7 @@ TEST(Coverage, OfRandomMessages) {
       types.push_back(object.type());
     }
     ASSERT_TRUE(bench.run(3'000'000) && walker.run(3'000'000)) << "hangs; schema seed " << seed;
-    forgive(bench, &expected);
-    forgive(walker, &expected_walked);
+    EXPECT_EQ(forgive(bench, &expected) + forgive(walker, &expected_walked), 0u);
     expect_all(bench, expected, 1);
     expect_all(walker, expected_walked, 1);
     cover.reset();
@@ -302,6 +301,7 @@ TEST(Coverage, WalksOfEveryKindLabelLengthAndPlace) {
       if (each.error == SerializerError::none) cover.add(type, each.packet);
     }
   }
+  EXPECT_EQ(left, 0u);
   std::printf("NIC-only, directed: %zu messages, of which %zu were left to software\n%s", wires.size(), left,
               cover.coverage().report(20).c_str());
   EXPECT_EQ(cover.coverage().impossible(), 0u);

@@ -1,35 +1,8 @@
 // The serializer in RTL beside the software: packets are byte for byte what the encoder writes.
-#include <fstream>
-#include <regex>
-
 #include "rtl/serializer/serializer_testing.h"
 
 namespace drover::rtl {
 namespace {
-
-TEST(SerializerPackage, HasTheNumbersOfTheDefinitionFile) {
-  std::ifstream file(DROVER_SER_PKG);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  ASSERT_FALSE(text.empty());
-  size_t count = 0;
-  for (int number = 0; number < 128; ++number) {
-    std::string name = record_op_name(static_cast<uint32_t>(number));
-    if (name == "unknown") continue;
-    std::string camel;
-    for (size_t i = 0; i < name.size(); ++i) {
-      if (name[i] == '_') ++i;
-      bool upper = i == 0 || name[i - 1] == '_';
-      camel += upper ? static_cast<char>(std::toupper(name[i])) : name[i];
-    }
-    std::smatch found;
-    ASSERT_TRUE(std::regex_search(text, found, std::regex("\\bRec" + camel + " += 7'd([0-9]+)"))) << name;
-    EXPECT_EQ(std::stoi(found[1]), number) << name;
-    ++count;
-  }
-  std::regex any("\\bRec[A-Za-z0-9]+ += 7'd");
-  EXPECT_EQ(count, static_cast<size_t>(
-                       std::distance(std::sregex_iterator(text.begin(), text.end(), any), std::sregex_iterator())));
-}
 
 TEST(Serializer, SendsAScalar) {
   PeerSchema schema(workload::testing::parse_proto("syntax='proto2'; message M { optional int32 a = 1; }"));
@@ -105,7 +78,7 @@ TEST_P(RandomSchemas, AreSerializedAsTheEncoderDoes) {
   }
   ASSERT_TRUE(bench.run(3'000'000)) << "it hangs: " << bench.completions().size() << " of " << expected.size();
   size_t left = forgive(bench, &expected);
-  EXPECT_LE(left * 5, expected.size());
+  EXPECT_EQ(left, 0u);
   expect_all(bench, expected, 1);
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomSchemas, ::testing::Range(1, 31));
@@ -136,7 +109,7 @@ TEST(Serializer, SendsHyperProtoBenchLikeMessages) {
     expect_all(bench, expected, 1);
   }
   std::printf("%zu messages, of which %zu were left to software\n", sent, left);
-  EXPECT_LE(left * 20, sent);
+  EXPECT_EQ(left, 0u);
 }
 
 // Fields whose bytes lie among the records, in the payload, in the engine's or the host's memory, in any order.
@@ -241,7 +214,7 @@ TEST_P(EveryWay, AreSerializedAsTheEncoderDoes) {
   EXPECT_GT(expected.size(), 10u);
   ASSERT_TRUE(bench.run(3'000'000)) << "it hangs: " << bench.completions().size() << " of " << expected.size();
   size_t left = forgive(bench, &expected);
-  EXPECT_LE(left * 5, expected.size());
+  EXPECT_EQ(left, 0u);
   expect_all(bench, expected, 1);
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, EveryWay, ::testing::Range(1, 31));

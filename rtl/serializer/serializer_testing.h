@@ -39,6 +39,7 @@ inline SerializerBench::Options stalled(uint64_t seed, uint32_t of_256 = 60) {
   options.engine = {.latency = 15, .in_flight = 4, .stalls_of_256 = of_256, .seed = seed + 5};
   options.stalls_of_256 = of_256;
   options.seed = seed;
+  options.power_up_seed = static_cast<uint32_t>(seed) + 1;
   return options;
 }
 

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "schema/dynamic_schema.h"
+#include "tests/conformance/share_bound.h"
 
 namespace drover::conformance {
 
@@ -42,16 +43,24 @@ inline std::deque<Payload> load_payloads(const schema::DynamicSchema& schema, co
   return payloads;
 }
 
-// NAME FILE DIR [--stalls N]: FILE is the FileDescriptorSet of the suite's .proto files, DIR holds the payloads. Ends
-// as `replay(schema, payloads, stalls)` says, with kSkipped if there are no payloads.
+struct ReplayOptions {
+  uint32_t stalls = 0;
+  ShareBound share;
+};
+
+// NAME FILE DIR --least-done N --most-left N [--stalls N]: FILE is the FileDescriptorSet of the suite's .proto files,
+// DIR holds the payloads. Ends as `replay(schema, payloads, options)` says, with kSkipped if there are no payloads.
 template <typename Replay>
 int replay_main(int argc, char** argv, const char* name, const char* what, Replay replay) {
   CLI::App app(what);
   std::string descriptors, directory;
-  uint32_t stalls = 0;
+  ReplayOptions options;
   app.add_option("FILE", descriptors, "FileDescriptorSet of the suite's .proto files")->required();
   app.add_option("DIR", directory, "the payloads")->required();
-  app.add_option("--stalls", stalls, "of 256 cycles, in how many each stream stands still")->check(CLI::Range(0, 250));
+  app.add_option("--least-done", options.share.least_done, "payloads that the hardware must do itself")->required();
+  app.add_option("--most-left", options.share.most_left, "payloads that it may leave to software")->required();
+  app.add_option("--stalls", options.stalls, "of 256 cycles, in how many each stream stands still")
+      ->check(CLI::Range(0, 250));
   CLI11_PARSE(app, argc, argv);
   if (!std::filesystem::is_directory(directory)) {
     std::printf("skipped: %s is not there: the conformance runner has not run\n", directory.c_str());
@@ -68,7 +77,7 @@ int replay_main(int argc, char** argv, const char* name, const char* what, Repla
     std::printf("skipped: %s holds no payloads\n", directory.c_str());
     return kSkipped;
   }
-  return replay(schema, payloads, stalls);
+  return replay(schema, payloads, options);
 }
 
 }  // namespace drover::conformance

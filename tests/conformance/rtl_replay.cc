@@ -1,9 +1,11 @@
-// conformance_rtl FILE DIR: the conformance suite's binary payloads through the deserializer in RTL.
+// conformance_rtl FILE DIR --least-done N --most-left N: the conformance suite's binary payloads through the
+// deserializer in RTL.
 //
 // FILE is the FileDescriptorSet of the suite's .proto files; DIR holds what conformance_testee --dump has kept, a
 // payload a file, named <message>-<number>. Every payload, well-formed or not, has to end in a record, and what comes
 // of it is compared with the software codec's: the same object, or the same refusal. Prints how many the hardware
-// leaves to software. Ends with 77 (ctest: skipped) if there are no payloads.
+// leaves to software, and fails if that share is larger than --most-left says. Ends with 77 (ctest: skipped) if there
+// are no payloads.
 #include <algorithm>
 #include <cstdio>
 #include <deque>
@@ -38,12 +40,12 @@ void count(const Payload& payload, const rtl::Outcome& outcome, Tally* tally) {
 }
 
 // Each batch has a bench of its own, so that none starves for memory.
-int replay(const schema::DynamicSchema& schema, const std::deque<Payload>& payloads, uint32_t stalls) {
+int replay(const schema::DynamicSchema& schema, const std::deque<Payload>& payloads, const ReplayOptions& how) {
   Tally tally;
   for (size_t first = 0; first < payloads.size(); first += kBatch) {
     rtl::BenchOptions options;
-    options.rx_stalls = options.cmd_stalls = options.cmpl_stalls = options.free_stalls = stalls;
-    options.host.stalls_of_256 = options.engine.stalls_of_256 = stalls;
+    options.rx_stalls = options.cmd_stalls = options.cmpl_stalls = options.free_stalls = how.stalls;
+    options.host.stalls_of_256 = options.engine.stalls_of_256 = how.stalls;
     options.seed = first + 1;
     rtl::DeserializerBench bench(options);
     bench.load(schema.image());
@@ -54,9 +56,16 @@ int replay(const schema::DynamicSchema& schema, const std::deque<Payload>& paylo
   }
   std::printf("conformance in RTL: %zu payloads: %zu decoded alike, %zu refused alike, %zu failed; left to software:",
               payloads.size(), tally.decoded, tally.refused, tally.failures);
-  for (const auto& [reason, number] : tally.left) std::printf(" %s %zu", reason.c_str(), number);
+  size_t left = 0;
+  for (const auto& [reason, number] : tally.left) {
+    std::printf(" %s %zu", reason.c_str(), number);
+    left += number;
+  }
   std::printf("\n");
-  return tally.failures == 0 ? 0 : 1;
+  // Payloads that the codec refuses are done, too: the hardware says so itself.
+  std::string exceeded = outside(how.share, tally.decoded + tally.refused, left);
+  if (!exceeded.empty()) std::printf("failed: %s\n", exceeded.c_str());
+  return tally.failures == 0 && exceeded.empty() ? 0 : 1;
 }
 
 }  // namespace

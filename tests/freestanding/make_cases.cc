@@ -13,7 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "codec/codec_testing.h"
+#include "testing/every_schema.h"
+#include "testing/test_object.h"
 #include "tests/freestanding/cases.h"
 #include "workload/message_generator.h"
 #include "workload/wire_mutation.h"

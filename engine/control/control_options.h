@@ -1,0 +1,29 @@
+// What the control server allows and gives to hosts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace drover::engine {
+
+struct ControlOptions {
+  std::string name = "droverd";  // told to hosts
+  uint32_t ring_slots = 128;     // of each ring, unless a host asks for something else
+  uint64_t rx_bytes = 16 << 20;  // chunks of a channel, likewise
+  uint64_t tx_bytes = 16 << 20;
+  uint64_t max_region_bytes = uint64_t{16} << 30;  // address space of one host's region; memory is used as touched
+  uint32_t max_hosts = 64;                         // connections on the control socket
+  uint32_t max_listeners = 64;                     // of one host
+  uint32_t max_open_listeners = 1024;              // of all hosts, those that are gone included
+  uint64_t max_image_bytes = 256 << 20;            // of one host's images together
+  uint64_t max_path_bytes = 16 << 20;              // of one host's method paths together
+  int64_t handshake_timeout_ns = 10'000'000'000;   // from connecting to Start
+  bool child = false;                              // started by a host: ends when none is left
+  int64_t orphan_timeout_ns = 5'000'000'000;       // with child: how long it waits for one
+};
+
+// Why no host could attach with these sizes, not even one with a single worker, in terms of the configuration's keys;
+// "" if one can.
+std::string check_channel_options(const ControlOptions& options, uint32_t engine_threads);
+
+}  // namespace drover::engine

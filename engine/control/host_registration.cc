@@ -1,0 +1,156 @@
+#include "engine/control/host_registration.h"
+
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+namespace drover::engine {
+namespace {
+
+bool refuse(ControlError* error, ControlCode code, std::string message) {
+  *error = {code, std::move(message)};
+  return false;
+}
+
+// "/package.Service/Method": what HTTP/2's :path may hold, with exactly two slashes.
+bool well_formed_path(const std::string& path) {
+  size_t second = path.find('/', 1);
+  if (path.size() < 4 || path[0] != '/' || second == std::string::npos || second == 1) return false;
+  if (second + 1 == path.size() || path.find('/', second + 1) != std::string::npos) return false;
+  return std::all_of(path.begin(), path.end(), [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
+// A host's name as logs and metrics can carry it.
+std::string printable(std::string name) {
+  if (name.size() > 64) name.resize(64);
+  for (char& c : name) {
+    if (c < 0x20 || c > 0x7e || c == '"' || c == '\\') c = '?';
+  }
+  return name.empty() ? "unnamed" : name;
+}
+
+bool fits(const RegionSizes& sizes, uint64_t max_bytes) {
+  return sizes.rx <= max_bytes && sizes.tx <= max_bytes - sizes.rx;
+}
+
+}  // namespace
+
+std::string check_channel_options(const ControlOptions& options, uint32_t engine_threads) {
+  ChannelOptions channel;
+  channel.engine_threads = engine_threads;
+  channel.workers = 1;
+  channel.ring_slots = options.ring_slots;
+  channel.rx_bytes = options.rx_bytes;
+  channel.tx_bytes = options.tx_bytes;
+  std::string keys = "channel.rx_bytes=" + std::to_string(options.rx_bytes) +
+                     ", channel.tx_bytes=" + std::to_string(options.tx_bytes) +
+                     ", engine.threads=" + std::to_string(engine_threads);
+  std::string why;
+  std::optional<RegionLayout> layout = RegionLayout::compute(channel, &why);
+  if (!layout) return keys + ": no host could attach: " + why;
+  RegionSizes sizes = layout->sizes();
+  if (fits(sizes, options.max_region_bytes)) return "";
+  return keys + ": no host could attach: the region of a host with one worker would have " +
+         std::to_string(sizes.rx + sizes.tx) + " bytes; at most " + std::to_string(options.max_region_bytes) +
+         " are allowed";
+}
+
+bool HostRegistration::greet(const Hello& hello, uint64_t id, int pid, uint32_t engine_threads, ControlError* error) {
+  if (hello.flags != 0) return refuse(error, ControlCode::kBadValue, "Hello.flags is not 0");
+  ChannelOptions channel;
+  channel.engine_threads = engine_threads;
+  channel.workers = static_cast<uint32_t>(hello.cpus.size());
+  channel.ring_slots = hello.ring_slots != 0 ? hello.ring_slots : options_.ring_slots;
+  channel.rx_bytes = hello.rx_bytes != 0 ? hello.rx_bytes : options_.rx_bytes;
+  channel.tx_bytes = hello.tx_bytes != 0 ? hello.tx_bytes : options_.tx_bytes;
+  std::string why;
+  auto attachment = std::make_shared<HostAttachment>();
+  attachment->layout = RegionLayout::compute(channel, &why);
+  if (!attachment->layout) return refuse(error, ControlCode::kBadValue, "Hello: " + why);
+  RegionSizes sizes = attachment->layout->sizes();
+  if (!fits(sizes, options_.max_region_bytes)) {
+    return refuse(error, ControlCode::kResourceExhausted,
+                  "Hello: a region of " + std::to_string(sizes.rx + sizes.tx) + " bytes; at most " +
+                      std::to_string(options_.max_region_bytes) + " are allowed");
+  }
+  RegionError region_error;
+  attachment->region = Region::create(sizes, &region_error);
+  if (!attachment->region) return refuse(error, ControlCode::kResourceExhausted, region_error.message);
+  attachment->layout->write(*attachment->region);
+  attachment->id = id;
+  attachment->name = printable(hello.name);
+  attachment->pid = pid;
+  for (uint32_t thread = 0; thread < engine_threads; ++thread) {
+    UniqueFd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!bell) return refuse(error, ControlCode::kResourceExhausted, std::string("eventfd: ") + std::strerror(errno));
+    attachment->bells.push_back(std::move(bell));
+  }
+  attachment_ = std::move(attachment);
+  return true;
+}
+
+std::vector<int> HostRegistration::welcome_fds() const {
+  std::vector<int> fds{attachment_->region->rx_fd(), attachment_->region->tx_fd()};
+  for (const UniqueFd& bell : attachment_->bells) fds.push_back(bell.get());
+  return fds;
+}
+
+bool HostRegistration::add_image(const RegisterImage& image, int fd, ControlError* error) {
+  auto& images = attachment_->images;
+  if (images.size() >= kMaxImages) return refuse(error, ControlCode::kResourceExhausted, "too many schema images");
+  if (image.size > options_.max_image_bytes - image_bytes_) {
+    return refuse(error, ControlCode::kResourceExhausted,
+                  "more than " + std::to_string(options_.max_image_bytes) + " bytes of schema images");
+  }
+  std::optional<std::string> bytes = read_image_fd(fd, image.size, error);
+  if (!bytes) return false;
+  schema::OwnedImage owned;
+  schema::LoadResult loaded = schema::OwnedImage::load(*bytes, &owned);
+  if (!loaded.ok()) {
+    return refuse(error, ControlCode::kBadImage,
+                  "image " + std::to_string(images.size()) + ": " + schema::load_message(loaded));
+  }
+  image_bytes_ += image.size;
+  images.push_back(std::move(owned));
+  return true;
+}
+
+bool HostRegistration::check_method(const RegisterMethods::Method& method, ControlError* error) const {
+  if (!well_formed_path(method.path)) {
+    return refuse(error, ControlCode::kBadMethod, "a method's path is not of the form /package.Service/Method");
+  }
+  auto bad = [&](const char* what, uint64_t value) {
+    return refuse(error, ControlCode::kBadMethod, method.path + ": " + what + " " + std::to_string(value));
+  };
+  if (method.flags != 0) return bad("unknown flags", method.flags);
+  if (paths_.contains(method.path)) return bad("registered twice, as method", paths_.size());
+  if (paths_.size() >= kMaxMethods) return bad("too many methods, at most", kMaxMethods);
+  if (path_bytes_ + method.path.size() > options_.max_path_bytes) {
+    return bad("paths too long together, at most bytes", options_.max_path_bytes);
+  }
+  const auto& images = attachment_->images;
+  auto has_message = [&](const char* wrong, uint32_t image, uint32_t message) {
+    if (image >= images.size()) return bad("no such image:", image);
+    return message < images[image].image().message_count() || bad(wrong, message);
+  };
+  return has_message("no such request message:", method.request_image, method.request) &&
+         has_message("no such response message:", method.response_image, method.response);
+}
+
+bool HostRegistration::add_methods(const RegisterMethods& methods, ControlError* error) {
+  for (const RegisterMethods::Method& method : methods.methods) {
+    if (!check_method(method, error)) return false;
+    const auto& images = attachment_->images;
+    attachment_->methods.push_back({method.path,
+                                    {&images[method.request_image].image(), method.request},
+                                    {&images[method.response_image].image(), method.response}});
+    paths_.insert(method.path);
+    path_bytes_ += method.path.size();
+  }
+  return true;
+}
+
+}  // namespace drover::engine

@@ -1,0 +1,48 @@
+// HostRegistration: what a host says of itself before it serves: its Hello, schema images and methods. Makes its region
+// and the HostAttachment that the engine threads will share.
+//
+// What a host sends is hostile: sizes and counts are bounded, schema images are copied before they are checked, and
+// every refusal names the value. Thread-safety: none; the control thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "channel/control.h"
+#include "channel/layout.h"
+#include "engine/control/control_options.h"
+#include "engine/dispatch/host_link.h"
+
+namespace drover::engine {
+
+class HostRegistration {
+ public:
+  explicit HostRegistration(const ControlOptions& options) : options_(options) {}
+
+  // The steps, in this order. False: refused, `error` says why.
+  bool greet(const Hello& hello, uint64_t id, int pid, uint32_t engine_threads, ControlError* error);
+  bool add_image(const RegisterImage& image, int fd, ControlError* error);
+  bool add_methods(const RegisterMethods& methods, ControlError* error);
+  // No further methods will come: frees what only the checks needed.
+  void finish() { paths_.clear(); }
+
+  // Null before greet.
+  const std::shared_ptr<HostAttachment>& attachment() const { return attachment_; }
+  // The descriptors that go with a Welcome: rx, tx, and a doorbell for each engine thread.
+  std::vector<int> welcome_fds() const;
+
+ private:
+  bool check_method(const RegisterMethods::Method& method, ControlError* error) const;
+
+  const ControlOptions& options_;
+  std::shared_ptr<HostAttachment> attachment_;
+  std::unordered_set<std::string> paths_;
+  uint64_t image_bytes_ = 0;
+  uint64_t path_bytes_ = 0;
+};
+
+}  // namespace drover::engine

@@ -1,0 +1,179 @@
+#include "engine/control/host_session.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+
+namespace drover::engine {
+namespace {
+
+log::Limit g_host_limit(50);
+
+// A descriptor that becomes readable when the process ends; none if the kernel or the namespace does not give one.
+UniqueFd open_process(pid_t pid) {
+  return pid > 0 ? UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) : UniqueFd();
+}
+
+bool refuse(ControlError* error, ControlCode code, std::string message) {
+  *error = {code, std::move(message)};
+  return false;
+}
+
+}  // namespace
+
+HostSession::HostSession(uint64_t id, ControlSocket socket, Shared& shared)
+    : id_(id),
+      shared_(shared),
+      socket_(std::move(socket)),
+      process_(open_process(socket_.peer_pid())),
+      registration_(shared.options),
+      deadline_ns_(monotonic_ns() + shared.options.handshake_timeout_ns) {}
+
+bool HostSession::take(ControlMessage& message, std::vector<UniqueFd>& fds, ControlError* error) {
+  bool hello = std::holds_alternative<Hello>(message), detach = std::holds_alternative<Detach>(message);
+  bool drain = std::holds_alternative<Drain>(message);
+  bool registering = !hello && !detach && !drain;
+  bool in_time = detach || (hello && stage_ == Stage::kHello) || (registering && stage_ == Stage::kRegistering) ||
+                 (drain && stage_ == Stage::kServing);
+  if (!in_time) {
+    return refuse(error, ControlCode::kUnexpectedMessage,
+                  std::string(control_type_name(control_type(message))) + " at the wrong time");
+  }
+  if (auto* m = std::get_if<Hello>(&message)) return take_hello(*m, error);
+  if (auto* m = std::get_if<RegisterImage>(&message)) return registration_.add_image(*m, fds[0].get(), error);
+  if (auto* m = std::get_if<RegisterMethods>(&message)) return registration_.add_methods(*m, error);
+  if (auto* m = std::get_if<Listen>(&message)) return take_listen(*m, error);
+  if (std::holds_alternative<Start>(message)) return take_start(), true;
+  if (auto* m = std::get_if<Drain>(&message)) return take_drain(*m), true;
+  if (detach) return in_order_ = wants_to_leave_ = true;
+  return refuse(error, ControlCode::kUnexpectedMessage,
+                std::string(control_type_name(control_type(message))) + " is not for hosts to send");
+}
+
+bool HostSession::take_hello(const Hello& hello, ControlError* error) {
+  if (shared_.draining) return refuse(error, ControlCode::kShuttingDown, "the engine is going down");
+  if (!registration_.greet(hello, id_, socket_.peer_pid(), shared_.threads.count(), error)) return false;
+  stage_ = Stage::kRegistering;
+  if (send(make_welcome(), registration_.welcome_fds())) return true;
+  return refuse(error, ControlCode::kClosed, "the host does not take its Welcome");
+}
+
+Welcome HostSession::make_welcome() const {
+  const HostAttachment& attachment = *registration_.attachment();
+  Welcome welcome;
+  welcome.pid = static_cast<uint32_t>(::getpid());
+  welcome.name = shared_.options.name;
+  welcome.channel = attachment.layout->options();
+  welcome.rx_size = attachment.region->rx_size();
+  welcome.tx_size = attachment.region->tx_size();
+  for (uint32_t thread = 0; thread < shared_.threads.count(); ++thread) {
+    welcome.cpus.push_back(shared_.threads.cpu(thread));
+  }
+  return welcome;
+}
+
+bool HostSession::take_listen(const Listen& listen, ControlError* error) {
+  if (listen.flags != 0) return refuse(error, ControlCode::kBadValue, "Listen.flags is not 0");
+  HostAttachment& attachment = *registration_.attachment();
+  if (attachment.listeners.size() >= shared_.options.max_listeners) {
+    return refuse(error, ControlCode::kResourceExhausted, "too many addresses to listen on");
+  }
+  std::vector<std::string> paths;
+  for (const HostMethod& method : attachment.methods) paths.push_back(method.path);
+  ListenerRegistry::Listener listener;
+  if (!shared_.listeners.open(listen.address, paths, &listener, error)) return false;
+  if (listener.opened) opened_.push_back(listener.id);
+  auto& own = attachment.listeners;
+  if (std::find(own.begin(), own.end(), listener.id) == own.end()) own.push_back(listener.id);
+  if (send(Listening{listen.address, listener.port})) return true;
+  return refuse(error, ControlCode::kClosed, "the host does not take its answers");
+}
+
+void HostSession::take_start() {
+  stage_ = Stage::kStarting;
+  attached_ = true;
+  registration_.finish();
+  threads_to_answer_ = shared_.threads.count();
+  std::shared_ptr<const HostAttachment> attachment = registration_.attachment();
+  shared_.threads.post_all([&events = shared_.events, attachment, id = id_](Dispatcher& dispatcher) {
+    dispatcher.attach(attachment);
+    events.post({ControlEvent::Kind::kAttached, id, 0, {}});
+  });
+}
+
+void HostSession::take_drain(const Drain& drain) {
+  constexpr uint64_t kMostMs = 24ull * 3600 * 1000;
+  stage_ = Stage::kDraining;
+  threads_to_answer_ = shared_.threads.count();
+  deadline_ns_ = monotonic_ns() + static_cast<int64_t>(std::min(drain.grace_ms, kMostMs)) * 1'000'000;
+  in_order_ = true;
+  log::info("host_draining", {{"host", attachment()->name}, {"id", id_}, {"grace_ms", drain.grace_ms}});
+  send(Draining{drain.grace_ms});
+  shared_.threads.post_all([id = id_](Dispatcher& dispatcher) { dispatcher.drain(id); });
+}
+
+bool HostSession::thread_attached() {
+  if (stage_ != Stage::kStarting || --threads_to_answer_ != 0) return false;
+  stage_ = Stage::kServing;
+  deadline_ns_ = INT64_MAX;
+  log::info(g_host_limit, "host_serving",
+            {{"host", attachment()->name},
+             {"id", id_},
+             {"pid", attachment()->pid},
+             {"methods", attachment()->methods.size()}});
+  send(Started{});
+  if (shared_.draining) send(Draining{0});
+  return true;
+}
+
+void HostSession::thread_drained(uint64_t calls_ended) {
+  calls_ended_ += calls_ended;
+  if (stage_ != Stage::kDraining || --threads_to_answer_ != 0) return;
+  send(HostStatus{HostStatus::State::kDrained, 0, calls_ended_});
+}
+
+ControlError HostSession::expire() {
+  deadline_ns_ = INT64_MAX;
+  if (stage_ == Stage::kDraining) {
+    send(HostStatus{HostStatus::State::kDetached, 0, calls_ended_});
+    return {ControlCode::kTimeout, "its calls did not end in the grace that it gave them"};
+  }
+  ControlError why{ControlCode::kTimeout, stage_ == Stage::kServing ? "it does not read its control socket"
+                                                                    : "it did not start serving in time"};
+  socket_.send_error(why, ControlType::kStart);
+  return why;
+}
+
+bool HostSession::send(const ControlMessage& message, std::span<const int> fds) {
+  ControlError error;
+  if (socket_.send(message, fds, 0, &error)) return true;
+  // It does not read, or has gone: its own hang-up or process will tell; a host that never reads is cut off.
+  if (error.code == ControlCode::kWouldBlock) deadline_ns_ = monotonic_ns();
+  return false;
+}
+
+bool HostSession::leave(const ControlError& why) {
+  if (!in_order_ && why.code != ControlCode::kClosed) socket_.send_error(why, ControlType::kStart);
+  if (const HostAttachment* host = attachment()) {
+    log::write(g_host_limit, in_order_ ? log::Level::kInfo : log::Level::kWarn, in_order_ ? "host_left" : "host_lost",
+               {{"host", host->name},
+                {"id", id_},
+                {"pid", host->pid},
+                {"why", control_code_name(why.code)},
+                {"what", why.message}});
+  }
+  stage_ = Stage::kLeaving;
+  deadline_ns_ = INT64_MAX;
+  socket_.close();
+  process_.reset();
+  if (!attached_) return false;
+  threads_to_answer_ = shared_.threads.count();
+  shared_.threads.post_all([id = id_](Dispatcher& dispatcher) { dispatcher.detach(id); });
+  return true;
+}
+
+}  // namespace drover::engine

@@ -1,0 +1,104 @@
+// HostSession: one host on the control socket, from its connection until nothing of it is left.
+//
+//   connect -> kHello -> kRegistering -> kStarting -> kServing -> kDraining -> kLeaving -> forgotten
+//                          images,         all engine threads                   all engine threads
+//                          methods,        have attached it                     have let go of its region
+//                          addresses
+//
+// It reads what the host says by stage and puts the host to work on the engine threads; the ControlServer owns it,
+// waits for its descriptors and its deadline, and brings it the engine threads' answers.
+// Thread-safety: none; the control thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "channel/control.h"
+#include "channel/control_socket.h"
+#include "engine/control/control_events.h"
+#include "engine/control/control_options.h"
+#include "engine/control/dispatch_threads.h"
+#include "engine/control/host_registration.h"
+#include "engine/control/listener_registry.h"
+#include "object/unique_fd.h"
+
+namespace drover::engine {
+
+class HostSession {
+ public:
+  enum class Stage { kHello, kRegistering, kStarting, kServing, kDraining, kLeaving };
+  // What all sessions of a ControlServer share.
+  struct Shared {
+    const ControlOptions& options;
+    DispatchThreads& threads;
+    ListenerRegistry& listeners;
+    ControlEvents& events;
+    bool draining = false;  // the engine goes down
+  };
+
+  HostSession(uint64_t id, ControlSocket socket, Shared& shared);
+  HostSession(const HostSession&) = delete;
+  HostSession& operator=(const HostSession&) = delete;
+
+  uint64_t id() const { return id_; }
+  Stage stage() const { return stage_; }
+  bool serves() const { return stage_ == Stage::kServing || stage_ == Stage::kDraining; }
+  bool leaving() const { return stage_ == Stage::kLeaving; }
+  // It said goodbye.
+  bool in_order() const { return in_order_; }
+  // Engine threads may hold it.
+  bool attached() const { return attached_; }
+  // Null before its Hello.
+  const HostAttachment* attachment() const { return registration_.attachment().get(); }
+  // Listeners that were opened for it.
+  const std::vector<uint32_t>& opened() const { return opened_; }
+
+  ControlSocket& socket() { return socket_; }
+  int socket_fd() const { return socket_.fd(); }
+  // Readable when its process has ended; -1: the kernel does not tell.
+  int process_fd() const { return process_ ? process_.get() : -1; }
+
+  // Of the handshake or of the drain's grace; INT64_MAX: none.
+  int64_t deadline_ns() const { return deadline_ns_; }
+  // The deadline has passed: tells the host. The session must be removed, for this reason.
+  ControlError expire();
+
+  // Reads one message's meaning. False: refused, `error` says why. After true, wants_to_leave() may hold.
+  bool take(ControlMessage& message, std::vector<UniqueFd>& fds, ControlError* error);
+  bool wants_to_leave() const { return wants_to_leave_; }
+
+  // ---- answers of the engine threads, one each. True with the last one.
+  bool thread_attached();
+  void thread_drained(uint64_t calls_ended);
+  bool thread_let_go() { return stage_ == Stage::kLeaving && --threads_to_answer_ == 0; }
+
+  // False: the host does not take it. One that never reads is cut off by its deadline.
+  bool send(const ControlMessage& message, std::span<const int> fds = {});
+  // The host leaves, for whatever reason. True: engine threads hold it, and each will let go.
+  bool leave(const ControlError& why);
+
+ private:
+  bool take_hello(const Hello& hello, ControlError* error);
+  bool take_listen(const Listen& listen, ControlError* error);
+  void take_start();
+  void take_drain(const Drain& drain);
+  Welcome make_welcome() const;
+
+  const uint64_t id_;
+  Shared& shared_;
+  ControlSocket socket_;
+  UniqueFd process_;  // pidfd
+  HostRegistration registration_;
+  Stage stage_ = Stage::kHello;
+  std::vector<uint32_t> opened_;
+  uint32_t threads_to_answer_ = 0;  // that have not attached, drained or let go yet
+  uint64_t calls_ended_ = 0;
+  int64_t deadline_ns_;
+  bool attached_ = false;
+  bool in_order_ = false;
+  bool wants_to_leave_ = false;
+};
+
+}  // namespace drover::engine

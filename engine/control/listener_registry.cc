@@ -1,0 +1,60 @@
+#include "engine/control/listener_registry.h"
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+namespace drover::engine {
+namespace {
+
+bool has_port_zero(const std::string& address) {
+  return address.size() >= 2 && address.compare(address.size() - 2, 2, ":0") == 0;
+}
+
+}  // namespace
+
+bool ListenerRegistry::open(const std::string& address, const std::vector<std::string>& paths, Listener* listener,
+                            ControlError* error) {
+  if (auto known = by_address_.find(address); known != by_address_.end()) {
+    *listener = {known->second.id, known->second.port, false};
+    return true;
+  }
+  if (by_address_.size() >= max_open_) {
+    *error = {ControlCode::kResourceExhausted,
+              "the engine listens at " + std::to_string(by_address_.size()) + " addresses already"};
+    return false;
+  }
+  uint32_t id = next_id_++;
+  // Calls that come before the host is at work wait for it, instead of finding an unknown method.
+  auto shared = std::make_shared<const std::vector<std::string>>(paths);
+  threads_.post_all([id, shared](Dispatcher& dispatcher) { dispatcher.expect(id, *shared); });
+  ListenResult opened = threads_.listen(address, id);
+  if (!opened.error.empty()) {
+    forget_routes(id);
+    bool in_use = opened.error.find(std::strerror(EADDRINUSE)) != std::string::npos;
+    *error = {in_use ? ControlCode::kAddressInUse : ControlCode::kAddressInvalid, address + ": " + opened.error};
+    return false;
+  }
+  // A host that let the port be chosen and comes again asks for that port by its number.
+  std::string name = address;
+  if (has_port_zero(name)) name.replace(name.size() - 1, 1, std::to_string(opened.port));
+  by_address_[name] = {id, opened.port};
+  *listener = {id, opened.port, true};
+  return true;
+}
+
+void ListenerRegistry::close_unused(const std::vector<uint32_t>& listeners,
+                                    const std::function<bool(uint32_t)>& in_use) {
+  for (uint32_t id : listeners) {
+    if (in_use(id)) continue;
+    threads_.close(id);
+    forget_routes(id);
+    std::erase_if(by_address_, [id](const auto& entry) { return entry.second.id == id; });
+  }
+}
+
+void ListenerRegistry::forget_routes(uint32_t id) {
+  threads_.post_all([id](Dispatcher& dispatcher) { dispatcher.forget_listener(id); });
+}
+
+}  // namespace drover::engine

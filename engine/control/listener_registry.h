@@ -1,0 +1,50 @@
+// ListenerRegistry: the addresses that the engine listens at for its hosts, each opened once however many hosts name
+// it.
+//
+// A listener outlives a host that died, so that clients find it open when the host comes back; it closes when the last
+// host of its address has left in order. Ids are never used again.
+// Thread-safety: none; the control thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "channel/control.h"
+#include "engine/control/dispatch_threads.h"
+
+namespace drover::engine {
+
+class ListenerRegistry {
+ public:
+  ListenerRegistry(DispatchThreads& threads, uint32_t max_open) : threads_(threads), max_open_(max_open) {}
+
+  struct Listener {
+    uint32_t id = 0;
+    uint16_t port = 0;
+    bool opened = false;  // by this call
+  };
+  // The listener at `address`, opened now if there was none; calls of `paths` wait there for a host from then on.
+  // Nothing: it cannot be had, `error` says why.
+  bool open(const std::string& address, const std::vector<std::string>& paths, Listener* listener, ControlError* error);
+  // Closes those of `listeners` that are not in_use(id).
+  void close_unused(const std::vector<uint32_t>& listeners, const std::function<bool(uint32_t)>& in_use);
+
+  size_t size() const { return by_address_.size(); }
+
+ private:
+  void forget_routes(uint32_t id);
+
+  struct Open {
+    uint32_t id;
+    uint16_t port;
+  };
+  DispatchThreads& threads_;
+  const uint32_t max_open_;
+  std::map<std::string, Open> by_address_;  // as hosts say it; port 0 is never in it
+  uint32_t next_id_ = 1;
+};
+
+}  // namespace drover::engine

@@ -1,0 +1,41 @@
+#include "engine/dispatch/host_links.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+
+namespace drover::engine {
+
+HostLinks::HostLinks(uint32_t thread, ThreadMetrics& metrics)
+    : thread_(thread), metrics_(metrics), wake_(::epoll_create1(EPOLL_CLOEXEC)) {}
+
+HostLink& HostLinks::attach(std::shared_ptr<const HostAttachment> host) {
+  int bell = host->bells[thread_].get();
+  attached_.push_back(std::make_unique<HostLink>(std::move(host), thread_, metrics_));
+  HostLink& link = *attached_.back();
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLET;
+  if (::epoll_ctl(wake_.get(), EPOLL_CTL_ADD, bell, &event) != 0) link.fail("its doorbell cannot be watched");
+  return link;
+}
+
+HostLink* HostLinks::find(uint64_t host) {
+  for (const auto& link : attached_) {
+    if (link->host().id == host) return link.get();
+  }
+  return nullptr;
+}
+
+void HostLinks::detach(HostLink& link) {
+  ::epoll_ctl(wake_.get(), EPOLL_CTL_DEL, link.host().bells[thread_].get(), nullptr);
+  auto at = std::find_if(attached_.begin(), attached_.end(), [&link](const auto& one) { return one.get() == &link; });
+  gone_.push_back(std::move(*at));
+  attached_.erase(at);
+  link.gone = true;
+}
+
+void HostLinks::drop(HostLink& link) {
+  std::erase_if(gone_, [&link](const auto& one) { return one.get() == &link; });
+}
+
+}  // namespace drover::engine

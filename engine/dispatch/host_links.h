@@ -1,0 +1,42 @@
+// HostLinks: the hosts of one engine thread: those that are attached, those that are gone but whose memory calls still
+// use, and the one descriptor that all of their doorbells ring.
+// Thread-safety: none; one engine thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/base/metrics.h"
+#include "engine/dispatch/host_link.h"
+#include "object/unique_fd.h"
+
+namespace drover::engine {
+
+class HostLinks {
+ public:
+  HostLinks(uint32_t thread, ThreadMetrics& metrics);
+  HostLinks(const HostLinks&) = delete;
+  HostLinks& operator=(const HostLinks&) = delete;
+
+  HostLink& attach(std::shared_ptr<const HostAttachment> host);
+  // The attached host of that id, or null.
+  HostLink* find(uint64_t host);
+  // It takes and gives nothing more; it stays until drop(), when the last call has unpinned it.
+  void detach(HostLink& link);
+  void drop(HostLink& link);
+
+  std::span<const std::unique_ptr<HostLink>> attached() const { return attached_; }
+  // An epoll descriptor that holds one eventfd for each attached host: one that was detached can ring no more.
+  int wake_fd() const { return wake_.get(); }
+
+ private:
+  const uint32_t thread_;
+  ThreadMetrics& metrics_;
+  UniqueFd wake_;
+  std::vector<std::unique_ptr<HostLink>> attached_;
+  std::vector<std::unique_ptr<HostLink>> gone_;
+};
+
+}  // namespace drover::engine

@@ -1,0 +1,34 @@
+// From a request's wire bytes to what a CALL slot names: the object and its CallMetadata, in new memory of the host's
+// rx. Nothing stays allocated when it fails.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "channel/chunk_pool.h"
+#include "codec/decode/decode.h"
+#include "engine/call/call.h"
+#include "engine/dispatch/host_link.h"
+
+namespace drover::engine {
+
+struct BuiltRequest {
+  DecodeResult decoded;
+  bool missing_required = false;
+  bool no_memory = false;
+  bool try_again = false;  // with no_memory: the wire bytes are as they were
+
+  // If ok():
+  uint64_t object = 0;  // region offsets
+  uint64_t metadata = 0;
+  ChunkRun run;  // the memory that holds them
+  RunList more;  // and what was added to it
+  bool ok() const { return decoded.ok() && !no_memory && !missing_required; }
+};
+
+// `alias`: `wire` lies in the link's region and stays there, so that strings may refer to it. Its bytes may then be
+// changed (NULs behind strings), unless the result says try_again.
+BuiltRequest build_request(const Call& call, HostLink& link, const HostMethod& method, std::string_view wire,
+                           bool alias);
+
+}  // namespace drover::engine

@@ -1,0 +1,100 @@
+#include "engine/dispatch/response_reader.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/dispatch/dispatch_testing.h"
+
+namespace drover::engine {
+namespace {
+
+// A call that a host runs, without a dispatcher.
+class ResponseReaderTest : public testing::Test {
+ protected:
+  ResponseReaderTest()
+      : link_(make_attachment(1, {"/test.Echo/Say"}, {1}), 0, metrics_),
+        tx_(link_.host().layout->tx_chunks_of_host()),
+        source_(tx_, link_.region().base()),
+        arena_(source_) {
+    state_.host = &link_;
+  }
+  ~ResponseReaderTest() override {
+    if (state_.reply != nullptr) reader_.recycle(state_);
+  }
+  CompleteSlot slot(std::string_view wire) {
+    auto* object = static_cast<char*>(arena_.allocate_zeroed(echo_type().entry().object_size));
+    EXPECT_TRUE(decode(echo_type(), reinterpret_cast<Message*>(object), wire, arena_).ok());
+    CompleteSlot made{};
+    made.response = link_.region().offset_of(object);
+    return made;
+  }
+  static std::string bytes(const Reply& reply) {
+    std::string all;
+    for (const Piece& piece : reply.message) all.append(piece.data, piece.size);
+    return all;
+  }
+
+  ThreadMetrics metrics_{0};
+  HostLink link_;
+  ChunkPool tx_;
+  ChunkBlockSource source_;
+  Arena arena_;
+  CallState state_;
+  ResponseReader reader_{1 << 20};
+};
+
+TEST_F(ResponseReaderTest, a_small_response_is_copied_and_the_host_may_have_its_memory_back) {
+  ResponseReader::Answer answer = reader_.read(state_, slot(echo_wire("hello")));
+  EXPECT_EQ(answer.reply.code, StatusCode::kOk);
+  EXPECT_TRUE(answer.reply.has_message);
+  EXPECT_TRUE(answer.reply.ends);
+  EXPECT_EQ(bytes(answer.reply), echo_wire("hello"));
+  EXPECT_FALSE(answer.lent);
+}
+
+TEST_F(ResponseReaderTest, a_large_string_is_lent_from_the_region) {
+  std::string wire = echo_wire(std::string(100'000, 'l'));
+  ResponseReader::Answer answer = reader_.read(state_, slot(wire));
+  EXPECT_EQ(bytes(answer.reply), wire);
+  EXPECT_TRUE(answer.lent);
+}
+
+TEST_F(ResponseReaderTest, no_response_object_is_an_empty_message) {
+  ResponseReader::Answer answer = reader_.read(state_, CompleteSlot{});
+  EXPECT_TRUE(answer.reply.has_message);
+  EXPECT_EQ(answer.reply.message_size, 0u);
+  EXPECT_EQ(state_.reply, nullptr);
+}
+
+TEST_F(ResponseReaderTest, an_error_carries_no_message_and_a_strange_code_is_unknown) {
+  CompleteSlot made = slot(echo_wire("hello"));
+  made.status = static_cast<uint32_t>(StatusCode::kNotFound);
+  ResponseReader::Answer answer = reader_.read(state_, made);
+  EXPECT_EQ(answer.reply.code, StatusCode::kNotFound);
+  EXPECT_FALSE(answer.reply.has_message);
+  made.status = 4711;
+  EXPECT_EQ(reader_.read(state_, made).reply.code, StatusCode::kUnknown);
+}
+
+TEST_F(ResponseReaderTest, what_leads_out_of_tx_is_internal_and_keeps_no_buffer) {
+  CompleteSlot made{};
+  made.response = uint64_t{1} << 40;
+  ResponseReader::Answer answer = reader_.read(state_, made);
+  EXPECT_EQ(answer.reply.code, StatusCode::kInternal);
+  EXPECT_EQ(answer.reply.status_message,
+            "the service's response could not be encoded: the response object is not in tx memory");
+  made = CompleteSlot{};
+  made.trailer = link_.region().size() - 8;
+  EXPECT_EQ(reader_.read(state_, made).reply.code, StatusCode::kInternal);
+  EXPECT_EQ(state_.reply, nullptr);
+}
+
+TEST_F(ResponseReaderTest, a_response_over_the_limit_is_internal) {
+  ResponseReader small(10);
+  ResponseReader::Answer answer = small.read(state_, slot(echo_wire("more than ten bytes")));
+  EXPECT_EQ(answer.reply.code, StatusCode::kInternal);
+  EXPECT_FALSE(answer.reply.has_message);
+  EXPECT_EQ(state_.reply, nullptr);
+}
+
+}  // namespace
+}  // namespace drover::engine

@@ -1,0 +1,81 @@
+#include "engine/dispatch/route_table.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/dispatch/dispatch_testing.h"
+
+namespace drover::engine {
+namespace {
+
+TEST(RouteTableTest, a_route_is_found_by_listener_and_path) {
+  ThreadMetrics metrics(0);
+  RouteTable table(metrics);
+  Route* one = table.add(1, "/a.A/Say");
+  Route* other = table.add(2, "/a.A/Say");
+  EXPECT_NE(one, other);
+  EXPECT_EQ(table.find(1, "/a.A/Say"), one);
+  EXPECT_EQ(table.find(2, "/a.A/Say"), other);
+  EXPECT_EQ(table.find(3, "/a.A/Say"), nullptr);
+  EXPECT_EQ(table.find(1, "/a.A/Sa"), nullptr);
+  EXPECT_EQ(table.add(1, "/a.A/Say"), one) << "a known route is not made twice";
+  EXPECT_EQ(table.size(), 2u);
+}
+
+TEST(RouteTableTest, many_routes_are_all_found) {
+  ThreadMetrics metrics(0);
+  RouteTable table(metrics);
+  for (int i = 0; i < 5000; ++i) table.add(1 + i % 3, "/s.S/Method" + std::to_string(i));
+  for (int i = 0; i < 5000; ++i) {
+    std::string path = "/s.S/Method" + std::to_string(i);
+    Route* route = table.find(static_cast<uint32_t>(1 + i % 3), path);
+    ASSERT_NE(route, nullptr) << path;
+    EXPECT_EQ(route->path, path);
+  }
+}
+
+TEST(RouteTableTest, an_unknown_method_of_a_known_service_is_told_from_an_unknown_service) {
+  ThreadMetrics metrics(0);
+  RouteTable table(metrics);
+  table.add(1, "/a.A/Say");
+  EXPECT_EQ(table.unknown(1, "/a.A/Shout").message, "unknown method Shout for service a.A");
+  EXPECT_EQ(table.unknown(1, "/b.B/Say").message, "unknown service b.B");
+  EXPECT_EQ(table.unknown(1, "nonsense").message, "malformed method name: \"nonsense\"");
+  EXPECT_EQ(table.unknown(1, "/b.B/Say").code, StatusCode::kUnimplemented);
+}
+
+TEST(RouteTableTest, after_its_listener_closed_a_method_is_unavailable_rather_than_unknown) {
+  ThreadMetrics metrics(0);
+  RouteTable table(metrics);
+  table.add(1, "/a.A/Say");
+  table.add(2, "/a.A/Say");
+  table.forget_listener(1, {});
+  EXPECT_EQ(table.find(1, "/a.A/Say"), nullptr);
+  EXPECT_NE(table.find(2, "/a.A/Say"), nullptr);
+  EXPECT_EQ(table.unknown(1, "/a.A/Say").code, StatusCode::kUnavailable);
+}
+
+TEST(RouteTableTest, a_forgotten_route_stays_while_a_call_uses_it) {
+  ThreadMetrics metrics(0);
+  RouteTable table(metrics);
+  Route* used = table.add(1, "/a.A/Say");
+  table.forget_listener(1, {used});
+  EXPECT_EQ(used->path, "/a.A/Say");  // ASan tells if it is gone
+  EXPECT_TRUE(used->targets.empty());
+  EXPECT_EQ(table.size(), 0u);
+  table.forget_listener(1, {});
+}
+
+TEST(RouteTableTest, a_removed_host_serves_no_route_and_others_go_on) {
+  ThreadMetrics metrics(0);
+  RouteTable table(metrics);
+  HostLink one(make_attachment(1, {}, {}), 0, metrics), two(make_attachment(1, {}, {}), 0, metrics);
+  Route* route = table.add(1, "/a.A/Say");
+  route->targets = {{&one, 0}, {&two, 7}};
+  table.remove_host(&one);
+  ASSERT_EQ(route->targets.size(), 1u);
+  EXPECT_EQ(route->targets[0].link, &two);
+  EXPECT_EQ(table.find(1, "/a.A/Say"), route);
+}
+
+}  // namespace
+}  // namespace drover::engine

@@ -1,0 +1,75 @@
+#include "engine/dispatch/waiting_calls.h"
+
+#include <gtest/gtest.h>
+
+namespace drover::engine {
+namespace {
+
+class WaitingCallsTest : public testing::Test {
+ protected:
+  CallState& call(Route& route) {
+    CallState& state = table_.take();
+    state.route = &route;
+    waiting_.push(state);
+    return state;
+  }
+  // Starts at most `limit` calls; their indices in the order of starting.
+  std::vector<uint32_t> start(size_t limit) {
+    std::vector<uint32_t> started;
+    waiting_.serve([&](CallState& state) {
+      if (started.size() == limit) return false;
+      started.push_back(state.index);
+      waiting_.remove(state);
+      return true;
+    });
+    return started;
+  }
+
+  CallTable table_;
+  WaitingCalls waiting_;
+  Route route_, other_;
+};
+
+TEST_F(WaitingCallsTest, calls_of_a_route_start_in_the_order_of_arrival) {
+  std::vector<uint32_t> order;
+  for (int i = 0; i < 5; ++i) order.push_back(call(route_).index);
+  EXPECT_EQ(waiting_.size(), 5u);
+  EXPECT_EQ(start(2), (std::vector<uint32_t>{order[0], order[1]}));
+  EXPECT_EQ(start(99), (std::vector<uint32_t>{order[2], order[3], order[4]}));
+  EXPECT_EQ(waiting_.size(), 0u);
+  EXPECT_EQ(route_.first_waiting, nullptr);
+  EXPECT_EQ(route_.last_waiting, nullptr);
+}
+
+TEST_F(WaitingCallsTest, a_call_may_leave_from_the_middle_and_from_both_ends) {
+  CallState &first = call(route_), &second = call(route_), &third = call(route_), &fourth = call(route_);
+  waiting_.remove(second);
+  waiting_.remove(fourth);
+  waiting_.remove(first);
+  EXPECT_EQ(start(99), std::vector<uint32_t>{third.index});
+}
+
+TEST_F(WaitingCallsTest, a_route_that_cannot_go_on_does_not_hold_up_another) {
+  call(route_);
+  CallState& free = call(other_);
+  EXPECT_TRUE(waiting_.serve([&](CallState& state) {
+    if (state.route == &route_) return false;
+    waiting_.remove(state);
+    return true;
+  }));
+  EXPECT_EQ(waiting_.size(), 1u);
+  EXPECT_EQ(other_.first_waiting, nullptr);
+  EXPECT_EQ(free.next_waiting, nullptr);
+}
+
+TEST_F(WaitingCallsTest, calls_wait_for_room_only_where_a_host_serves_their_route) {
+  call(route_);
+  EXPECT_FALSE(waiting_.any_with_host());
+  other_.targets.push_back({nullptr, 0});
+  EXPECT_FALSE(waiting_.any_with_host());
+  call(other_);
+  EXPECT_TRUE(waiting_.any_with_host());
+}
+
+}  // namespace
+}  // namespace drover::engine

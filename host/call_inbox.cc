@@ -1,0 +1,39 @@
+#include "host/call_inbox.h"
+
+#include <utility>
+
+namespace drover::host {
+
+// As soon as the event is in the inbox the leader may complete the last call and be done. Lowering posting_ is the
+// poster's last access.
+void CallInbox::post(CallEvent& event) {
+  posting_.fetch_add(1, std::memory_order_relaxed);
+  CallEvent* first = events_.load(std::memory_order_relaxed);
+  do {
+    event.next = first;
+  } while (!events_.compare_exchange_weak(first, &event, std::memory_order_release, std::memory_order_relaxed));
+  // The poster of the first event has rung already: the leader cannot go to sleep over a non-empty inbox.
+  if (first == nullptr) wake_worker(shared_);
+  posting_.fetch_sub(1, std::memory_order_release);
+}
+
+void CallInbox::request_cancel_scan() {
+  posting_.fetch_add(1, std::memory_order_relaxed);
+  scan_.store(true, std::memory_order_release);
+  wake_worker(shared_);
+  posting_.fetch_sub(1, std::memory_order_release);
+}
+
+CallEvent* CallInbox::take() {
+  CallEvent* taken = events_.exchange(nullptr, std::memory_order_acquire);
+  CallEvent* in_order = nullptr;
+  while (taken != nullptr) in_order = std::exchange(taken, std::exchange(taken->next, in_order));
+  return in_order;
+}
+
+void CallInbox::begin_scan() {
+  scan_.store(false, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+}  // namespace drover::host

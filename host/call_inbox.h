@@ -1,0 +1,70 @@
+// CallInbox: how any thread tells a worker's leader something about a call.
+//
+// Events form a stack that posters push with one exchange and the leader takes whole. A poster may find that its event
+// has already ended the last call: `posting` counts threads inside post and request_cancel_scan, and the worker stays
+// until that count is zero.
+//
+//   any thread:   post(event), request_cancel_scan()          the leader:   take(), take_scan()
+//
+// Thread-safety: any thread may call the functions in the first group, the leader alone those in the second.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "channel/doorbell.h"
+#include "channel/layout.h"
+
+namespace drover::host {
+
+class Call;
+
+// What a thread other than the leader tells the leader about a call.
+struct CallEvent {
+  enum class Kind : uint8_t {
+    kHandlerReturned,       // on a thread that had lost the lead
+    kFinished,              // Finish was called
+    kInitialMetadataAsked,  // StartSendInitialMetadata was called
+    kReactionReturned,      // OnCancel or OnSendInitialMetadataDone, on a thread that had lost the lead
+    kDoneReturned,          // OnDone, likewise
+  };
+  CallEvent* next = nullptr;
+  Call* call = nullptr;
+  Kind kind = Kind::kHandlerReturned;
+};
+
+class CallInbox {
+ public:
+  // `shared` has the doorbell of the worker.
+  explicit CallInbox(WorkerShared& shared) : shared_(shared) {}
+  CallInbox(const CallInbox&) = delete;
+  CallInbox& operator=(const CallInbox&) = delete;
+
+  // ---- any thread
+  // Hands an event to the leader, and wakes the leader if it sleeps.
+  void post(CallEvent& event);
+  // The leader will look at all calls for cancelled ones.
+  void request_cancel_scan();
+
+  // ---- the leader
+  // All events posted so far, oldest first, linked by `next`; null: none.
+  CallEvent* take();
+  bool has_events() const { return events_.load(std::memory_order_relaxed) != nullptr; }
+  bool scan_requested() const { return scan_.load(std::memory_order_relaxed); }
+  // Forgets the request for a scan, and makes everything visible that was written before it.
+  void begin_scan();
+  // Something to do; seen no later than the wake-up that announces it.
+  bool ready() const {
+    return events_.load(std::memory_order_acquire) != nullptr || scan_.load(std::memory_order_acquire);
+  }
+  // A thread is inside post or request_cancel_scan.
+  bool posting() const { return posting_.load(std::memory_order_acquire) != 0; }
+
+ private:
+  WorkerShared& shared_;
+  std::atomic<CallEvent*> events_{nullptr};
+  std::atomic<bool> scan_{false};
+  std::atomic<uint32_t> posting_{0};
+};
+
+}  // namespace drover::host

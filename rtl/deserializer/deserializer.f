@@ -1,0 +1,27 @@
+// The deserializer, in the order of imports.
+deser_pkg.sv
+deser_framing.sv
+deser_window.sv
+deser_token.sv
+deser_front.sv
+deser_field.sv
+deser_head.sv
+deser_run.sv
+deser_utf8.sv
+deser_table.sv
+deser_eager.sv
+deser_store.sv
+deser_writer.sv
+deser_place.sv
+deser_unknown.sv
+deser_open_run.sv
+deser_map_keys.sv
+deser_search.sv
+deser_fields.sv
+deser_bytes.sv
+deser_arrays.sv
+deser_messages.sv
+deser_lane.sv
+deser_spread.sv
+deser_tlb.sv
+drover_deserializer.sv
