@@ -1,11 +1,11 @@
-// Concurrent assertions that Verilator checks in every test and yosys proves (make prove); synthesis sees nothing.
+// Assertions at every clock, which Verilator checks in every test and yosys -formal can read; synthesis sees nothing.
 //
 //   `DROVER_ASSERT(Name, property)                 holds at every rising edge out of reset
 //   `DROVER_ASSERT_HOLD(Name, valid, ready, data)  what is offered stays, unchanged, until it is taken
 //   `DROVER_ASSERT_ONEHOT0(Name, vector)           at most one bit is set
 //
-// They stand in a module's body and take its clk_i and rst_ni. yosys reads no `assert property` with a clock, so each
-// is a clocked block. (yosys -formal defines FORMAL.)
+// They stand in a module's body and use its clk_i and rst_ni. yosys does not read `assert property` with a clock, so
+// each is a clocked block. yosys -formal defines FORMAL.
 `ifndef DROVER_ASSERT_SVH
 `define DROVER_ASSERT_SVH
 
