@@ -434,7 +434,7 @@ TEST_P(DeserializerTest, MutatedMessagesFailAsInSoftware) {
   Tally tally;
   workload::MessageOptions options;
   options.max_size = 2000;
-  random_rounds(301, 100, options, true, true, eager(), 100, &tally);
+  random_rounds(301, 100, options, true, true, eager(), 115, &tally);
   tally.print("mutated");
 }
 
