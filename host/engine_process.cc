@@ -114,9 +114,8 @@ std::string find_droverd(const HostOptions& options, std::string* error) {
     return {};
   }
   std::string directory = own_directory();
-  for (const std::string& candidate :
-       {directory + "/droverd", directory + "/../libexec/drover/droverd", std::string(DROVER_BUILT_DROVERD),
-        std::string(DROVER_INSTALLED_DROVERD)}) {
+  for (const std::string& candidate : {directory + "/droverd", directory + "/../libexec/drover/droverd",
+                                       std::string(DROVER_BUILT_DROVERD), std::string(DROVER_INSTALLED_DROVERD)}) {
     if (executable(candidate)) return candidate;
   }
   std::string found = search_path("droverd");

@@ -40,7 +40,7 @@ struct SerializerSend {
 
 struct SerializerDone {
   uint16_t cookie;
-  uint8_t error;  // rtl/serializer/drover_ser_pkg.sv's; 0 none
+  uint8_t error;  // serializer::Error (rtl/serializer/serializer.toml); 0: none
   bool left_to_software;
   Time at;             // the packet's last byte left; with an error, the record
   std::string packet;  // without an error

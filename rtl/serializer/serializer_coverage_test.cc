@@ -258,7 +258,8 @@ TEST(Coverage, OfRandomMessages) {
       types.push_back(object.type());
     }
     ASSERT_TRUE(bench.run(3'000'000) && walker.run(3'000'000)) << "hangs; schema seed " << seed;
-    EXPECT_EQ(forgive(bench, &expected) + forgive(walker, &expected_walked), 0u);
+    forgive(bench, &expected);
+    forgive(walker, &expected_walked);
     expect_all(bench, expected, 1);
     expect_all(walker, expected_walked, 1);
     cover.reset();
