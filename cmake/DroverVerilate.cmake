@@ -15,7 +15,8 @@ else()
 endif()
 
 # What registers hold at power-up is for the program to choose (rtl/model/simulation.h).
-set(DROVER_VERILATOR_FLAGS --sv -O3 --x-assign fast --x-initial unique --assert -Wall -Wno-DECLFILENAME -Wno-SYNCASYNCNET)
+set(DROVER_VERILATOR_FLAGS --sv -O3 --x-assign fast --x-initial unique --assert
+    -I${PROJECT_SOURCE_DIR}/rtl/common -Wall -Wno-DECLFILENAME -Wno-SYNCASYNCNET)
 
 # Verilator's own run time, once.
 function(drover_verilated_runtime)
@@ -58,7 +59,7 @@ function(drover_verilate NAME)
             --Mdir ${dir} --build -j 2 -CFLAGS "-O2 -std=c++20 -w -fPIC"
             -MAKEFLAGS "CXX='${CMAKE_CXX_COMPILER_LAUNCHER} ${CMAKE_CXX_COMPILER}' OPT_FAST=-O2 OPT_SLOW=-O0 OPT_GLOBAL=-O1"
             ${sources}
-    DEPENDS ${sources} ${ARG_DEPENDS} COMMENT "Verilating ${NAME}" VERBATIM)
+    DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/rtl/common/drover_assert.svh ${ARG_DEPENDS} COMMENT "Verilating ${NAME}" VERBATIM)
   add_custom_target(drover_rtl_${NAME}_model DEPENDS ${archive})
   add_library(drover_rtl_${NAME} INTERFACE)
   add_dependencies(drover_rtl_${NAME} drover_rtl_${NAME}_model)
@@ -66,7 +67,7 @@ function(drover_verilate NAME)
   target_link_libraries(drover_rtl_${NAME} INTERFACE ${archive} drover_verilated)
   if(DROVER_BUILD_TESTS)
     add_test(NAME ${NAME}_lint
-             COMMAND ${DROVER_VERILATOR_COMMAND} --lint-only --sv -Wall -Wno-DECLFILENAME -Wno-SYNCASYNCNET --assert --top-module ${NAME}
+             COMMAND ${DROVER_VERILATOR_COMMAND} --lint-only --sv -I${PROJECT_SOURCE_DIR}/rtl/common -Wall -Wno-DECLFILENAME -Wno-SYNCASYNCNET --assert --top-module ${NAME}
                      ${sources})
     set_tests_properties(${NAME}_lint PROPERTIES LABELS "rtl")
   endif()

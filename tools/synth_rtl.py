@@ -62,7 +62,7 @@ def read(block, packages, log=os.devnull):
     folder, top, parameters = BLOCKS[block]
     files = [*packages, *sources("common"), *sources(folder)]
     design = ys.Design()
-    ys.run_pass(f"tee -q -o {log} read_verilog -sv -DSYNTHESIS " + " ".join(files), design)
+    ys.run_pass(f"tee -q -o {log} read_verilog -sv -DSYNTHESIS -I{ROOT}/rtl/common " + " ".join(files), design)
     sets = " ".join(f"-set {name} {value}" for name, value in parameters.items())
     if sets:
         ys.run_pass(f"chparam {sets} {top}", design)

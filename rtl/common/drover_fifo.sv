@@ -2,6 +2,7 @@
 //
 // valid/ready on both sides; what is written in one cycle can be read in the next, or, with Bypass, in the same if
 // nothing is in front of it. Neither side's ready depends on the other side's valid.
+`include "drover_assert.svh"
 module drover_fifo #(
     parameter int unsigned Width = 32,
     parameter int unsigned Depth = 16,
@@ -43,11 +44,8 @@ module drover_fifo #(
     end
   end
 
-`ifndef SYNTHESIS
-  always_ff @(posedge clk_i) begin
-    if (rst_ni) begin
-      assert (level_o <= Depth[PtrW:0]) else $error("FIFO holds more than its depth");
-    end
+  `DROVER_ASSERT(HoldsNoMoreThanItsDepth, level_o <= Depth[PtrW:0])
+  if (!Bypass) begin : gen_hold
+    `DROVER_ASSERT_HOLD(OutputHolds, rvalid_o, rready_i, rdata_o)
   end
-`endif
 endmodule

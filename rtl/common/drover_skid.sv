@@ -1,4 +1,5 @@
 // A register stage for a valid/ready stream: outputs, ready included, come from flip-flops; full throughput.
+`include "drover_assert.svh"
 module drover_skid #(
     parameter int unsigned Width = 32
 ) (
@@ -33,4 +34,7 @@ module drover_skid #(
     if (rready_i || !valid_q) data_q <= spare_valid_q ? spare_q : wdata_i;
     else if (wready_o) spare_q <= wdata_i;
   end
+
+  `DROVER_ASSERT_HOLD(OutputHolds, rvalid_o, rready_i, rdata_o)
+  `DROVER_ASSERT(SpareOnlyBehindAWord, valid_q || !spare_valid_q)
 endmodule

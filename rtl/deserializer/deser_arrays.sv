@@ -84,7 +84,7 @@ module deser_arrays (
         if (!v_i.key_taken) begin
           a_o.key_we   = 1'b1;
           d_o.key_done = 1'b1;
-        end else if (v_i.key_read == {q_i.map_id, q_i.e_key} || q_i.key_probes == 6'd63) begin
+        end else if (v_i.key_same || q_i.key_probes == 6'd63) begin
           a_o.fail      = 1'b1;
           a_o.leave     = 1'b1;
           a_o.fail_code = deser_pkg::WhyMapEntries;

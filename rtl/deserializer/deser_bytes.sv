@@ -21,8 +21,9 @@ module deser_bytes (
       deser_pkg::XCopy: begin
         a_o.st_copy  = 1'b1;
         a_o.st_addr  = q_i.cp_addr;
-        a_o.st_last  = v_i.cp_last && !q_i.cp_nul;
-        a_o.st_valid = v_i.cp_have;
+        // Where the packet ends inside, a last row of rubbish ends the burst.
+        a_o.st_last  = (v_i.cp_last && !q_i.cp_nul) || !v_i.cp_have;
+        a_o.st_valid = v_i.cp_have || v_i.pk_cut;
         if (v_i.st_ready && v_i.cp_have) begin
           a_o.consume       = 1'b1;
           a_o.consume_count = v_i.cp_now;
@@ -30,11 +31,15 @@ module deser_bytes (
           d_o.cp_addr       = q_i.cp_addr + 40'd64;
           d_o.cp_first      = 1'b0;
           d_o.cp_back       = '0;
-          if (q_i.cp_key) d_o.e_key = {q_i.e_key[24:0], q_i.e_key[31:25]} ^ v_i.beat_fold ^ 32'(v_i.cp_now);
+          if (q_i.cp_key) d_o.e_key = {q_i.e_key[56:0], q_i.e_key[63:57]} ^ v_i.beat_fold;
           if (v_i.cp_last) begin
             a_o.front_resume = 1'b1;
             d_o.state        = q_i.cp_nul ? deser_pkg::XNulRow : deser_pkg::XRun;
           end
+        end
+        if (v_i.st_ready && v_i.pk_cut && !v_i.cp_have) begin
+          a_o.fail      = 1'b1;
+          a_o.fail_code = deser_pkg::ErrPacketLength;
         end
       end
       deser_pkg::XNulRow: begin
@@ -70,6 +75,9 @@ module deser_bytes (
               d_o.pk_count      = q_i.pk_count + 32'd1;
             end
           end
+        end else if (v_i.pk_cut) begin
+          a_o.fail      = 1'b1;
+          a_o.fail_code = deser_pkg::ErrPacketLength;
         end
       end
       deser_pkg::XPackedEnd: begin
@@ -101,6 +109,9 @@ module deser_bytes (
             a_o.front_resume = 1'b1;
             d_o.state        = deser_pkg::XRun;
           end
+        end else if (v_i.pk_cut) begin
+          a_o.fail      = 1'b1;
+          a_o.fail_code = deser_pkg::ErrPacketLength;
         end
       end
       deser_pkg::XUnknown: begin

@@ -38,9 +38,7 @@ module deser_fields (
           if (q_i.run_open) begin
             d_o.state = deser_pkg::XClose;
           end else if (q_i.e_entry && !q_i.key_done) begin
-            d_o.key_at = q_i.e_key[deser_pkg::KeysLog2-1:0] ^
-                         q_i.e_key[2*deser_pkg::KeysLog2-1:deser_pkg::KeysLog2] ^
-                         q_i.map_id[deser_pkg::KeysLog2-1:0];
+            d_o.key_at     = v_i.key_place;
             a_o.key_re     = 1'b1;
             d_o.key_probes = '0;
             d_o.state      = deser_pkg::XKey;
@@ -203,12 +201,8 @@ module deser_fields (
           d_o.enum_known = 1'b0;
           d_o.searched   = 1'b0;
           d_o.found      = 1'b0;
-          if (q_i.e_entry && v_i.tok_number == 29'd1) begin
-            d_o.e_key = v_i.scalar[31:0];
-            if (v_i.f_log2 == 2'd3) begin  // small negative numbers must not fall on small positive ones
-              d_o.e_key = v_i.scalar[31:0] ^ {v_i.scalar[50:32], v_i.scalar[63:51]} ^
-                          ({32{v_i.scalar[63]}} & 32'h9E3779B9);
-            end
+          if (q_i.e_entry && v_i.tok_number == 29'd1) begin  // as it is stored
+            d_o.e_key = {v_i.f_log2 == 2'd3 ? v_i.scalar[63:32] : 32'd0, v_i.scalar[31:0]};
           end
           if (v_i.f_repeated) begin
             a_o.tok_take  = 1'b1;

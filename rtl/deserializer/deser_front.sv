@@ -5,15 +5,18 @@
 // T runs one token ahead of whoever takes them. Behind a token whose bytes it cannot size alone (a length, a group) it
 // waits: L then consumes bytes itself (bulk_*), or gives T the message to enter (push_*), and lets it go on (resume_i).
 // Errors that depend on the schema (a length that leads out, at the depth limit) travel with the field.
+`include "drover_assert.svh"
 module deser_front #(
     parameter int unsigned StackLog2 = 7
 ) (
     input  logic         clk_i,
     input  logic         rst_ni,
     input  logic [511:0] rx_tdata_i,
+    input  logic         rx_tlast_i,
+    input  logic         rx_bad_i,
     input  logic         rx_tvalid_i,
     output logic         rx_tready_o,
-    // a message begins: its length and type; it is over, its last beat can go; T is to rest
+    // a message begins: its length and type; a beat of it can go; T is to rest
     input  logic         start_i,
     input  logic [31:0]  length_i,
     input  logic         end_i,
@@ -33,6 +36,8 @@ module deser_front #(
     output logic [7:0]   avail_o,
     output logic [31:0]  pos_o,
     output logic [31:0]  left_o,
+    output logic         bad_o,      // the packet is bad, and all of it that there is has come
+    output logic         over_o,     // deser_window
     output logic         have16_o,   // a whole token, or all that is left
     output logic [63:0]  value_o,    // of the bytes at hand
     output logic [3:0]   varint_size_o,
@@ -63,11 +68,13 @@ module deser_front #(
   logic [511:0] win;
   logic [7:0] avail;
   logic [31:0] pos, left;
-  logic consume;
+  logic consume, bad;
   logic [6:0] consume_count;
   deser_window u_window (
-      .clk_i, .rst_ni, .rx_tdata_i, .rx_tvalid_i, .rx_tready_o, .start_i, .length_i, .end_i, .consume_i(consume),
-      .count_i(consume_count), .back_i, .win_o(win), .avail_o(avail), .pos_o(pos), .left_o(left));
+      .clk_i, .rst_ni, .rx_tdata_i, .rx_tlast_i, .rx_bad_i, .rx_tvalid_i, .rx_tready_o, .start_i, .length_i, .end_i,
+      .consume_i(consume), .count_i(consume_count), .back_i, .win_o(win), .avail_o(avail), .pos_o(pos), .left_o(left),
+      .bad_o(bad), .over_o);
+  assign bad_o   = bad;
   assign win_o   = win;
   assign avail_o = avail;
   assign pos_o   = pos;
@@ -132,13 +139,16 @@ module deser_front #(
   assign t_at_limit   = t_room == '0;
   assign t_past       = t_room < 32'(d_size);
   assign t_ends_group = d_wtype == 3'd4 && t_group_q && d_number == t_group_number_q;
-  assign t_fire       = front_q == FrontRun && (!tok_valid_q || tok_take_i) && (t_at_limit ? begun : have16);
+  assign t_fire       = front_q == FrontRun && (!tok_valid_q || tok_take_i) && (bad || (t_at_limit ? begun : have16));
   always_comb begin
     t_kind  = TokField;
     t_error = deser_pkg::ErrOk;
     t_wait  = 1'b0;
     t_pop   = 1'b0;
-    if (t_at_limit) begin
+    if (bad) begin
+      t_kind  = TokError;
+      t_error = deser_pkg::ErrPacketLength;
+    end else if (t_at_limit) begin
       if (t_group_q) begin
         t_kind  = TokError;
         t_error = deser_pkg::ErrUnmatchedEndGroup;
@@ -235,13 +245,7 @@ module deser_front #(
   logic unused;
   assign unused = ^{d_tag_minimal, d_value_minimal, sub_i};
 
-`ifndef SYNTHESIS
-  always_ff @(posedge clk_i) begin
-    if (rst_ni) begin
-      assert (!(t_pop && t_depth_q == '0)) else $error("T leaves the outermost message");
-      assert (!(push_i && t_fire)) else $error("T decodes while it is given another message");
-      assert (!(bulk_i && t_fire)) else $error("T decodes while L consumes");
-    end
-  end
-`endif
+  `DROVER_ASSERT(StaysInTheOutermostMessage, !(t_pop && t_depth_q == '0))
+  `DROVER_ASSERT(RestsWhileItIsGivenAMessage, !(push_i && t_fire))
+  `DROVER_ASSERT(RestsWhileLConsumes, !(bulk_i && t_fire))
 endmodule

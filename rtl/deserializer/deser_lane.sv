@@ -15,6 +15,7 @@
 // L is a state machine whose states live in four modules (deser_fields, deser_bytes, deser_arrays, deser_messages).
 // Each is a function of L's registers and of what L sees, to the next registers and to what is to be done; the one
 // that the state belongs to counts. Here are the registers, the stack, and what all states have in common.
+`include "drover_assert.svh"
 module deser_lane #(
     parameter int unsigned StepsLog2 = 14,
     parameter int unsigned TypesLog2 = 10,
@@ -41,9 +42,12 @@ module deser_lane #(
     input  logic              cmd_valid_i,
     output logic              cmd_ready_o,
     input  logic [15:0]       cmd_type_i,
+    input  logic              cmd_known_i,  // the type is in the schema table
     input  logic [31:0]       cmd_length_i,
     input  logic [31:0]       cmd_cookie_i,
     input  logic [511:0]      rx_tdata_i,
+    input  logic              rx_tlast_i,
+    input  logic              rx_bad_i,     // with rx_tlast_i: the packet is not as long as the command says
     input  logic              rx_tvalid_i,
     output logic              rx_tready_o,
     // free memory: chunks of the host's; runs of the host's and of engine memory as first chunk and count
@@ -63,6 +67,7 @@ module deser_lane #(
     input  logic              arready_i,
     output logic [deser_pkg::RowW-1:0] arrow_o,
     input  logic              r_i,
+    input  logic              r_bad_i,      // with r_i: refused
     // DMA writes
     output logic              awvalid_o,
     input  logic              awready_i,
@@ -94,7 +99,7 @@ module deser_lane #(
   logic [511:0] win;
   logic [7:0] avail;
   logic [31:0] pos, left;
-  logic have16, d_overlong, tok_valid_q, tok_in_slots_q, t_fire;
+  logic pk_cut, win_over, have16, d_overlong, tok_valid_q, tok_in_slots_q, t_fire;
   logic [28:0] d_number, tok_number_q;
   logic [63:0] d_value, tok_value_q;
   logic [3:0] d_vsize;
@@ -107,18 +112,17 @@ module deser_lane #(
   logic [15:0] t_field_count_q;
   logic [deser_pkg::SubW-1:0] root, f_sub;
   deser_front #(.StackLog2(StackLog2)) u_front (
-      .clk_i, .rst_ni, .rx_tdata_i, .rx_tvalid_i, .rx_tready_o, .start_i(a.win_start), .length_i(cmd_length_i),
+      .clk_i, .rst_ni, .rx_tdata_i, .rx_tlast_i, .rx_bad_i, .rx_tvalid_i, .rx_tready_o, .start_i(a.win_start),
+      .length_i(cmd_length_i),
       .end_i(a.win_end), .off_i(a.front_off), .resume_i(front_resume), .push_i(a.t_push),
       .push_group_i(a.t_push_group), .push_limit_i(a.t_push_limit),
       .sub_i(q.state == deser_pkg::XIdle ? root : f_sub), .bulk_i(a.consume), .bulk_count_i(a.consume_count),
       .back_i(q.cp_back), .packed_i(q.state == deser_pkg::XPacked), .win_o(win), .avail_o(avail), .pos_o(pos),
-      .left_o(left), .have16_o(have16), .value_o(d_value), .varint_size_o(d_vsize), .overlong_o(d_overlong),
+      .left_o(left), .bad_o(pk_cut), .over_o(win_over), .have16_o(have16), .value_o(d_value), .varint_size_o(d_vsize), .overlong_o(d_overlong),
       .fire_o(t_fire), .number_o(d_number), .tok_valid_o(tok_valid_q), .tok_take_i(tok_take), .tok_kind_o(tok_q),
       .tok_number_o(tok_number_q), .tok_wire_type_o(tok_wtype_q), .tok_value_o(tok_value_q),
       .tok_error_o(tok_error_q), .tok_in_slots_o(tok_in_slots_q), .limit_o(t_limit_q), .slots_o(t_slots_q),
       .slot_count_o(t_slot_count_q), .field_count_o(t_field_count_q));
-  logic begun;  // an empty message has a beat too
-  assign begun = pos != '0 || avail != '0;
 
   // ---------------------------------------------------------------- schema table, and the field at hand
   logic [deser_pkg::StepAddrW-1:0] search_addr;
@@ -323,29 +327,31 @@ module deser_lane #(
 
   logic utf8_bad;
   deser_utf8 u_utf8 (
-      .clk_i, .rst_ni, .clear_i(a.utf8_clear), .valid_i(a.st_copy && a.st_valid && st_ready && q.cp_utf8),
+      .clk_i, .rst_ni, .clear_i(a.utf8_clear), .valid_i(a.st_copy && cp_have && st_ready && q.cp_utf8),
       .first_i(q.cp_first), .last_i(cp_last), .count_i(cp_now), .data_i(win), .bad_o(utf8_bad));
-  logic key_taken;
-  logic [47:0] key_read;
-  logic [31:0] beat_fold;
+  logic key_taken, key_same, map_open;
+  logic [15:0] map_next;
+  logic [deser_pkg::KeysLog2-1:0] key_place;
+  logic [63:0] beat_fold;
+  assign map_open = a.el_push && a.run_start && f_map;
   deser_map_keys u_keys (
-      .clk_i, .we_i(a.key_we), .waddr_i(q.key_at), .map_i(q.map_id), .key_i(q.e_key), .re_i(a.key_re),
-      .raddr_i(chosen.key_at), .read_o(key_read), .taken_o(key_taken), .outer_i(q.map_outer), .next_i(q.map_next),
-      .beat_i(copy_data), .fold_o(beat_fold));
+      .clk_i, .rst_ni, .we_i(a.key_we), .waddr_i(q.key_at), .map_i(q.map_id), .key_i(q.e_key), .re_i(a.key_re),
+      .raddr_i(chosen.key_at), .same_o(key_same), .taken_o(key_taken), .open_i(map_open), .only_i(q.map_nest == '0),
+      .next_o(map_next), .place_o(key_place), .beat_i(copy_data), .fold_o(beat_fold));
 
   // ---------------------------------------------------------------- L: what it sees (in view_t's order), its states
   logic [StackLog2:0] e_depth_q;
   assign v = {
       st_ready, st_empty, eager_busy, jobs_full, busy[q.buffer], busy[!q.buffer], cp_have, cp_now, cp_last, beat_fold,
       tok_valid_q, tok_q, tok_number_q, tok_wtype_q, tok_error_q, tok_in_slots_q, tok_value_q[31:0], t_limit_q,
-      t_field_count_q, pos, left, begun, found, f_offset, f_case, f_has_bit, f_op, f_repeated, f_map, f_oneof,
+      t_field_count_q, pos, pk_cut, win_over, found, f_offset, f_case, f_has_bit, f_op, f_repeated, f_map, f_oneof,
       f_is_string, f_is_message, f_is_scalar, f_sub, f_wtype, f_log2, f_addr, f_seen, scalar, cmd_valid_i,
-      root_valid_q, root, chunk_valid_i, chunk_i, 8'(e_depth_q) >= cfg_depth_limit_i, e_depth_q[StackLog2],
+      cmd_known_i, root_valid_q, root, chunk_valid_i, chunk_i, 8'(e_depth_q) >= cfg_depth_limit_i, e_depth_q[StackLog2],
       cfg_protoacc_i, utf8_bad, have16, d_vsize, d_overlong, pk_bad, is_packed, packed_fixed, packed_too_large,
       str_bytes, str_fits, str_large, large_row, large_ok, large_engine, obj_bytes, obj_fits, run_fresh, to_top,
       to_run, top_addr, unk_more, unk_fits, unk_wanted, unk_new_end, unk_to, head_bytes, head_size, run_count,
-      run_total, run_array, run_fits, el_full, el_rdata, el_index, key_taken, key_read, search_equal, search_below,
-      mid, arready_i, r_i};
+      run_total, run_array, run_fits, el_full, el_rdata, el_index, key_taken, key_same, key_place, search_equal, search_below,
+      mid, arready_i, r_i, r_bad_i};
   deser_pkg::lane_t fields_d, bytes_d, arrays_d, messages_d;
   deser_pkg::act_t fields_a, bytes_a, arrays_a, messages_a;
   deser_fields u_fields (.q_i(q), .v_i(v), .d_o(fields_d), .a_o(fields_a));
@@ -377,11 +383,9 @@ module deser_lane #(
     d.e_seen = chosen.e_seen | seen_mark;
     if (a.el_push) begin
       d.sp = q.sp + 1'b1;
-      if (a.run_start && f_map) begin
-        d.map_id   = q.map_next;
-        d.map_next = q.map_next + 16'd1;
+      if (map_open) begin
+        d.map_id   = map_next;
         d.map_nest = q.map_nest + 8'd1;
-        if (q.map_nest == '0) d.map_outer = q.map_next;
       end
       if (a.run_start) begin
         d.run_open = 1'b1;
@@ -408,20 +412,20 @@ module deser_lane #(
         d.ptr = {q.cp_addr[deser_pkg::AddrW-1:deser_pkg::OffW] != q.chunk, q.cp_addr[11:0]};
       end
     end
-    if (q.state == deser_pkg::XAbort && utf8_bad) begin  // a string in front of what was found
-      d.code     = deser_pkg::ErrBadUtf8;
+    if (q.state == deser_pkg::XAbort && (utf8_bad || pk_cut)) begin  // a string in front of what was found
+      d.code     = pk_cut ? deser_pkg::ErrPacketLength : deser_pkg::ErrBadUtf8;
       d.software = 1'b0;
     end
   end
 
   // What L knows of a message comes back, or is new.
-  localparam int unsigned EFrameW = deser_pkg::AddrW + 64 + 64 + 1 + 1 + 1 + 12 + SpW + 3 + 16 + 32 + 7;
+  localparam int unsigned EFrameW = deser_pkg::AddrW + 64 + 64 + 1 + 1 + 1 + 12 + SpW + 3 + 16 + 64 + 7;
   (* ram_style = "distributed" *) logic [EFrameW-1:0] e_stack[Levels];
   logic [EFrameW-1:0] e_next;
   always_comb begin
     e_next = {d.e_obj, d.e_has, d.e_seen, d.run_open, d.run_map, d.e_entry, d.run_off, d.run_base, d.run_kind,
               d.map_id, d.e_key, d.e_end};
-    if (a.e_push) e_next = {d.e_obj, 64'd0, 64'd0, 1'b0, 1'b0, d.e_entry, 12'd0, SpW'(0), 3'd0, d.map_id, 32'd0,
+    if (a.e_push) e_next = {d.e_obj, 64'd0, 64'd0, 1'b0, 1'b0, d.e_entry, 12'd0, SpW'(0), 3'd0, d.map_id, 64'd0,
                             deser_pkg::rows_of(d.ptr)};
     if (a.e_pop) e_next = e_stack[StackLog2'(e_depth_q - 1'b1)];
   end
@@ -433,10 +437,9 @@ module deser_lane #(
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      q          <= '0;
-      q.ret      <= deser_pkg::XRun;
-      q.map_next <= 16'd1;  // 0 is what an untouched word of the table says
-      e_depth_q  <= '0;
+      q         <= '0;
+      q.ret     <= deser_pkg::XRun;
+      e_depth_q <= '0;
     end else begin
       q <= d;
       {q.e_obj, q.e_has, q.e_seen, q.run_open, q.run_map, q.e_entry, q.run_off, q.run_base, q.run_kind, q.map_id,
@@ -473,14 +476,8 @@ module deser_lane #(
   assign idle_o        = q.state == deser_pkg::XIdle && !cmpl_valid_o && busy == 2'b00;
 
   logic unused;
-  assign unused = ^{a, d_number, side[127:123]};
+  assign unused = ^{a, d_number, side[127:123], left};
 
-`ifndef SYNTHESIS
-  always_ff @(posedge clk_i) begin
-    if (rst_ni) begin
-      assert (!(a.e_pop && e_depth_q == '0)) else $error("L leaves the outermost message");
-      assert (q.ptr <= 13'd4096) else $error("the chunk overflows");
-    end
-  end
-`endif
+  `DROVER_ASSERT(StaysInTheOutermostMessage, !(a.e_pop && e_depth_q == '0))
+  `DROVER_ASSERT(StaysInItsChunk, q.ptr <= 13'd4096)
 endmodule

@@ -44,7 +44,11 @@ module deser_messages (
           d_o.code        = deser_pkg::ErrOk;
           d_o.software    = 1'b0;
           d_o.state       = deser_pkg::XOwner;
-          if (v_i.root[deser_pkg::SubWordsAt+:10] > 10'd512) begin
+          if (!v_i.cmd_known) begin
+            d_o.ptr       = '0;
+            a_o.fail      = 1'b1;
+            a_o.fail_code = deser_pkg::ErrUnknownType;
+          end else if (v_i.root[deser_pkg::SubWordsAt+:10] > 10'd512) begin
             d_o.ptr       = '0;
             a_o.fail      = 1'b1;
             a_o.leave     = 1'b1;
@@ -63,8 +67,10 @@ module deser_messages (
       deser_pkg::XRead: if (v_i.arready) d_o.state = deser_pkg::XReadWait;
       deser_pkg::XReadWait:
       if (v_i.r) begin
-        d_o.pa_left = q_i.pa_left - 3'd1;
-        d_o.state   = q_i.pa_left == 3'd1 ? deser_pkg::XHasBits : deser_pkg::XRead;
+        d_o.pa_left   = q_i.pa_left - 3'd1;
+        d_o.state     = q_i.pa_left == 3'd1 ? deser_pkg::XHasBits : deser_pkg::XRead;
+        a_o.fail      = v_i.r_bad;
+        a_o.fail_code = deser_pkg::ErrReadRefused;
       end
       deser_pkg::XHasBits: begin
         a_o.st_valid    = 1'b1;
@@ -104,7 +110,9 @@ module deser_messages (
       deser_pkg::XAbort: begin
         a_o.is_abort  = 1'b1;
         a_o.front_off = 1'b1;
-        if (v_i.st_empty && !v_i.eager_busy && !v_i.jobs_full) begin
+        // What is left to software is so once its packet is known to be right.
+        a_o.win_end = q_i.software;
+        if (v_i.st_empty && !v_i.eager_busy && !v_i.jobs_full && (!q_i.software || v_i.over)) begin
           a_o.job_valid   = 1'b1;
           a_o.job_discard = 1'b1;
           a_o.xt_commit   = 1'b1;
@@ -113,15 +121,8 @@ module deser_messages (
         end
       end
       deser_pkg::XDrain: begin
-        d_o.cp_left = v_i.left;
-        if (v_i.left == '0) begin
-          a_o.win_end = v_i.begun;
-          if (v_i.begun) d_o.state = deser_pkg::XIdle;
-        end else if (q_i.cp_left == v_i.left && v_i.cp_have) begin
-          a_o.consume       = 1'b1;
-          a_o.consume_count = v_i.cp_now;
-          d_o.cp_left       = v_i.left - 32'(v_i.cp_now);
-        end
+        a_o.win_end = 1'b1;
+        if (v_i.over) d_o.state = deser_pkg::XIdle;
       end
       default: ;
     endcase

@@ -37,7 +37,7 @@ package deser_pkg;
   localparam logic [1:0] TokEnd = 2'd2;    // the outermost is
   localparam logic [1:0] TokError = 2'd3;
 
-  // DecodeError of codec/decode/decode_types.h; the last is the engine's own.
+  // DecodeError of codec/decode/decode_types.h; from 64 on, the engine's own.
   localparam logic [7:0] ErrOk = 8'd0;
   localparam logic [7:0] ErrTruncated = 8'd1;
   localparam logic [7:0] ErrOverlongVarint = 8'd2;
@@ -48,6 +48,9 @@ package deser_pkg;
   localparam logic [7:0] ErrBadUtf8 = 8'd7;
   localparam logic [7:0] ErrTooLarge = 8'd9;
   localparam logic [7:0] ErrBadAddress = 8'd64;  // a chunk or run that leads out of the region: nothing was written
+  localparam logic [7:0] ErrPacketLength = 8'd65;  // the packet's bytes are not as many as the command said
+  localparam logic [7:0] ErrUnknownType = 8'd66;   // the command names a type that the schema table does not hold
+  localparam logic [7:0] ErrReadRefused = 8'd67;   // a read (ProtoACC's way) was refused, or had no RLAST
 
   // Why a message is left to software.
   // An unknown group, or unknown fields apart from each other or larger than a chunk.
@@ -135,7 +138,7 @@ package deser_pkg;
     logic [SpW-1:0] run_base;
     logic [2:0] run_kind;  // RunStrings...
     logic [15:0] map_id;
-    logic [31:0] e_key;  // the map entry's key, as a fingerprint
+    logic [63:0] e_key;  // the map entry's key, as a fingerprint
     // memory of the message
     logic [SpW-1:0] sp;  // top of the element stack
     logic [ChunkW-1:0] chunk;  // being filled,
@@ -167,8 +170,6 @@ package deser_pkg;
     logic pa_done;
     logic [2:0] pa_left;
     // keys of open maps
-    logic [15:0] map_next;
-    logic [15:0] map_outer;
     logic [7:0] map_nest;
     logic key_done;
     logic [KeysLog2-1:0] key_at;
@@ -251,7 +252,7 @@ package deser_pkg;
     logic cp_have;  // its bytes are there
     logic [6:0] cp_now;
     logic cp_last;
-    logic [31:0] beat_fold;
+    logic [63:0] beat_fold;
     // the token
     logic tok_valid;
     logic [1:0] tok;
@@ -263,8 +264,8 @@ package deser_pkg;
     logic [31:0] t_limit;
     logic [15:0] t_field_count;
     logic [31:0] pos;
-    logic [31:0] left;
-    logic begun;
+    logic pk_cut;  // the packet is not as long as its command said, and all its bytes are here
+    logic over;  // the message's last beat is gone, or goes when one is dropped now
     // its field
     logic found;
     logic [11:0] f_offset;
@@ -285,6 +286,7 @@ package deser_pkg;
     logic [63:0] scalar;
     // a message that waits
     logic cmd_valid;
+    logic cmd_known;  // its type is in the schema table
     logic root_valid;
     logic [SubW-1:0] root;
     logic chunk_valid;
@@ -333,13 +335,15 @@ package deser_pkg;
     logic [SpW-1:0] el_index;
     // keys and searches
     logic key_taken;
-    logic [47:0] key_read;
+    logic key_same;
+    logic [KeysLog2-1:0] key_place;
     logic search_equal;
     logic search_below;
     logic [15:0] mid;
     // reads of ProtoACC's way
     logic arready;
     logic r;
+    logic r_bad;
   } view_t;
 
   function automatic logic [63:0] relative(input logic [AddrW-1:0] to,

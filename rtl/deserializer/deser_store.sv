@@ -12,6 +12,7 @@
 // A buffer is all zero when a chunk begins: an object's untouched words need no store. A patch of a flushed chunk waits
 // until the bursts of that flush have been announced, and so never overtakes them; rows of long strings do not wait. A
 // record goes out behind the rows of its job.
+`include "drover_assert.svh"
 module deser_store (
     input  logic             clk_i,
     input  logic             rst_ni,
@@ -295,14 +296,8 @@ module deser_store (
           .clk_i, .en_i(filled || drain), .be_i(drain ? 8'hFF : s_be_q[8*i+:8]), .addr_i(addr),
           .wdata_i(drain ? 64'd0 : s_data_q[64*i+:64]), .rdata_o(buf_data[b][64*i+:64]));
     end
-`ifndef SYNTHESIS
-    always_ff @(posedge clk_i) begin
-      if (rst_ni) begin
-        assert (!(filled && drain)) else $error("a buffer is filled while it is flushed");
-        assert (!(early && rd && j_buffer_q == b[0] && state_q != JobIdle)) else $error("a buffer is flushed twice");
-      end
-    end
-`endif
+    `DROVER_ASSERT(FilledOrFlushed, !(filled && drain))
+    `DROVER_ASSERT(FlushedOnce, !(early && rd && j_buffer_q == b[0] && state_q != JobIdle))
   end
 
   // ---- out
@@ -336,17 +331,9 @@ module deser_store (
     end
   end
 
-`ifndef SYNTHESIS
-  always_ff @(posedge clk_i) begin
-    if (rst_ni && job_valid_i) begin
-      assert (!n_valid_q) else $error("a third flush job");
-      assert (!e_busy) else $error("a flush in the middle of an eager burst");
-    end
-    if (rst_ni) begin
-      assert (!e_valid || row_ready_i) else $error("an eager row is lost");
-      assert (!(fill && e_any && {1'b0, s_row_q[5:0]} >= e_sent_low && {1'b0, s_row_q[5:0]} < e_sent_high))
-      else $error("a row changes that has gone out");
-    end
-  end
-`endif
+  `DROVER_ASSERT(NoThirdJob, !job_valid_i || !n_valid_q)
+  `DROVER_ASSERT(NoFlushInAnEagerBurst, !job_valid_i || !e_busy)
+  `DROVER_ASSERT(EagerRowsAreTaken, !e_valid || row_ready_i)
+  `DROVER_ASSERT(NoStoreBehindAnEagerBurst, !(fill && e_any && {1'b0, s_row_q[5:0]} >= e_sent_low &&
+                                              {1'b0, s_row_q[5:0]} < e_sent_high))
 endmodule

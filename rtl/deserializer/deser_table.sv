@@ -6,6 +6,7 @@
 //   space 1  side words: word 2n is the low half of side word n, word 2n+1 the high half, which writes both
 //   space 2  message types, by index
 // A side word may be written while messages are read: a field's target bit changes so.
+`include "drover_assert.svh"
 module deser_table #(
     parameter int unsigned StepsLog2 = 14,
     parameter int unsigned TypesLog2 = 10,
@@ -77,10 +78,6 @@ module deser_table #(
   logic unused;
   assign unused = ^{step_addr_i, type_addr_i, step_index, enum_addr_i, enum_index, load_data_i};
 
-`ifndef SYNTHESIS
-  always_ff @(posedge clk_i) begin
-    if (rst_ni && enum_we) assert (enum_index < (1 << EnumsLog2)) else $error("too many enum values");
-    if (rst_ni && step_we) assert (step_index < (1 << StepsLog2)) else $error("the lookup area is too large");
-  end
-`endif
+  `DROVER_ASSERT(EnumValuesFit, !enum_we || enum_index < (1 << EnumsLog2))
+  `DROVER_ASSERT(LookupAreaFits, !step_we || step_index < (1 << StepsLog2))
 endmodule

@@ -4,13 +4,17 @@
 //                  |  \  / |             win_o[0] = the byte at pos_o
 //                  +-- rotate by pos_o mod 64
 //
-// A message begins with a beat of its own (start_i, with its length) and ends with end_i, which drops what is left of
-// its last beat. In one cycle up to 64 bytes are consumed. avail_o may count bytes behind the message; nobody consumes
-// more than left_o.
+// A message begins with a beat of its own (start_i, with its length). end_i drops a beat of it, if one is there: what is
+// left of the last at its end, or one after the other to skip the message. In one cycle up to 64 bytes are consumed.
+// avail_o counts no beat behind the message's last (rx_tlast_i), but may count bytes of that beat behind the message;
+// consumers take no more than left_o. bad_o: the last beat is here or gone, and deser_framing found the packet bad.
+`include "drover_assert.svh"
 module deser_window (
     input  logic         clk_i,
     input  logic         rst_ni,
     input  logic [511:0] rx_tdata_i,
+    input  logic         rx_tlast_i,
+    input  logic         rx_bad_i,
     input  logic         rx_tvalid_i,
     output logic         rx_tready_o,
     input  logic         start_i,
@@ -22,25 +26,31 @@ module deser_window (
     output logic [511:0] win_o,
     output logic [7:0]   avail_o,
     output logic [31:0]  pos_o,
-    output logic [31:0]  left_o
+    output logic [31:0]  left_o,
+    output logic         bad_o,
+    output logic         over_o      // the last beat is gone, or goes with end_i
 );
   logic [511:0] cur_q, nxt_q, merged, rot1, rot2;
-  logic cur_valid_q, nxt_valid_q, empty_q;
+  logic cur_valid_q, nxt_valid_q, cur_last_q, nxt_last_q, cur_bad_q, nxt_bad_q;
+  logic over_q, bad_q;  // the message's last beat is gone; it was bad
   logic [31:0] pos_q, left_q;
   logic [5:0] off, rot;
   logic [6:0] off_next;
-  logic drop, shift;
+  logic drop, shift, here;
 
   assign off      = pos_q[5:0];
   assign rot      = off - {3'd0, back_i};
   assign off_next = {1'b0, off} + count_i;
-  assign drop     = end_i && (off != '0 || empty_q);
+  assign here     = cur_valid_q && !over_q;  // the current beat is of this message
+  assign drop     = end_i && here;
   assign shift    = !cur_valid_q || drop || (consume_i && off_next[6]);
 
   assign rx_tready_o = !nxt_valid_q || shift;
   assign pos_o       = pos_q;
   assign left_o      = left_q;
-  assign avail_o     = !cur_valid_q ? 8'd0 : (8'd64 - {2'd0, off}) + (nxt_valid_q ? 8'd64 : 8'd0);
+  assign avail_o     = !here ? 8'd0 : (8'd64 - {2'd0, off}) + (nxt_valid_q && !cur_last_q ? 8'd64 : 8'd0);
+  assign bad_o       = bad_q || (here && (cur_last_q ? cur_bad_q : nxt_valid_q && nxt_bad_q));
+  assign over_o      = over_q || (cur_valid_q && cur_last_q);
 
   always_comb begin
     for (int i = 0; i < 64; i++) merged[8*i+:8] = (i[5:0] < off) ? nxt_q[8*i+:8] : cur_q[8*i+:8];
@@ -68,21 +78,28 @@ module deser_window (
   end
 
   always_ff @(posedge clk_i) begin
-    if (shift) cur_q <= nxt_q;
-    if (rx_tready_o) nxt_q <= rx_tdata_i;
+    if (shift) {cur_bad_q, cur_last_q, cur_q} <= {nxt_bad_q, nxt_last_q, nxt_q};
+    if (rx_tready_o) {nxt_bad_q, nxt_last_q, nxt_q} <= {rx_bad_i, rx_tlast_i, rx_tdata_i};
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       cur_valid_q <= 1'b0;
       nxt_valid_q <= 1'b0;
-      empty_q     <= 1'b0;
+      over_q      <= 1'b1;
+      bad_q       <= 1'b0;
       pos_q       <= '0;
       left_q      <= '0;
     end else begin
       if (shift) cur_valid_q <= nxt_valid_q;
       if (rx_tready_o) nxt_valid_q <= rx_tvalid_i;
       if (start_i) begin
-        empty_q <= length_i == '0;
+        over_q <= 1'b0;
+        bad_q  <= 1'b0;
+      end else if (shift && here && cur_last_q) begin
+        over_q <= 1'b1;
+        bad_q  <= cur_bad_q;
+      end
+      if (start_i) begin
         pos_q   <= '0;
         left_q  <= length_i;
       end else if (consume_i) begin
@@ -95,12 +112,8 @@ module deser_window (
   logic unused;
   assign unused = ^off_next;
 
-`ifndef SYNTHESIS
-  always_ff @(posedge clk_i) begin
-    if (rst_ni && consume_i) begin
-      assert (32'(count_i) <= left_q) else $error("more consumed than the message has");
-      assert ({1'b0, count_i} <= avail_o) else $error("bytes consumed that have not arrived");
-    end
-  end
-`endif
+  `DROVER_ASSERT(TakesNoMoreThanTheMessage, !consume_i || 32'(count_i) <= left_q)
+  `DROVER_ASSERT(TakesNoMoreThanHasCome, !consume_i || {1'b0, count_i} <= avail_o)
+  `DROVER_ASSERT(StartsBehindTheLastMessage, !start_i || over_q)
+  `DROVER_ASSERT(BadBeatsAreLast, !rx_tvalid_i || !rx_bad_i || rx_tlast_i)
 endmodule

@@ -4,6 +4,7 @@
 // never holds the bus. A flushed chunk's rows lie ready in its temp buffer and go out from there.
 // Rows outside the regions are dropped, and the message's record says so instead. A record waits until all bursts in
 // front of it have been answered; host and engine memory answer apart.
+`include "drover_assert.svh"
 module deser_writer (
     input  logic              clk_i,
     input  logic              rst_ni,
@@ -109,6 +110,28 @@ module deser_writer (
     end
   end
 
+  logic rec_fifo_valid;
+  logic [2*CountW-1:0] stamp;  // of the record in front: bursts issued before it
+  // Bursts are held back while 1,024 have not been answered, or lie behind a record that waits: so their numbers, of
+  // CountW bits, can be compared.
+  logic hold_q;
+  logic [CountW-1:0] ahead_of_answers[2];
+  logic [CountW-1:0] ahead_of_record[2];
+  always_comb begin
+    for (int i = 0; i < 2; i++) begin
+      ahead_of_answers[i] = issued_q[i] - answered_q[i];
+      ahead_of_record[i]  = issued_q[i] - stamp[i*CountW+:CountW];
+    end
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) hold_q <= 1'b0;
+    else begin
+      hold_q <= (|ahead_of_answers[0][CountW-1:CountW-2]) || (|ahead_of_answers[1][CountW-1:CountW-2]) ||
+                (rec_fifo_valid && ((|ahead_of_record[0][CountW-1:CountW-2]) ||
+                                    (|ahead_of_record[1][CountW-1:CountW-2])));
+    end
+  end
+
   // Whose data is due: bursts in the order of their addresses, as soon as those have been taken.
   logic w_fifo_valid, w_fifo_last, aw_flush, due_valid, due_flush, due_room, aw_offer;
   logic [511:0] w_fifo_data;
@@ -117,9 +140,9 @@ module deser_writer (
   drover_fifo #(.Width(deser_pkg::RowW + 8), .Depth(16), .Bypass(1'b1)) u_aw (
       .clk_i, .rst_ni, .wvalid_i(aw_push || fl_push), .wready_o(aw_ready),
       .wdata_i(fl_push ? {1'b1, 1'b0, fl_aw_len_i, fl_aw_chunk_i, fl_aw_row_i} : {1'b0, row_engine_i, len, first}),
-      .rvalid_o(aw_offer), .rready_i(awready_i && due_room), .rdata_o({aw_flush, awengine_o, awlen_o, awrow_o}),
+      .rvalid_o(aw_offer), .rready_i(awready_i && due_room && !hold_q), .rdata_o({aw_flush, awengine_o, awlen_o, awrow_o}),
       .level_o(aw_level));
-  assign awvalid_o = aw_offer && due_room;
+  assign awvalid_o = aw_offer && due_room && !hold_q;
   drover_fifo #(.Width(1), .Depth(16)) u_due (
       .clk_i, .rst_ni, .wvalid_i(awvalid_o && awready_i), .wready_o(due_room), .wdata_i(aw_flush),
       .rvalid_o(due_valid), .rready_i(wvalid_o && wready_i && wlast_o), .rdata_o(due_flush), .level_o(due_level));
@@ -135,9 +158,7 @@ module deser_writer (
 
   // ---- records
   logic [deser_pkg::RecW-1:0] rec;
-  logic [2*CountW-1:0] stamp;
   logic [CountW-1:0] host_ahead, engine_ahead;
-  logic rec_fifo_valid;
   logic [deser_pkg::RecW-1:0] head;
   logic [5:0] rec_level;
   always_comb begin
@@ -200,13 +221,10 @@ module deser_writer (
   assign cmpl_valid_o = rec_fifo_valid && !host_ahead[CountW-1] && !engine_ahead[CountW-1];
 
   logic unused;
-  assign unused = ^{due_level, rec_level};
+  assign unused = ^{due_level, rec_level, ahead_of_answers[0], ahead_of_answers[1], ahead_of_record[0],
+                    ahead_of_record[1]};
 
-`ifndef SYNTHESIS
-  always_ff @(posedge clk_i) begin
-    if (rst_ni && push && !fresh_q) begin
-      assert (row_addr_i == first_q + deser_pkg::RowW'(len)) else $error("a burst's rows do not follow each other");
-    end
-  end
-`endif
+  `DROVER_ASSERT(RowsOfABurstFollowEachOther, !push || fresh_q || row_addr_i == first_q + deser_pkg::RowW'(len))
+  `DROVER_ASSERT(AnswersFollowBursts, !ahead_of_answers[0][CountW-1] && !ahead_of_answers[1][CountW-1])
+  `DROVER_ASSERT_HOLD(BeatHolds, wvalid_o, wready_i, ({wlast_o, wstrb_o, wdata_o}))
 endmodule

@@ -1,5 +1,6 @@
 // The deserializer, in the order of imports.
 deser_pkg.sv
+deser_framing.sv
 deser_window.sv
 deser_token.sv
 deser_front.sv

@@ -45,6 +45,12 @@ struct Tally {
       if (outcome.record.kind == RecordKind::kSoftware) ++software[left_to_software_reason(outcome.record.code)];
     }
   }
+  // Hardware must not do less than it does today.
+  void expect_software_at_most(size_t most) const {
+    size_t left = 0;
+    for (const auto& [reason, count] : software) left += count;
+    EXPECT_LE(left, most);
+  }
   void print(const char* what) const {
     std::printf("%s: %zu messages, %zu done, %zu errors; left to software:", what, messages, done, errors);
     for (const auto& [reason, count] : software) std::printf(" %s %zu", reason.c_str(), count);
@@ -61,6 +67,7 @@ inline BenchOptions stalled(uint64_t seed, bool eager) {
   options.host = {20, 8, 60, seed};
   options.engine = {30, 4, 80, seed + 7};
   options.seed = seed;
+  options.power_up_seed = seed;
   return options;
 }
 

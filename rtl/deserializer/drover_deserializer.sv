@@ -7,6 +7,7 @@
 // Dispatch gives each message to the lanes in turn, as soon as one has room. Bursts of different lanes do not mix; the
 // AXI id is the lane's number. A page that the TLB does not know drops the burst and makes the message's record an
 // error.
+`include "drover_assert.svh"
 module drover_deserializer #(
     parameter int unsigned Lanes = 4,
     parameter int unsigned StepsLog2 = 14,
@@ -113,23 +114,30 @@ module drover_deserializer #(
 
   // ---------------------------------------------------------------- dispatch
   logic [Lanes-1:0] turn_q, cmd_room, rx_room, l_cmd_valid, l_cmd_ready, l_rx_valid, l_rx_ready;
-  logic [Lanes*80-1:0] l_cmd;
-  logic [Lanes*512-1:0] l_rx;
-  logic owed_q;  // beats of the message given out last are still to come
-  assign cmd_ready_o = !owed_q && |(turn_q & cmd_room & cfg_lanes_i);
-  assign rx_tready_o = owed_q && |(turn_q & rx_room);
+  logic [Lanes*81-1:0] l_cmd;
+  logic [Lanes*514-1:0] l_rx;
+  logic owed;  // beats of the message given out last are still to come
+  logic rx_push, rx_last, rx_bad, cmd_known;
+  assign cmd_ready_o = !owed && |(turn_q & cmd_room & cfg_lanes_i);
+  deser_framing u_framing (
+      .clk_i, .rst_ni, .start_i(cmd_valid_i && cmd_ready_o), .length_i(cmd_length_i), .valid_i(rx_tvalid_i),
+      .ready_o(rx_tready_o), .tkeep_i(rx_tkeep_i), .tlast_i(rx_tlast_i), .room_i(|(turn_q & rx_room)),
+      .push_o(rx_push), .last_o(rx_last), .bad_o(rx_bad), .open_o(owed));
+  // Types that were loaded, from 0 on; loading type 0 begins anew.
+  logic [TypesLog2:0] types_q;
+  assign cmd_known = cmd_type_i < 16'(types_q);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      types_q <= '0;
+    end else if (load_valid_i && load_space_i == 2'd2 && load_addr_i[31:TypesLog2] == '0) begin
+      if (load_addr_i == '0 || load_addr_i[TypesLog2:0] >= types_q) types_q <= load_addr_i[TypesLog2:0] + 1'b1;
+    end
+  end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       turn_q <= Lanes'(1);
-      owed_q <= 1'b0;
-    end else if (owed_q) begin
-      if (rx_tvalid_i && rx_tready_o && rx_tlast_i) begin
-        owed_q <= 1'b0;
-        turn_q <= Lanes'({turn_q, turn_q} >> (Lanes - 1));
-      end
-    end else begin
-      if (cmd_valid_i && cmd_ready_o) owed_q <= 1'b1;
-      else if (!cmd_ready_o) turn_q <= Lanes'({turn_q, turn_q} >> (Lanes - 1));
+    end else if (owed ? rx_tvalid_i && rx_tready_o && rx_tlast_i : !cmd_ready_o) begin
+      turn_q <= Lanes'({turn_q, turn_q} >> (Lanes - 1));
     end
   end
 
@@ -168,23 +176,23 @@ module drover_deserializer #(
     logic [2:0] cmd_level;
     logic unused;
     assign unused = ^{rx_level, cmd_level};
-    drover_fifo #(.Width(80), .Depth(4)) u_cmd (
+    drover_fifo #(.Width(81), .Depth(4)) u_cmd (
         .clk_i, .rst_ni, .wvalid_i(cmd_valid_i && cmd_ready_o && turn_q[i]), .wready_o(cmd_room[i]),
-        .wdata_i({cmd_cookie_i, cmd_length_i, cmd_type_i}), .rvalid_o(l_cmd_valid[i]), .rready_i(l_cmd_ready[i]),
-        .rdata_o(l_cmd[i*80+:80]), .level_o(cmd_level));
-    drover_fifo #(.Width(512), .Depth(RxBeats)) u_rx (
-        .clk_i, .rst_ni, .wvalid_i(rx_tvalid_i && rx_tready_o && turn_q[i]), .wready_o(rx_room[i]),
-        .wdata_i(rx_tdata_i), .rvalid_o(l_rx_valid[i]), .rready_i(l_rx_ready[i]), .rdata_o(l_rx[i*512+:512]),
-        .level_o(rx_level));
+        .wdata_i({cmd_known, cmd_cookie_i, cmd_length_i, cmd_type_i}), .rvalid_o(l_cmd_valid[i]),
+        .rready_i(l_cmd_ready[i]), .rdata_o(l_cmd[i*81+:81]), .level_o(cmd_level));
+    drover_fifo #(.Width(514), .Depth(RxBeats)) u_rx (
+        .clk_i, .rst_ni, .wvalid_i(rx_push && turn_q[i]), .wready_o(rx_room[i]),
+        .wdata_i({rx_bad, rx_last, rx_tdata_i}), .rvalid_o(l_rx_valid[i]), .rready_i(l_rx_ready[i]),
+        .rdata_o(l_rx[i*514+:514]), .level_o(rx_level));
     deser_lane #(.StepsLog2(StepsLog2), .TypesLog2(TypesLog2)) u_lane (
         .clk_i, .rst_ni, .cfg_one_shot_i, .eager_i(eager_q), .cfg_protoacc_i,
         .cfg_descriptors_i(cfg_descriptors_i[39:6]),
-        .arvalid_o(l_ar_valid[i]), .arready_i(l_ar_ready[i]), .arrow_o(l_ar_row[i*RowW+:RowW]), .r_i(l_r[i]),
+        .arvalid_o(l_ar_valid[i]), .arready_i(l_ar_ready[i]), .arrow_o(l_ar_row[i*RowW+:RowW]), .r_i(l_r[i]), .r_bad_i(desc_rresp_i != '0 || !desc_rlast_i),
         .cfg_depth_limit_i, .cfg_host_base_i, .cfg_host_limit_i,
         .cfg_engine_base_i, .cfg_engine_limit_i, .load_valid_i, .load_space_i, .load_addr_i, .load_data_i,
-        .cmd_valid_i(l_cmd_valid[i]), .cmd_ready_o(l_cmd_ready[i]), .cmd_type_i(l_cmd[i*80+:16]),
-        .cmd_length_i(l_cmd[i*80+16+:32]), .cmd_cookie_i(l_cmd[i*80+48+:32]),
-        .rx_tdata_i(l_rx[i*512+:512]), .rx_tvalid_i(l_rx_valid[i]), .rx_tready_o(l_rx_ready[i]),
+        .cmd_valid_i(l_cmd_valid[i]), .cmd_ready_o(l_cmd_ready[i]), .cmd_type_i(l_cmd[i*81+:16]),
+        .cmd_length_i(l_cmd[i*81+16+:32]), .cmd_cookie_i(l_cmd[i*81+48+:32]), .cmd_known_i(l_cmd[i*81+80]),
+        .rx_tdata_i(l_rx[i*514+:512]), .rx_tlast_i(l_rx[i*514+512]), .rx_bad_i(l_rx[i*514+513]), .rx_tvalid_i(l_rx_valid[i]), .rx_tready_o(l_rx_ready[i]),
         .chunk_valid_i(l_chunk_valid[i]), .chunk_ready_o(l_chunk_ready[i]), .chunk_i(l_chunk[i*28+:28]),
         .run_valid_i(l_run_valid[i]), .run_ready_o(l_run_ready[i]), .run_first_i(l_run[i*40+:28]),
         .run_count_i(l_run[i*40+28+:12]),
@@ -199,20 +207,23 @@ module drover_deserializer #(
   end
 
   // ---------------------------------------------------------------- reads of ProtoACC's way: the lowest lane first;
-  // none can wait for ever, since each has one at a time
-  logic [Lanes-1:0] l_ar_valid, l_ar_ready, l_r;
+  // none can wait for ever, since each has one at a time. What has been offered stays until it is taken.
+  logic [Lanes-1:0] l_ar_valid, l_ar_ready, l_r, ar_pick, ar_held_q;
   logic [Lanes*RowW-1:0] l_ar_row;
+  assign ar_pick = ar_held_q != '0 ? ar_held_q : l_ar_valid & (~l_ar_valid + 1'b1);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) ar_held_q <= '0;
+    else ar_held_q <= desc_arready_i ? '0 : ar_pick;
+  end
+  assign desc_arvalid_o = ar_pick != '0;
+  assign l_ar_ready     = desc_arready_i ? ar_pick : '0;
   always_comb begin
-    l_ar_ready     = '0;
-    desc_arvalid_o = 1'b0;
-    desc_araddr_o  = '0;
-    desc_arid_o    = '0;
+    desc_araddr_o = {cfg_descriptors_i[63:40], 40'd0};
+    desc_arid_o   = '0;
     for (int i = 0; i < Lanes; i++) begin
-      if (l_ar_valid[i] && !desc_arvalid_o) begin
-        desc_arvalid_o = 1'b1;
-        desc_araddr_o  = {cfg_descriptors_i[63:40], l_ar_row[i*RowW+:RowW], 6'd0};
-        desc_arid_o    = i[3:0];
-        l_ar_ready[i]  = desc_arready_i;
+      if (ar_pick[i]) begin
+        desc_araddr_o[39:6] = l_ar_row[i*RowW+:RowW];
+        desc_arid_o         = i[3:0];
       end
       l_r[i] = desc_rvalid_i && desc_rid_i == i[3:0];
     end
@@ -222,19 +233,16 @@ module drover_deserializer #(
 
   // ---------------------------------------------------------------- addresses: arbiter, TLB
   //   A  a lane's burst is picked, the TLB asked      B  its answer; the address goes out, the burst's data is due
-  logic [Lanes-1:0] aw_turn_q, aw_pick;
+  logic [Lanes-1:0] aw_pick;
   logic a_ready, b_valid_q, b_engine_q, b_fits, tlb_present;
   logic [RowW-1:0] a_row, b_row_q;
   logic [5:0] a_len, b_len_q;
   logic [3:0] a_lane, b_lane_q;
   logic a_engine, a_valid;
   logic [42:0] tlb_frame;
-  always_comb begin  // the first in turn
-    aw_pick = '0;
-    for (int i = 0; i < Lanes; i++) if (l_aw_valid[i] && aw_pick == '0 && aw_turn_q[i]) aw_pick[i] = 1'b1;
-    if (aw_pick == '0) begin
-      for (int i = 0; i < Lanes; i++) if (l_aw_valid[i] && aw_pick == '0) aw_pick[i] = 1'b1;
-    end
+  drover_rr_arbiter #(.N(Lanes)) u_aw_arbiter (
+      .clk_i, .rst_ni, .valid_i(l_aw_valid), .take_i(a_ready), .pick_o(aw_pick));
+  always_comb begin
     a_row    = '0;
     a_len    = '0;
     a_lane   = '0;
@@ -252,13 +260,8 @@ module drover_deserializer #(
   assign a_ready    = !b_valid_q || b_fits;
   assign l_aw_ready = a_ready ? aw_pick : '0;
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      aw_turn_q <= Lanes'(1);
-      b_valid_q <= 1'b0;
-    end else if (a_ready) begin
-      b_valid_q <= a_valid;
-      if (a_valid) aw_turn_q <= Lanes'({aw_pick, aw_pick} >> (Lanes - 1));
-    end
+    if (!rst_ni) b_valid_q <= 1'b0;
+    else if (a_ready) b_valid_q <= a_valid;
   end
   always_ff @(posedge clk_i) begin
     if (a_ready) begin
@@ -331,20 +334,30 @@ module drover_deserializer #(
   assign hbm_wstrb_o   = w_strb;
   assign hbm_wlast_o   = w_last;
 
-  // Bursts of each lane to host memory that have not been answered.
-  logic [7:0] in_flight_q[Lanes];
+  // Bursts of each lane to host and to engine memory that have not been answered: a lane allows itself at most 1,024 and
+  // what its FIFOs hold (deser_writer).
+  logic [10:0] in_flight_q[Lanes], hbm_in_flight_q[Lanes];
+  logic [Lanes-1:0] host_answer, hbm_answer;  // to the lane; an answer that nobody waits for is ignored
   logic lane_in_flight;
   always_comb begin
     lane_in_flight = 1'b0;
-    for (int i = 0; i < Lanes; i++) if (o_lane == i[3:0] && in_flight_q[i] != '0) lane_in_flight = 1'b1;
+    for (int i = 0; i < Lanes; i++) begin
+      if (o_lane == i[3:0] && in_flight_q[i] != '0) lane_in_flight = 1'b1;
+      host_answer[i] = host_bvalid_i && host_bready_o && host_bid_i == i[3:0] && in_flight_q[i] != '0;
+      hbm_answer[i]  = hbm_bvalid_i && hbm_bid_i == i[3:0] && hbm_in_flight_q[i] != '0;
+    end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      for (int i = 0; i < Lanes; i++) in_flight_q[i] <= '0;
+      for (int i = 0; i < Lanes; i++) begin
+        in_flight_q[i]     <= '0;
+        hbm_in_flight_q[i] <= '0;
+      end
     end else begin
       for (int i = 0; i < Lanes; i++) begin
-        in_flight_q[i] <= in_flight_q[i] + 8'(o_pop && o_where == 2'd0 && o_lane == i[3:0]) -
-                          8'(host_bvalid_i && host_bready_o && host_bid_i == i[3:0]);
+        in_flight_q[i] <= in_flight_q[i] + 11'(o_pop && o_where == 2'd0 && o_lane == i[3:0]) - 11'(host_answer[i]);
+        hbm_in_flight_q[i] <= hbm_in_flight_q[i] + 11'(o_pop && o_where == 2'd1 && o_lane == i[3:0]) -
+                              11'(hbm_answer[i]);
       end
     end
   end
@@ -354,19 +367,19 @@ module drover_deserializer #(
   // of which fewer and longer bursts take less.
   localparam logic [4:0] EagerLanes = 5'((Lanes + 1) / 2);
   logic eager_q;
-  logic [9:0] bursts;
+  logic [12:0] bursts;
   logic [4:0] at_work;
   always_comb begin
-    bursts  = 10'(o_level);
+    bursts  = 13'(o_level);
     at_work = '0;
     for (int i = 0; i < Lanes; i++) begin
-      bursts  = bursts + 10'(in_flight_q[i]);
+      bursts  = bursts + 13'(in_flight_q[i]);
       at_work = at_work + 5'(!l_idle[i]);
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) eager_q <= 1'b0;
-    else eager_q <= cfg_eager_i && cfg_one_shot_i && bursts < (at_work > 5'd1 ? 10'd2 : 10'd3) && l_cmd_valid == '0 &&
+    else eager_q <= cfg_eager_i && cfg_one_shot_i && bursts < (at_work > 5'd1 ? 13'd2 : 13'd3) && l_cmd_valid == '0 &&
                   at_work <= EagerLanes;
   end
 
@@ -379,24 +392,21 @@ module drover_deserializer #(
   assign hbm_bready_o  = 1'b1;
   always_comb begin
     for (int i = 0; i < Lanes; i++) begin
-      l_b[2*i]   = (host_bvalid_i && host_bready_o && host_bid_i == i[3:0]) || (dropped && dropped_lane == i[3:0]);
-      l_b[2*i+1] = hbm_bvalid_i && hbm_bid_i == i[3:0];
+      l_b[2*i]   = host_answer[i] || (dropped && dropped_lane == i[3:0]);
+      l_b[2*i+1] = hbm_answer[i];
       l_fault[2*i]   = dropped || host_bresp_i != '0;
       l_fault[2*i+1] = hbm_bresp_i != '0;
     end
   end
 
   // ---------------------------------------------------------------- records
-  logic [Lanes-1:0] c_turn_q, c_pick;
+  logic [Lanes-1:0] c_pick;
   logic [255:0] c_data;
   logic c_room;
   logic [2:0] c_level;
+  drover_rr_arbiter #(.N(Lanes)) u_cmpl_arbiter (
+      .clk_i, .rst_ni, .valid_i(l_cmpl_valid), .take_i(c_room), .pick_o(c_pick));
   always_comb begin
-    c_pick = '0;
-    for (int i = 0; i < Lanes; i++) if (l_cmpl_valid[i] && c_pick == '0 && c_turn_q[i]) c_pick[i] = 1'b1;
-    if (c_pick == '0) begin
-      for (int i = 0; i < Lanes; i++) if (l_cmpl_valid[i] && c_pick == '0) c_pick[i] = 1'b1;
-    end
     c_data = '0;
     for (int i = 0; i < Lanes; i++) begin
       if (c_pick[i]) begin
@@ -406,14 +416,10 @@ module drover_deserializer #(
     end
   end
   assign l_cmpl_ready = c_room ? c_pick : '0;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) c_turn_q <= Lanes'(1);
-    else if (c_room && c_pick != '0) c_turn_q <= Lanes'({c_pick, c_pick} >> (Lanes - 1));
-  end
   drover_fifo #(.Width(256), .Depth(4), .Bypass(1'b1)) u_cmpl (
       .clk_i, .rst_ni, .wvalid_i(c_pick != '0), .wready_o(c_room), .wdata_i(c_data), .rvalid_o(cmpl_valid_o),
       .rready_i(cmpl_ready_i), .rdata_o(cmpl_data_o), .level_o(c_level));
-  assign idle_o = &l_idle && !cmpl_valid_o && !owed_q && l_cmd_valid == '0;
+  assign idle_o = &l_idle && !cmpl_valid_o && !owed && l_cmd_valid == '0;
 
   drover_axi_write_checks u_host_checks (
       .clk_i, .rst_ni, .awaddr_i(host_awaddr_o), .awlen_i(host_awlen_o), .awid_i(host_awid_o),
@@ -424,7 +430,11 @@ module drover_deserializer #(
       .awvalid_i(hbm_awvalid_o), .awready_i(hbm_awready_i), .wdata_i(hbm_wdata_o), .wstrb_i(hbm_wstrb_o),
       .wlast_i(hbm_wlast_o), .wvalid_i(hbm_wvalid_o), .wready_i(hbm_wready_i));
 
+  `DROVER_ASSERT_HOLD(ReadHolds, desc_arvalid_o, desc_arready_i, ({desc_arid_o, desc_araddr_o}))
+  `DROVER_ASSERT_HOLD(RecordHolds, cmpl_valid_o, cmpl_ready_i, cmpl_data_o)
+  `DROVER_ASSERT(OneLaneHasTheTurn, turn_q != '0 && (turn_q & (turn_q - 1'b1)) == '0)
+
   logic unused;
-  assign unused = ^{cfg_descriptors_i, desc_rdata_i, desc_rresp_i, desc_rlast_i, rx_tkeep_i, free_level,
+  assign unused = ^{cfg_descriptors_i, desc_rdata_i, free_level,
                     host_aw_level, hbm_aw_level, c_level};
 endmodule

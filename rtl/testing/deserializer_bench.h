@@ -67,7 +67,7 @@ class DeserializerBench {
   bool run();
   // Runs without waiting for records.
   void run_for(uint64_t cycles);
-  // Resets the engine in the middle of what it does and forgets all messages. The schema table keeps its contents.
+  // Resets the engine in the middle of what it does and forgets all messages. The schema table has to be loaded anew.
   void reset();
   // Forgets the messages that are done.
   void clear();
