@@ -8,6 +8,7 @@
 #include "testing/deterministic.h"
 #include "testing/every_schema.h"
 #include "testing/hex.h"
+#include "testing/long_runs.h"
 #include "testing/random_message.h"
 #include "testing/test_object.h"
 #include "testing/test_schema.h"
@@ -75,11 +76,11 @@ TEST_P(Differential, RandomMessagesOfRandomSchemasRoundTrip) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, Differential, ::testing::Range(1, 61));
+INSTANTIATE_TEST_SUITE_P(Seeds, Differential, testing::seeds(30));
 
 TEST(DifferentialGarbage, RandomBytesAreTakenOrRefusedByBoth) {
   std::mt19937_64 random(7);
-  for (int i = 0; i < 30000; ++i) {
+  for (int i = 0; i < 10000 * testing::test_factor(); ++i) {
     std::string wire = testing::random_wire(random);
     expect_same(testing::every_schema(), "t.Every", wire, Compare::kBytes);
     expect_same(testing::every_schema(), "t.Maps", wire, Compare::kBytesOfMaps);

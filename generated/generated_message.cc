@@ -80,7 +80,7 @@ void move_from(const schema::MessageType& type, Message* to, Message* from) {
 }
 
 // Where neither may take over the other's memory, both are copied. In one arena that means that one is a part of the
-// other, which owns the arena: the part's content takes the whole's place, and the part is no more.
+// other, which owns the arena: the part's content replaces the whole's, and the part is gone.
 void swap(const schema::MessageType& type, Message* a, Message* b) {
   if (message::swap_in_place(type, a, b)) return;
   if (same_arena(*a, *b)) {

@@ -1,3 +1,11 @@
+// The runtime of generated classes. A program that uses messages without services needs this room, the rooms below it,
+// and nothing else:
+//
+//   generated_message.h        MessageOf<T>, the base of every generated class
+//   extension.h                ExtendableOf<T>, the base of a class with extension ranges, and typed extensions
+//   accessors.h                what accessors call: presence, sub-messages, oneofs, defaults, enum names
+//   include/google/protobuf/   protobuf's header names, for sources written for protobuf C++ (drover::protobuf_names)
+//
 // MessageOf<T>: the base of every generated class, `class Foo final : public MessageOf<Foo>`. It gives T the whole-
 // message functions of protobuf C++ (parse, serialize, copy, merge, swap, print), all driven by T::drover_type().
 //

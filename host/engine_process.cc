@@ -177,7 +177,7 @@ bool EngineProcess::reap(bool block, int timeout_ms) {
   auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   for (;;) {
     pid_t ended = ::waitpid(pid_, &wait_status_, block ? 0 : WNOHANG);
-    if (ended == pid_ || (ended < 0 && errno != EINTR)) {  // ECHILD: somebody else reaped it
+    if (ended == pid_ || (ended < 0 && errno != EINTR)) {  // ECHILD: another waitpid() reaped it
       pid_ = 0;
       return true;
     }

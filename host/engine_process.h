@@ -4,7 +4,7 @@
 //   <directory>/<pid>-<n>.sock                    a control socket; its name is unique
 //   <directory>/at-<address>  ->  <pid>-<n>.sock  left behind for each address that the engine listens on for us
 //
-// <directory> is $XDG_RUNTIME_DIR/drover, or else /tmp/drover-<uid>; mode 0700, refused if it is anybody else's.
+// <directory> is $XDG_RUNTIME_DIR/drover, or else /tmp/drover-<uid>; mode 0700, refused if another user owns it.
 //
 // The child is in a process group of its own (a ^C at the terminal is the host's to handle), inherits no descriptor but
 // stderr, to which its stdout goes too, and has default signal dispositions.

@@ -93,7 +93,7 @@ int64_t Worker::next_deadline() const {
 }
 
 bool Worker::serve_channel(Channel& channel, uint32_t engine_thread, bool* worked) {
-  // The engine's answers from before its death count no more.
+  // What the engine answered before its death is discarded.
   if (link_->gone.load(std::memory_order_relaxed)) [[unlikely]] {
     Slot ignored;
     while (channel.ends.requests.try_pop(ignored)) {

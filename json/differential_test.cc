@@ -11,6 +11,7 @@
 
 #include "json/json_testing.h"
 #include "testing/deterministic.h"
+#include "testing/long_runs.h"
 #include "testing/random_message.h"
 #include "testing/test_schema.h"
 #include "workload/random_schema.h"
@@ -91,8 +92,9 @@ class JsonDifferential : public ::testing::TestWithParam<int> {};
 
 TEST_P(JsonDifferential, RandomMessagesOfRandomSchemasAgree) {
   std::mt19937_64 random(static_cast<uint64_t>(GetParam()));
-  // The peer refuses messages without their required fields.
-  drover::testing::TestSchema schema(workload::random_schema(static_cast<uint64_t>(GetParam()), {.required = false}));
+  // The peer refuses messages without their required fields, and its transcoder does not know groups.
+  const workload::SchemaOptions options{.groups = false, .required = false};
+  drover::testing::TestSchema schema(workload::random_schema(static_cast<uint64_t>(GetParam()), options));
   const std::vector<std::string> names = workload::message_names(schema.files());
   int taken = 0;
   for (int round = 0; round < 10; ++round) {
@@ -118,7 +120,7 @@ TEST_P(JsonDifferential, RandomMessagesOfRandomSchemasAgree) {
   EXPECT_GT(taken, 0) << "no damaged text was taken: nothing was compared";
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, JsonDifferential, ::testing::Range(1, 41));
+INSTANTIATE_TEST_SUITE_P(Seeds, JsonDifferential, drover::testing::seeds(20));
 
 TEST(JsonPeer, MessagesOfWellKnownTypesAgree) {
   std::mt19937_64 random(5);

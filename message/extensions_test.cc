@@ -112,7 +112,7 @@ TEST_F(ExtensionsTest, ArePrintedAmongTheFields) {
 }
 
 TEST_F(ExtensionsTest, OfAMessageSetAreItsItems) {
-  // An item with type id 100000 whose message is x = 5, and one whose type nobody declares.
+  // An item with type id 100000 whose message is x = 5, and one whose type is not declared.
   const std::string wire = from_hex("0b 10 a0 8d 06 1a 02 08 05 0c") + from_hex("0b 10 07 1a 00 0c");
   EXPECT_EQ(extensions_of("t.Set", wire), "t.Item.in_set { x: 5 }; unknown 0b 10 07 1a 00 0c ");
   TestObject object(schema.type("t.Set"));

@@ -12,6 +12,7 @@
 #include "testing/deterministic.h"
 #include "testing/every_schema.h"
 #include "testing/hex.h"
+#include "testing/long_runs.h"
 #include "testing/random_message.h"
 #include "testing/test_object.h"
 #include "testing/test_schema.h"
@@ -75,7 +76,7 @@ class RandomMessagesWithoutMapsTest : public RandomMessagesTest {
 template <typename Make>
 void for_generated_classes(Make body) {
   std::mt19937_64 random(23);
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < 60 * testing::test_factor(); ++round) {
     const char* const names[] = {"t.Every", "t.Maps", "t3.Implicit"};
     const std::string name = names[round % 3];
     SCOPED_TRACE(name);
@@ -83,6 +84,6 @@ void for_generated_classes(Make body) {
   }
 }
 
-inline auto random_seeds() { return ::testing::Range<uint64_t>(1, 31); }
+inline auto random_seeds() { return testing::seeds<uint64_t>(15); }
 
 }  // namespace drover::message

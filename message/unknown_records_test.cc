@@ -7,6 +7,7 @@
 #include <random>
 
 #include "testing/hex.h"
+#include "testing/long_runs.h"
 #include "testing/random_message.h"
 
 namespace drover::message {
@@ -65,7 +66,7 @@ TEST(UnknownRecordsTest, AreProtobufsFieldsForRandomBytes) {
   using google::protobuf::UnknownField;
   std::mt19937_64 random(17);
   int taken = 0;
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < 20000 * testing::test_factor(); ++i) {
     const std::string wire = testing::random_wire(random);
     UnknownRecords records(wire);
     UnknownRecord record;
@@ -94,7 +95,7 @@ TEST(UnknownRecordsTest, AreProtobufsFieldsForRandomBytes) {
       ASSERT_EQ(value, field.varint());
     }
   }
-  EXPECT_GT(taken, 5000);
+  EXPECT_GT(taken, 5000 * testing::test_factor());
 }
 
 TEST(UnknownRecordsTest, VarintsAreReadAsTheyWereAppended) {

@@ -1,4 +1,4 @@
-// Schemas from a seed, for tests that must not depend on the schemas that somebody thought of: any mix of kinds,
+// Schemas from a seed, for tests that must not depend on hand-picked schemas: any mix of kinds,
 // labels, oneofs, maps, groups, enums, nested and recursive types, sparse and large field numbers, proto2 and proto3.
 #pragma once
 

@@ -3,7 +3,7 @@
 //   Workload  ->  groups:   "bench3" = FileDescriptorSet + schema image
 //             ->  messages: "bench3.M3" = type (in its group's image) + wire bytes
 //
-// There are two: the published HyperProtoBench, read from a directory that somebody else keeps, and the built-in
+// There are two: the published HyperProtoBench, read from a directory, and the built-in
 // `hyperproto-like`, made from a seed with the shape of the former (workload/hyperproto_like.h). Groups are apart
 // because HyperProtoBench's schemas all use the same package and message names.
 //

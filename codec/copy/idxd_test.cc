@@ -164,7 +164,7 @@ TEST_F(Idxd, TheProcessorFinishesWhatAPageFaultBrokeOff) {
 }
 
 TEST_F(Idxd, TheProcessorDoesWhatTheDeviceRefuses) {
-  // A count that is none and a copy that went backwards are not believed.
+  // An impossible count, and a copy that went backwards, are rejected.
   device.expect({{DSA_COMP_XFER_ERANGE, 0, 0},
                  {DSA_COMP_PAGE_FAULT_NOBOF, 30'000, 0},
                  {DSA_COMP_PAGE_FAULT_NOBOF, 4096, 1},

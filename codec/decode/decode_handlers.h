@@ -60,7 +60,7 @@ struct Decoder<Memory>::HandlerTable {
     fill<kAlias, 2>(&table);
     return table;
   }
-  static constexpr bool kAliases = !Memory::kPlacesBytes;  // nobody could reach the wire bytes
+  static constexpr bool kAliases = !Memory::kPlacesBytes;  // elsewhere the host cannot reach the wire bytes
   static constexpr Table kTables[2] = {make_table<false>(), make_table<kAliases>()};
 #if DROVER_BMI2
   template <int kTagSize>

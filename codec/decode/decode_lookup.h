@@ -193,7 +193,7 @@ const char* Decoder<Memory>::singular(const char* p, char* object, const FieldEn
   return behind;
 }
 
-// The object behind a field that only its entry describes: of a singular field, made now if there is none; a new
+// The object behind a field that only its entry describes: of a singular field, made now if it is not set; a new
 // element of a repeated one; a new entry of a map.
 template <typename Memory>
 char* Decoder<Memory>::sub_object(const char* p, char* object, const FieldEntry& field) {

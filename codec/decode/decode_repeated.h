@@ -216,7 +216,7 @@ char* Decoder<Memory>::add_message(const char* p, char* at, const FieldEntry& fi
     }
     pointer->set(element);
   } else {
-    // A received element is nobody's to give memory back from.
+    // The memory of a received element belongs to its sender and is not recycled.
     bool owned = raw::load<OwnerWord>(element) > kReceived;
     message::clear_content({&image_, field.sub}, element, owned ? &arena_ : nullptr);
   }

@@ -10,7 +10,7 @@
 //
 //   d        the decoder                          slots   steps of the innermost message by field number
 //   p        the position in the wire bytes       has     has-bits found so far, not yet in the object
-//   object   the innermost message's object       step    of the field at hand; null: there is none
+//   object   the innermost message's object       step    of the current field, or null
 //   table    the handlers by op                   tag     the two bytes at p
 //
 // Every function that takes a position `p` returns the position behind what it read, or null after fail().

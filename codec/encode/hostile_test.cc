@@ -12,6 +12,7 @@
 #include "object/repeated.h"
 #include "testing/every_schema.h"
 #include "testing/hex.h"
+#include "testing/long_runs.h"
 #include "testing/random_message.h"
 #include "testing/test_object.h"
 
@@ -188,7 +189,7 @@ TEST(Hostile, AnObjectOutsideTheBoundsIsNotRead) {
 TEST(Hostile, RandomDamageNeverMakesTheEncoderReadOutside) {
   std::mt19937_64 random(11);
   int fine = 0, refused = 0;
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 150 * testing::test_factor(); ++round) {
     const char* name = round % 3 == 0 ? "t.Maps" : "t.Every";
     auto message = every_schema().peer(name);
     testing::RandomMessages(random).fill(message.get(), 2);

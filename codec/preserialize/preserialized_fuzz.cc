@@ -1,4 +1,4 @@
-// Pre-serialized streams that anybody may have written: the reader in software ends in an error or a message, and reads
+// Pre-serialized streams from an untrusted writer: the reader in software ends in an error or a message, and reads
 // nothing outside (AddressSanitizer sees that). A message that comes out is no longer than the stream can explain.
 //
 //   input: u16 payload size | payload | records; the engine's and the host's memory are the payload once more

@@ -1,5 +1,5 @@
-// finish_preserialized: records in turn, wire bytes from the last to the first. Written for clarity, and for input that
-// anybody may have written; the RTL (rtl/serializer/) must agree with it on every stream.
+// finish_preserialized: records in turn, wire bytes from the last to the first. Written for clarity, and for input
+// from an untrusted writer; the RTL (rtl/serializer/) must agree with it on every stream.
 #include <algorithm>
 #include <bit>
 #include <vector>

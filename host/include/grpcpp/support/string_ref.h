@@ -1,4 +1,4 @@
-// string_ref: gRPC's view of a string that somebody else owns; what client_metadata() holds. Not NUL-terminated.
+// string_ref: gRPC's view of a string that another object owns; what client_metadata() holds. Not NUL-terminated.
 #pragma once
 
 #include <iterator>
