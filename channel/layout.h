@@ -73,12 +73,16 @@ class RegionLayout {
   RegionSizes sizes() const { return {rx_size_, tx_size_}; }
 
   // Region offsets. Arguments must be in range (they come from the caller's own loop, never from shared memory).
-  uint64_t engine_thread_shared(uint32_t engine_thread) const { return rx_threads_ + 64ull * engine_thread; }
-  uint64_t worker_shared(uint32_t worker) const { return rx_size_ + tx_workers_ + 64ull * worker; }
+  uint64_t engine_thread_shared(uint32_t engine_thread) const {
+    return rx_threads_ + sizeof(EngineThreadShared) * engine_thread;
+  }
+  uint64_t worker_shared(uint32_t worker) const { return rx_size_ + tx_workers_ + sizeof(WorkerShared) * worker; }
   Area requests_ring(uint32_t channel) const { return {rx_rings_ + ring_bytes() * channel, ring_bytes()}; }
   Area responses_ring(uint32_t channel) const { return {rx_size_ + tx_rings_ + ring_bytes() * channel, ring_bytes()}; }
-  uint64_t requests_position(uint32_t channel) const { return rx_size_ + tx_positions_ + 64ull * channel; }
-  uint64_t responses_position(uint32_t channel) const { return rx_positions_ + 64ull * channel; }
+  uint64_t requests_position(uint32_t channel) const {
+    return rx_size_ + tx_positions_ + sizeof(ConsumerPosition) * channel;
+  }
+  uint64_t responses_position(uint32_t channel) const { return rx_positions_ + sizeof(ConsumerPosition) * channel; }
   Area rx_chunks(uint32_t channel) const { return {rx_chunks_ + options_.rx_bytes * channel, options_.rx_bytes}; }
   Area tx_chunks(uint32_t channel) const {
     return {rx_size_ + tx_chunks_ + options_.tx_bytes * channel, options_.tx_bytes};

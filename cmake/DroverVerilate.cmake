@@ -14,7 +14,8 @@ else()
   set(DROVER_VERILATOR FALSE)
 endif()
 
-set(DROVER_VERILATOR_FLAGS --sv -O3 --x-assign fast --x-initial fast --assert -Wall -Wno-DECLFILENAME -Wno-SYNCASYNCNET)
+# What registers hold at power-up is for the program to choose (rtl/model/simulation.h).
+set(DROVER_VERILATOR_FLAGS --sv -O3 --x-assign fast --x-initial unique --assert -Wall -Wno-DECLFILENAME -Wno-SYNCASYNCNET)
 
 # Verilator's own run time, once.
 function(drover_verilated_runtime)

@@ -24,6 +24,7 @@
 
 #include "object/offset_ptr.h"
 #include "object/repeated_base.h"
+#include "object/repeated_ptr.h"  // RepeatedPtrField
 #include "object/string.h"
 
 namespace drover {
@@ -163,5 +164,3 @@ void RepeatedField<T>::Swap(RepeatedField* other) {
 }
 
 }  // namespace drover
-
-#include "object/repeated_ptr.h"  // RepeatedPtrField

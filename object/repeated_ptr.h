@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "object/offset_ptr.h"
-#include "object/repeated.h"
+#include "object/repeated_base.h"
 #include "object/string.h"
 
 namespace drover {

@@ -100,7 +100,7 @@ inline FieldStep make_step(const MessageEntry& message, const FieldEntry& field,
   if (field.offset > 0xFFFF) op = kOpGeneric;
   uint32_t tag = field.number << 3 | (packed ? 2 : field.wire_type);
   FieldStep step{};
-  step.op = static_cast<uint8_t>(op * 2 + (field.number >= 16 ? 1 : 0));
+  step.op = static_cast<uint8_t>(op << StepOp::kCodeShift | (field.number >= 16 ? StepOp::kLongTagMask : 0));
   if (field.number < 16) step.tag = static_cast<uint16_t>(tag);
   if (field.number >= 16 && field.number < kMaxSlots) {
     step.tag = static_cast<uint16_t>((tag & 0x7f) | 0x80 | (tag >> 7) << 8);

@@ -1,4 +1,4 @@
-// From an engine's AXI4 ports to a Link and the memory behind it (rtl/testing/axi_memory.h names the ports).
+// From an engine's AXI4 ports to a Link and the memory behind it (rtl/model/axi_memory.h names the ports).
 //
 //   write   AW, W beats -> one transaction of the bytes from the burst's first strobed to its last -> Link::write
 //           B when the transaction has left (posted: the link keeps order) or, of the engine's own memory, has arrived;
@@ -17,7 +17,7 @@
 #include <span>
 #include <vector>
 
-#include "rtl/testing/axi_memory.h"
+#include "rtl/model/axi_memory.h"
 #include "sim/link.h"
 
 namespace drover::sim {
@@ -58,6 +58,13 @@ class AxiWriteBridge final : public rtl::Part {
       violations_ += ok ? 0 : 1;
       bursts_.push_back({*port_.awaddr - base_, beats, *port_.awid, ok, {}, {}});
     }
+  }
+
+  // The engine forgets its bursts; whole ones are on the link and arrive.
+  void reset() override {
+    bursts_.clear();
+    responses_.clear();
+    *port_.awready = *port_.wready = *port_.bvalid = 0;
   }
 
   // Puts into the memory what has arrived by `time`.
@@ -178,6 +185,12 @@ class AxiReadBridge final : public rtl::Part {
       bursts_.push_back({at, beats, 0, *port_.arid, ok, path_(now_, at, beats * kBeat)});
     }
   }
+  void reset() override {
+    bursts_.clear();
+    answering_ = false;
+    *port_.arready = *port_.rvalid = 0;
+  }
+
   const PortStalls& stalls() const { return stalls_; }
   // Cycles in which reads were under way and no beat was there.
   uint64_t waiting_cycles() const { return waiting_cycles_; }

@@ -13,21 +13,17 @@
 #include <span>
 #include <string_view>
 
+#include "rtl/driver/deserializer_records.h"
 #include "schema/image.h"
 #include "sim/link.h"
 
 namespace drover::sim {
 
-enum class RecordType : uint8_t { kChunk = 0, kDone = 1, kError = 2, kSoftware = 3 };
-struct DeserializerRecord {
-  RecordType type;
-  uint8_t code;  // of kError: a DecodeError; of kSoftware: why
-  uint32_t cookie;
-  uint64_t root;  // region offset of the object
-  Time arrived;   // at the host
+// As the host sees it.
+struct ArrivedRecord {
+  rtl::DeserializerRecord record;
+  Time arrived;
 };
-// The name of kSoftware's code.
-const char* left_to_software_name(uint8_t code);
 
 struct DeserializerSetup {
   bool one_shot = true;
@@ -59,7 +55,7 @@ class DeserializerEngine {
   void load(const schema::Image& image);
   // A message whose first byte may enter from `at` on. The bytes stay until its record.
   void send(Time at, uint32_t message_index, std::string_view wire, uint32_t cookie);
-  void on_record(std::function<void(const DeserializerRecord&)> callback);
+  void on_record(std::function<void(const ArrivedRecord&)> callback);
   // One clock.
   void cycle();
   // Puts into the region what has arrived by `time`.

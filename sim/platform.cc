@@ -84,7 +84,7 @@ void Platform::make_engines() {
                         region_->bytes(), kHostRegion, &link_, &engine_link_, &descriptor_link_, &now_});
   serializer_ = std::make_unique<SerializerEngine>(
       SerializerSetup{host_.host(), host_.engine_port(), host_.engine_bytes, &link_, &inbox_, &engine_link_, &now_});
-  deserializer_->on_record([this](const DeserializerRecord& record) { received(record); });
+  deserializer_->on_record([this](const ArrivedRecord& arrived) { received(arrived); });
   serializer_->on_done([this](const SerializerDone& done) { sent(done); });
 }
 

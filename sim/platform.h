@@ -75,8 +75,8 @@ class Platform final : public sc_core::sc_module {
   // ---- receiving
   void start_receive(Job* job);
   void feed(Job* job);
-  void received(const DeserializerRecord& record);
-  void take_record(Job* job, const DeserializerRecord& record);
+  void received(const ArrivedRecord& arrived);
+  void take_record(Job* job, const rtl::DeserializerRecord& record);
   void receive_in_software(Job* job, Outcome outcome);
 
   // ---- sending

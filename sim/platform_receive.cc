@@ -24,17 +24,18 @@ void Platform::feed(Job* job) {
   deserializer_->send(time(), message.type.index, message.wire, static_cast<uint32_t>(job - jobs_.data()));
 }
 
-void Platform::received(const DeserializerRecord& record) {
+void Platform::received(const ArrivedRecord& arrived) {
+  const rtl::DeserializerRecord& record = arrived.record;
   if (record.cookie >= jobs_.size()) return fail(jobs_[0], "a record of no message");
   Job* job = &jobs_[record.cookie];
   job->leg.cycles = (now_ - job->engine_began) / period_;
-  at(record.arrived, [this, job, record] { take_record(job, record); });
+  at(arrived.arrived, [this, job, record] { take_record(job, record); });
 }
 
-void Platform::take_record(Job* job, const DeserializerRecord& record) {
+void Platform::take_record(Job* job, const rtl::DeserializerRecord& record) {
   const workload::WorkloadMessage& message = workload_.messages[job->message];
-  if (record.type == RecordType::kError) return fail(*job, "the engine says error " + std::to_string(record.code));
-  if (record.type == RecordType::kSoftware) {
+  if (record.kind == rtl::RecordKind::kError) return fail(*job, "the engine says error " + std::to_string(record.code));
+  if (record.kind == rtl::RecordKind::kSoftware) {
     job->leg.reason = record.code;
     // The wire bytes follow, unless they came by way of host memory.
     Time there =

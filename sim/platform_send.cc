@@ -8,6 +8,7 @@
 //   read ahead                ...      doorbell ---> long strings at once > from the inbox ---------------> packet
 //
 // The doorbell is a 64-byte line that the CPU stores into the card, whatever the system.
+#include "rtl/driver/serializer_commands.h"
 #include "sim/platform.h"
 
 namespace drover::sim {
@@ -117,7 +118,9 @@ void Platform::sent(const SerializerDone& done) {
     return at(link_.write(time(), kRecordBytes, kRecordRing).arrived,
               [this, job] { send_in_software(job, Outcome::kSoftware); });
   }
-  if (done.error != 0) return fail(*job, std::string("the engine says ") + serializer_error_name(done.error));
+  if (done.error != 0)
+    return fail(*job, std::string("the engine says ") +
+                          rtl::serializer::error_name(static_cast<rtl::SerializerError>(done.error)));
   if (done.packet != packet_of(system_.header, host_.messages[job->message].encoded)) {
     return fail(*job, "the packet is not what the encoder makes");
   }

@@ -4,8 +4,8 @@
 #include <cstdarg>
 #include <cstdio>
 
-#include "sim/deserializer_engine.h"
-#include "sim/serializer_engine.h"
+#include "rtl/driver/deserializer_records.h"
+#include "rtl/driver/serializer_commands.h"
 
 namespace drover::sim {
 namespace {
@@ -84,7 +84,9 @@ std::string outcome_name(const Leg& leg, bool receive) {
     case Outcome::kSoftware:
       break;
   }
-  return std::string("software: ") + (receive ? left_to_software_name(leg.reason) : serializer_error_name(leg.reason));
+  return std::string("software: ") + (receive
+                                          ? rtl::left_to_software_reason(leg.reason)
+                                          : rtl::serializer::error_name(static_cast<rtl::SerializerError>(leg.reason)));
 }
 
 const char* kRowFormat = "%-12.12s %8s | %8s %10s %7s %7s %9s %9s | %8s %10s %7s %7s %9s %9s | %s\n";

@@ -45,7 +45,6 @@ struct SerializerDone {
   Time at;             // the packet's last byte left; with an error, the record
   std::string packet;  // without an error
 };
-const char* serializer_error_name(uint8_t error);
 
 struct SerializerPorts {
   uint64_t request_stalls = 0;  // cycles in which a read waited for the link

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "rtl/deserializer/deserializer_bench.h"
+#include "rtl/testing/deserializer_bench.h"
 #include "workload/workload.h"
 #include "workload/workload_testing.h"
 
@@ -64,7 +64,7 @@ double cycles_a_message(const schema::MessageType& type, const std::string& wire
   for (size_t i = 0; i < rounds; ++i) bench.add(type, wire);
   if (!bench.run()) fail("hangs");
   for (const Outcome& outcome : bench.outcomes()) {
-    if (outcome.record.type != RecordType::kDone || !outcome.difference.empty()) {
+    if (outcome.record.kind != RecordKind::kDone || !outcome.difference.empty()) {
       fail("not done by the hardware: " + outcome.difference);
     }
   }
@@ -199,7 +199,7 @@ void workload_rows(const workload::Workload& work, Share* share) {
       for (const Outcome& outcome : bench.outcomes()) {
         if (!outcome.difference.empty()) fail(work.groups[g].name + ": " + outcome.difference);
         ++share->messages;
-        if (outcome.record.type == RecordType::kSoftware) ++share->software;
+        if (outcome.record.kind == RecordKind::kSoftware) ++share->software;
       }
       size_t first = wires.size() - 1, last = bench.outcomes().size() - 1;
       double mean = static_cast<double>(bench.outcomes()[last].cycle - bench.outcomes()[first].cycle) /

@@ -196,7 +196,7 @@ struct Decoder<Memory>::Handlers {
                   !schema::is_message_kind(field.kind) && wire_type == wire::kLengthDelimited;
     if (wire_type != field.wire_type && !packed) DROVER_GO(not_a_field);
     step = found;
-    uint32_t op = step->op / 2u;
+    uint32_t op = uint32_t{step->op} >> schema::StepOp::kCodeShift;
     if (packed || field.label == schema::kLabelRepeated || op == schema::kOpGeneric) DROVER_GO(generic);
     // On to the handler for tags of one byte, as if that byte were the tag's last.
     tag = step->tag;

@@ -7,10 +7,12 @@
 // it says, and works on its local copy from then on.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 #include "codec/encode/encode_types.h"
+#include "object/words.h"
 
 namespace drover {
 
@@ -36,7 +38,7 @@ class TrustedMemory {
     return offset == 0 ? nullptr : at + offset;
   }
   bool load_range(const char* at, uint32_t, uint32_t, LoadedRange* range, EncodeError*) const {
-    range->size = load<uint32_t>(at + 8);
+    range->size = load<uint32_t>(at + offsetof(raw::Words, size));
     range->data = at + load<int64_t>(at);
     return true;
   }
@@ -65,7 +67,7 @@ class BoundedMemory {
   // A String or Repeated of elements of `element_size` bytes.
   bool load_range(const char* at, uint32_t element_size, uint32_t alignment, LoadedRange* range,
                   EncodeError* error) const {
-    range->size = load<uint32_t>(at + 8);
+    range->size = load<uint32_t>(at + offsetof(raw::Words, size));
     if (range->size == 0) {
       range->data = nullptr;
       return true;

@@ -122,7 +122,9 @@ DROVER_NOINLINE char* ObjectWalk<Walker, Memory, Options>::generic(char* p, cons
                                                                    const MessageEntry& entry, const FieldEntry& field) {
   const char* at = object + field.offset;
   if (field.label != schema::kLabelSingular) {
-    return memory_.template load<uint32_t>(at + 8) == 0 ? p : walker().repeated(p, object, entry, field);
+    return memory_.template load<uint32_t>(at + offsetof(raw::Words, size)) == 0
+               ? p
+               : walker().repeated(p, object, entry, field);
   }
   bool by_pointer = schema::is_message_kind(field.kind);
   bool map_entry = (entry.flags & schema::kMessageFlagMapEntry) != 0;
@@ -238,7 +240,7 @@ struct WalkHandlers {
     DROVER_WALK_NEXT();
   }
   static DROVER_WALK_HANDLER(Walker, repeated) {
-    if (e->memory_.template load<uint32_t>(object + step->offset + 8) == 0) DROVER_WALK_NEXT();
+    if (e->memory_.template load<uint32_t>(object + step->offset + offsetof(raw::Words, size)) == 0) DROVER_WALK_NEXT();
     const MessageEntry* entry = e->entry_;
     p = e->repeated(p, object, *entry, e->field_of(step));
     if (p == nullptr) return nullptr;

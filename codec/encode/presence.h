@@ -31,7 +31,7 @@ bool far_has_bit(const Memory& memory, const char* object, const schema::FieldEn
 template <typename Memory>
 bool is_zero(const Memory& memory, const char* at, const schema::FieldEntry& field) {
   uint32_t storage = schema::kStorageOfKind[field.kind];
-  return storage == 16  ? memory.template load<uint32_t>(at + 8) == 0
+  return storage == 16  ? memory.template load<uint32_t>(at + offsetof(raw::Words, size)) == 0
          : storage == 8 ? memory.template load<uint64_t>(at) == 0
          : storage == 4 ? memory.template load<uint32_t>(at) == 0
                         : memory.template load<uint8_t>(at) == 0;
@@ -62,7 +62,7 @@ template <typename Memory>
 EncodeError load_unknown(const Memory& memory, const char* object, LoadedRange* range) {
   EncodeError error = EncodeError::ok;
   *range = {nullptr, 0};
-  const char* string = memory.load_pointer(object + offsetof(MessageHeader, unknown), 16, &error);
+  const char* string = memory.load_pointer(object + offsetof(MessageHeader, unknown), sizeof(raw::Words), &error);
   if (string != nullptr) memory.load_range(string, 1, 1, range, &error);
   return error;
 }

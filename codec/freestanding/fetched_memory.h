@@ -136,7 +136,7 @@ class FetchedMemory {
   }
   bool load_range(const char* at, uint32_t element_size, uint32_t alignment, LoadedRange* range,
                   EncodeError* error) const {
-    range->size = load<uint32_t>(at + 8);
+    range->size = load<uint32_t>(at + offsetof(raw::Words, size));
     range->data = nullptr;
     if (range->size == 0) return true;
     uint64_t target = offset(at) + static_cast<uint64_t>(load<int64_t>(at));

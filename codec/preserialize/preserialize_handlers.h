@@ -31,10 +31,11 @@ struct Preserializer<Memory, Engine>::Handlers : WalkHandlers<Preserializer<Memo
   template <int kTagSize>
   static DROVER_INLINE char* put_head(Preserializer* e, char* p, const FieldStep* step, uint32_t value) {
     uint32_t low;
-    std::memcpy(&low, step, 4);
-    std::memcpy(p, &low, 4);
-    std::memcpy(p + 4, &value, 4);
-    p += 8;
+    static_assert(offsetof(FieldStep, position) == sizeof low && offsetof(RecordHead, value) == sizeof low);
+    std::memcpy(&low, step, sizeof low);
+    std::memcpy(p, &low, sizeof low);
+    std::memcpy(p + sizeof low, &value, sizeof value);
+    p += sizeof(RecordHead);
     if constexpr (kTagSize == 2) {
       if (static_cast<uint16_t>(low) == 0) [[unlikely]]
         return long_tag(e, p, step);
@@ -85,7 +86,7 @@ struct Preserializer<Memory, Engine>::Handlers : WalkHandlers<Preserializer<Memo
     if (body) {
       p = e->put_body(p, range.data, range.size);
     } else {
-      head[2] = static_cast<char>(kRecordPayload << 1 | (kTagSize - 1));
+      head[offsetof(RecordHead, op)] = static_cast<char>(kRecordPayload << RecordOpByte::kCodeShift | (kTagSize - 1));
       if (!e->put_payload(p, range.data, range.size)) [[unlikely]]
         DROVER_GO(no_room);
     }
@@ -102,7 +103,7 @@ struct Preserializer<Memory, Engine>::Handlers : WalkHandlers<Preserializer<Memo
     const char* at = object + step->offset;
     uint64_t place = 0;
     e->in_engine(at, &place);
-    uint32_t size = e->memory_.template load<uint32_t>(at + 8);
+    uint32_t size = e->memory_.template load<uint32_t>(at + offsetof(raw::Words, size));
     if (size == 0 && by_value(step)) DROVER_NEXT();
     p = e->engine_bytes(p, place, size, e->field_of(step).number, *e->entry_);
     if (p == nullptr) return nullptr;
@@ -122,7 +123,7 @@ struct Preserializer<Memory, Engine>::Handlers : WalkHandlers<Preserializer<Memo
     if (p > e->limit_) [[unlikely]]
       DROVER_GO(no_room);
     const MessageEntry* entry = e->entry_;
-    p = put(p, 0, kRecordClose << 1, 0);
+    p = put(p, 0, kRecordClose << RecordOpByte::kCodeShift, 0);
     --e->depth_;
     p = whole(e, p, inner, sub);
     if (p == nullptr) [[unlikely]]

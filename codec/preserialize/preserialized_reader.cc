@@ -1,6 +1,7 @@
 // finish_preserialized: records in turn, wire bytes from the last to the first. Written for clarity, and for input that
 // anybody may have written; the RTL (rtl/serializer/) must agree with it on every stream.
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "codec/preserialize/preserialize.h"
@@ -109,10 +110,12 @@ StreamError Reader::elements(uint32_t op, uint32_t count) {
 }
 
 StreamError Reader::record() {
-  uint64_t head;
-  if (!slot(&head)) return StreamError::truncated;
-  uint32_t tag = static_cast<uint16_t>(head), op = head >> 17 & 0x7f, value = static_cast<uint32_t>(head >> 32);
-  bool long_tag = (head >> 16 & 1) != 0;
+  uint64_t word;
+  if (!slot(&word)) return StreamError::truncated;
+  auto head = std::bit_cast<RecordHead>(word);
+  RecordOpByte op_byte = RecordOpByte::decode(head.op);
+  uint32_t tag = head.tag, op = op_byte.code, value = head.value;
+  bool long_tag = op_byte.long_tag;
   if (op == kRecordInlineUtf8) op = kRecordInline;
   if (op == kRecordEnd) {
     done_ = true;

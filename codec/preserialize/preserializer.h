@@ -42,7 +42,7 @@ class Preserializer : public ObjectWalk<Preserializer<Memory, Engine>, Memory, P
     char* p = message(out_.buffer, object, entry);
     if (p != nullptr) p = room(p, 0, entry, 0);
     if (p == nullptr) return false;
-    p = put(p, 0, kRecordEnd << 1, 0);
+    p = put(p, 0, kRecordEnd << RecordOpByte::kCodeShift, 0);
     out_.record_bytes = static_cast<size_t>(p - out_.buffer);
     out_.payload_bytes = static_cast<size_t>(out_.buffer + out_.buffer_size - payload_);
     return true;
@@ -69,16 +69,17 @@ class Preserializer : public ObjectWalk<Preserializer<Memory, Engine>, Memory, P
 
   // ---- records
   static DROVER_INLINE char* put(char* p, uint32_t tag, uint32_t op, uint32_t value) {
-    uint64_t head = tag | uint64_t{op} << 16 | uint64_t{value} << 32;
-    std::memcpy(p, &head, 8);
-    return p + 8;
+    RecordHead head{static_cast<uint16_t>(tag), static_cast<uint8_t>(op), 0, value};
+    std::memcpy(p, &head, sizeof head);
+    return p + sizeof head;
   }
   // A field's tag, of whatever length, with an op and a value.
   static char* put_tagged(char* p, uint32_t number, uint32_t wire_type, uint32_t op, uint32_t value) {
     uint32_t tag = wire::make_tag(number, wire_type);
-    if (number < 16) return put(p, tag, op << 1, value);
-    if (number < schema::kMaxSlots) return put(p, (tag & 0x7f) | 0x80 | (tag >> 7) << 8, op << 1 | 1, value);
-    p = put(p, 0, op << 1 | 1, value);
+    if (number < 16) return put(p, tag, op << RecordOpByte::kCodeShift, value);
+    uint32_t op_byte = op << RecordOpByte::kCodeShift | RecordOpByte::kLongTagMask;
+    if (number < schema::kMaxSlots) return put(p, (tag & 0x7f) | 0x80 | (tag >> 7) << 8, op_byte, value);
+    p = put(p, 0, op_byte, value);
     uint64_t slot = tag;
     std::memcpy(p, &slot, 8);
     return p + 8;
@@ -114,7 +115,7 @@ class Preserializer : public ObjectWalk<Preserializer<Memory, Engine>, Memory, P
     uint32_t op = refer         ? (raw ? kRecordRawHost : kRecordHost)
                   : inline_body ? (raw ? kRecordRawInline : kRecordInline)
                                 : (raw ? kRecordRawPayload : kRecordPayload);
-    p = raw ? put(p, 0, op << 1, static_cast<uint32_t>(size))
+    p = raw ? put(p, 0, op << RecordOpByte::kCodeShift, static_cast<uint32_t>(size))
             : put_tagged(p, number, wire::kLengthDelimited, op, static_cast<uint32_t>(size));
     if (refer) return put_word(p, reinterpret_cast<uintptr_t>(data) - options_.host.base);
     if (inline_body) return put_body(p, data, size);
@@ -181,7 +182,8 @@ char* Preserializer<Memory, Engine>::string(char* p, const char* at, const Messa
                                             const FieldEntry& field) {
   uint64_t place;
   if (in_engine(at, &place)) {
-    return engine_bytes(p, place, memory_.template load<uint32_t>(at + 8), field.number, entry);
+    return engine_bytes(p, place, memory_.template load<uint32_t>(at + offsetof(raw::Words, size)), field.number,
+                        entry);
   }
   EncodeError error = EncodeError::ok;
   LoadedRange range;
@@ -211,7 +213,8 @@ char* Preserializer<Memory, Engine>::sub_message(char* p, const char* object, co
   bool group = static_cast<schema::Kind>(field.kind) == schema::Kind::kGroup;
   p = room(p, 0, entry, field.number);
   if (p == nullptr) return nullptr;
-  p = group ? put_tagged(p, field.number, wire::kEndGroup, kRecordTag, 0) : put(p, 0, kRecordClose << 1, 0);
+  p = group ? put_tagged(p, field.number, wire::kEndGroup, kRecordTag, 0)
+            : put(p, 0, kRecordClose << RecordOpByte::kCodeShift, 0);
   p = message(p, object, sub);
   if (p != nullptr) p = room(p, 0, entry, field.number);
   if (p == nullptr) return nullptr;
@@ -226,7 +229,8 @@ char* Preserializer<Memory, Engine>::repeated(char* p, const char* object, const
   const char* at = object + field.offset;
   uint64_t place;
   if ((field.flags & schema::kFieldFlagPacked) != 0 && field.wire_type != wire::kVarint && in_engine(at, &place)) {
-    uint64_t size = uint64_t{memory_.template load<uint32_t>(at + 8)} * schema::kStorageOfKind[field.kind];
+    uint64_t size =
+        uint64_t{memory_.template load<uint32_t>(at + offsetof(raw::Words, size))} * schema::kStorageOfKind[field.kind];
     return engine_bytes(p, place, size, field.number, entry);
   }
   return Walk::repeated(p, object, entry, field);
@@ -267,8 +271,8 @@ char* Preserializer<Memory, Engine>::elements(char* p, LoadedRange range, uint32
   size_t padded = (size_t{range.size} * sizeof(T) + 7) / 8 * 8;
   p = room(p, padded + 8, entry, field.number);
   if (p == nullptr) return nullptr;
-  p = put(p, 0, kRecordClose << 1, 0);
-  p = put(p, op, kRecordElements << 1, range.size);
+  p = put(p, 0, kRecordClose << RecordOpByte::kCodeShift, 0);
+  p = put(p, op, kRecordElements << RecordOpByte::kCodeShift, range.size);
   std::memset(p + padded - 8, 0, 8);
   const char* from = range.data + size_t{range.size} * sizeof(T);
   for (size_t i = 0; i < range.size; ++i) {

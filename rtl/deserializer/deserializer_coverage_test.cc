@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <deque>
 
-#include "rtl/deserializer/deserializer_bench.h"
+#include "rtl/testing/deserializer_bench.h"
 #include "rtl/testing/field_sweep.h"
 #include "rtl/testing/wire_coverage.h"
 #include "workload/message_generator.h"
@@ -40,7 +40,7 @@ TEST_P(CoverageSweep, EveryKindLabelLengthAndPlace) {
     ASSERT_TRUE(bench.run()) << "hangs";
     for (size_t i = done; i < end; ++i) {
       const Outcome& outcome = bench.outcomes()[i - done];
-      ASSERT_EQ(outcome.record.type, RecordType::kDone) << i << ' ' << left_to_software_reason(outcome.record.code);
+      ASSERT_EQ(outcome.record.kind, RecordKind::kDone) << i << ' ' << left_to_software_reason(outcome.record.code);
       ASSERT_EQ(outcome.difference, "") << i;
       cover.add(type, wires[i]);
     }
@@ -73,7 +73,7 @@ TEST(Coverage, OfRandomMessages) {
     ASSERT_TRUE(bench.run()) << "hangs; schema seed " << seed;
     for (size_t i = 0; i < wires.size(); ++i) {
       ASSERT_EQ(bench.outcomes()[i].difference, "") << "schema seed " << seed << ", message " << i;
-      if (bench.outcomes()[i].record.type == RecordType::kDone)
+      if (bench.outcomes()[i].record.kind == RecordKind::kDone)
         cover.add(schema.type(names[i % names.size()]), wires[i]);
     }
   }

@@ -14,7 +14,7 @@ namespace {
 
 using workload::testing::PeerSchema;
 
-class DeserializerLimits : public Deserializer {};
+class DeserializerLimits : public DeserializerTest {};
 DROVER_INSTANTIATE_DESERIALIZER_TESTS(DeserializerLimits);
 
 // A host that gives chunks and runs which are not its own gets an error, and nothing is written there.
@@ -28,7 +28,7 @@ TEST_P(DeserializerLimits, NothingIsWrittenOutsideTheRegion) {
   for (const std::string& wire : wires) bench.add(parts().type("Text"), wire);
   ASSERT_TRUE(bench.run());
   for (const Outcome& outcome : bench.outcomes()) {
-    EXPECT_EQ(outcome.record.type, RecordType::kError);
+    EXPECT_EQ(outcome.record.kind, RecordKind::kError);
     EXPECT_EQ(outcome.record.code, kBadAddress);
   }
   EXPECT_EQ(bench.host_counts().transactions, 0u);
@@ -51,7 +51,7 @@ TEST_P(DeserializerLimits, ARefusedWriteMakesItsMessageAnError) {
   size_t errors = 0;
   for (const Outcome& outcome : bench.outcomes()) {
     EXPECT_EQ(outcome.difference, "");
-    errors += outcome.record.type == RecordType::kError;
+    errors += outcome.record.kind == RecordKind::kError;
   }
   EXPECT_GT(errors, 10u);
   EXPECT_LE(errors, bench.host_counts().refused);
@@ -84,7 +84,7 @@ TEST_P(DeserializerLimits, ErrorsComeInTime) {
     bench.add(parts().type("Text"), wire);
     ASSERT_TRUE(bench.run());
     EXPECT_EQ(bench.outcomes()[0].difference, "");
-    EXPECT_EQ(bench.outcomes()[0].record.type, RecordType::kError);
+    EXPECT_EQ(bench.outcomes()[0].record.kind, RecordKind::kError);
     uint64_t last_word = began + 1 + (wire.size() + 63) / 64;  // at the earliest
     EXPECT_LE(bench.outcomes()[0].cycle, last_word + wire.size() / 64 + 50) << wire.size();
   }
@@ -119,7 +119,7 @@ TEST_P(DeserializerLimits, ErrorsOfAnyShapeComeInTime) {
       const Outcome& outcome = bench.outcomes()[0];
       auto size = static_cast<double>(wire.size());
       double after = static_cast<double>(outcome.cycle) - static_cast<double>(bench.last_word());
-      if (outcome.record.type == RecordType::kError) {
+      if (outcome.record.kind == RecordKind::kError) {
         ++errors;
         late += after > size / 64 + 50 ? 1 : 0;
         if (size != 0) worst = std::max(worst, (after - 50 - size / 64) / std::min(size, 2240.0));
@@ -136,7 +136,7 @@ TEST_P(DeserializerLimits, ErrorsOfAnyShapeComeInTime) {
   unknown += '\x0f';
   bench.add(parts().type("Text"), unknown);
   ASSERT_TRUE(bench.run());
-  EXPECT_EQ(bench.outcomes()[0].record.type, RecordType::kError);
+  EXPECT_EQ(bench.outcomes()[0].record.kind, RecordKind::kError);
   auto slowest =
       static_cast<double>(bench.outcomes()[0].cycle - bench.last_word()) / static_cast<double>(unknown.size());
   EXPECT_LE(slowest, kCyclesAByte);
@@ -162,8 +162,8 @@ TEST_P(DeserializerLimits, AMessageThatIsGivenUpLeavesNothingBehind) {
   }
   ASSERT_TRUE(bench.run());
   for (const Outcome& outcome : bench.outcomes()) EXPECT_EQ(outcome.difference, "");
-  EXPECT_EQ(bench.outcomes()[0].record.type, RecordType::kError);
-  EXPECT_EQ(bench.outcomes()[3].record.type, RecordType::kDone);
+  EXPECT_EQ(bench.outcomes()[0].record.kind, RecordKind::kError);
+  EXPECT_EQ(bench.outcomes()[3].record.kind, RecordKind::kDone);
 }
 
 // The object is on its way while the message still comes, in bursts of 256 bytes and more.

@@ -33,9 +33,9 @@ const PeerSchema& scalars() {
   return schema;
 }
 
-DROVER_INSTANTIATE_DESERIALIZER_TESTS(Deserializer);
+DROVER_INSTANTIATE_DESERIALIZER_TESTS(DeserializerTest);
 
-TEST_P(Deserializer, FlatMessagesOfScalars) {
+TEST_P(DeserializerTest, FlatMessagesOfScalars) {
   DeserializerBench bench(plain());
   bench.load(*scalars().type("Flat").image);
   std::vector<std::string> wires;
@@ -47,7 +47,7 @@ TEST_P(Deserializer, FlatMessagesOfScalars) {
 
 // ---- strings, memory, errors
 
-TEST_P(Deserializer, StringsOfEveryLengthAtEveryAlignment) {
+TEST_P(DeserializerTest, StringsOfEveryLengthAtEveryAlignment) {
   DeserializerBench bench(BenchOptions{.eager = eager(), .rx_stalls = 20, .host = {5, 8, 20, 3}});
   bench.load(*parts().type("Text").image);
   std::deque<std::string> wires;
@@ -64,7 +64,7 @@ TEST_P(Deserializer, StringsOfEveryLengthAtEveryAlignment) {
   expect_done(&bench);
 }
 
-TEST_P(Deserializer, Utf8IsCheckedExactly) {
+TEST_P(DeserializerTest, Utf8IsCheckedExactly) {
   DeserializerBench bench(plain());
   bench.load(*parts().type("Text").image);
   const char* const pieces[] = {"\x7f",
@@ -99,14 +99,14 @@ TEST_P(Deserializer, Utf8IsCheckedExactly) {
   size_t refused = 0;
   for (const Outcome& outcome : bench.outcomes()) {
     EXPECT_EQ(outcome.difference, "");
-    EXPECT_NE(outcome.record.type, RecordType::kSoftware);
-    refused += outcome.record.type == RecordType::kError;
+    EXPECT_NE(outcome.record.kind, RecordKind::kSoftware);
+    refused += outcome.record.kind == RecordKind::kError;
   }
   EXPECT_EQ(refused, 13u * 36);
 }
 
 // Sub-messages fill chunk after chunk; what their parents get afterwards is patched by writes of its own.
-TEST_P(Deserializer, ObjectsInManyChunks) {
+TEST_P(DeserializerTest, ObjectsInManyChunks) {
   DeserializerBench bench(stalled(5, eager()));
   bench.load(*parts().type("Text").image);
   std::deque<std::string> wires;
@@ -123,7 +123,7 @@ TEST_P(Deserializer, ObjectsInManyChunks) {
   expect_done(&bench);
 }
 
-TEST_P(Deserializer, PayloadsGoToEngineMemoryWhereTheTargetBitSaysSo) {
+TEST_P(DeserializerTest, PayloadsGoToEngineMemoryWhereTheTargetBitSaysSo) {
   PeerSchema schema(parse_proto(R"(
       syntax = "proto3"; message T { bytes a = 1; string b = 2; repeated fixed32 c = 3; repeated bytes d = 4; })"));
   schema::MessageType type = schema.type("T");
@@ -157,7 +157,7 @@ TEST_P(Deserializer, PayloadsGoToEngineMemoryWhereTheTargetBitSaysSo) {
   }
 }
 
-TEST_P(Deserializer, PackedVarintsOfAnyLength) {
+TEST_P(DeserializerTest, PackedVarintsOfAnyLength) {
   PeerSchema schema(parse_proto(R"(
       syntax = "proto2"; enum E { A = 1; B = 5; C = 9; }
       message P {
@@ -187,7 +187,7 @@ TEST_P(Deserializer, PackedVarintsOfAnyLength) {
 }
 
 // The ProtoACC baseline: each field's descriptor and has-bits are read, each store is a write of its own.
-TEST_P(Deserializer, ProtoAccsWayGivesTheSameObjects) {
+TEST_P(DeserializerTest, ProtoAccsWayGivesTheSameObjects) {
   BenchOptions options = plain();
   options.one_shot = false;
   options.protoacc = true;
@@ -208,7 +208,7 @@ TEST_P(Deserializer, ProtoAccsWayGivesTheSameObjects) {
   EXPECT_GE(cycles[1] - cycles[0], 4u * 8 * 2 * 90);
 }
 
-TEST_P(Deserializer, TheDepthLimitIsTheCodecs) {
+TEST_P(DeserializerTest, TheDepthLimitIsTheCodecs) {
   for (int limit : {0, 3, 100}) {
     BenchOptions options = plain();
     options.depth_limit = limit;
@@ -220,12 +220,12 @@ TEST_P(Deserializer, TheDepthLimitIsTheCodecs) {
     ASSERT_TRUE(bench.run());
     for (size_t i = 0; i < wires.size(); ++i) {
       EXPECT_EQ(bench.outcomes()[i].difference, "") << i;
-      EXPECT_EQ(bench.outcomes()[i].record.type, static_cast<int>(i) <= limit ? RecordType::kDone : RecordType::kError);
+      EXPECT_EQ(bench.outcomes()[i].record.kind, static_cast<int>(i) <= limit ? RecordKind::kDone : RecordKind::kError);
     }
   }
 }
 
-TEST_P(Deserializer, TheDecodersFuzzingCorpus) {
+TEST_P(DeserializerTest, TheDecodersFuzzingCorpus) {
   Tally tally;
   std::deque<std::string> wires;
   const testing::TestSchema* const schemas[] = {&testing::every_schema(), &testing::implicit_schema()};
@@ -250,7 +250,7 @@ TEST_P(Deserializer, TheDecodersFuzzingCorpus) {
 
 // ---- generated messages
 
-TEST_P(Deserializer, WorkloadWithTheShapeOfHyperProtoBench) {
+TEST_P(DeserializerTest, WorkloadWithTheShapeOfHyperProtoBench) {
   workload::WorkloadResult made = workload::hyperproto_like();
   ASSERT_TRUE(made.ok());
   Tally tally;
@@ -308,7 +308,7 @@ void random_rounds(uint64_t first, uint64_t count, const workload::MessageOption
   }
 }
 
-TEST_P(Deserializer, RandomMessagesOfRandomSchemas) {
+TEST_P(DeserializerTest, RandomMessagesOfRandomSchemas) {
   Tally tally;
   workload::MessageOptions options;
   options.utf8 = true;
@@ -318,7 +318,7 @@ TEST_P(Deserializer, RandomMessagesOfRandomSchemas) {
   EXPECT_EQ(tally.errors, 0u);
 }
 
-TEST_P(Deserializer, OddFormsAndUnknownFields) {
+TEST_P(DeserializerTest, OddFormsAndUnknownFields) {
   Tally tally;
   workload::MessageOptions options;
   options.max_size = 5000;
@@ -329,7 +329,7 @@ TEST_P(Deserializer, OddFormsAndUnknownFields) {
   EXPECT_EQ(tally.errors, 0u);
 }
 
-TEST_P(Deserializer, FieldByField) {
+TEST_P(DeserializerTest, FieldByField) {
   Tally tally;
   workload::MessageOptions options;
   options.max_size = 3000;
@@ -337,7 +337,7 @@ TEST_P(Deserializer, FieldByField) {
   tally.print("field by field");
 }
 
-TEST_P(Deserializer, MutatedMessagesFailAsInSoftware) {
+TEST_P(DeserializerTest, MutatedMessagesFailAsInSoftware) {
   Tally tally;
   workload::MessageOptions options;
   options.max_size = 2000;

@@ -9,12 +9,12 @@
 #include <string>
 #include <string_view>
 
-#include "rtl/deserializer/deserializer_bench.h"
+#include "rtl/testing/deserializer_bench.h"
 #include "workload/workload_testing.h"
 
 namespace drover::rtl {
 
-class Deserializer : public ::testing::TestWithParam<bool> {
+class DeserializerTest : public ::testing::TestWithParam<bool> {
  protected:
   static bool eager() { return GetParam(); }
   static BenchOptions plain() { return {.eager = eager()}; }
@@ -27,9 +27,9 @@ inline void expect_done(DeserializerBench* bench) {
   ASSERT_TRUE(bench->run()) << "hangs";
   for (size_t i = 0; i < bench->outcomes().size(); ++i) {
     const Outcome& outcome = bench->outcomes()[i];
-    EXPECT_EQ(outcome.record.type, RecordType::kDone)
+    EXPECT_EQ(outcome.record.kind, RecordKind::kDone)
         << i << ": code " << int{outcome.record.code} << ' '
-        << (outcome.record.type == RecordType::kSoftware ? left_to_software_reason(outcome.record.code) : "");
+        << (outcome.record.kind == RecordKind::kSoftware ? left_to_software_reason(outcome.record.code) : "");
     EXPECT_EQ(outcome.difference, "") << i;
   }
 }
@@ -40,9 +40,9 @@ struct Tally {
   void add(const DeserializerBench& bench) {
     for (const Outcome& outcome : bench.outcomes()) {
       ++messages;
-      if (outcome.record.type == RecordType::kDone) ++done;
-      if (outcome.record.type == RecordType::kError) ++errors;
-      if (outcome.record.type == RecordType::kSoftware) ++software[left_to_software_reason(outcome.record.code)];
+      if (outcome.record.kind == RecordKind::kDone) ++done;
+      if (outcome.record.kind == RecordKind::kError) ++errors;
+      if (outcome.record.kind == RecordKind::kSoftware) ++software[left_to_software_reason(outcome.record.code)];
     }
   }
   void print(const char* what) const {

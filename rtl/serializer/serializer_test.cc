@@ -71,7 +71,7 @@ TEST(Serializer, PutsAHeaderInFrontWithTheLengthInIt) {
       for (size_t i = 0; i < header; ++i) command.header.push_back(static_cast<char>(i));
       std::string packet = command.header + wire;
       if (header >= 5) {
-        command.length_format = header % 2 == 0 ? 1 : 2;
+        command.length_format = header % 2 == 0 ? LengthFormat::kBigEndian : LengthFormat::kLittleEndian;
         command.length_at = static_cast<uint8_t>(header - 5);
         for (size_t i = 0; i < 4; ++i) {
           size_t shift = 8 * (header % 2 == 0 ? 3 - i : i);

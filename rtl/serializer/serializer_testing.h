@@ -11,7 +11,7 @@
 
 #include "codec/encode/encode.h"
 #include "message/operations.h"
-#include "rtl/serializer/serializer_bench.h"
+#include "rtl/testing/serializer_bench.h"
 #include "workload/message_generator.h"
 #include "workload/random_schema.h"
 #include "workload/workload.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "rtl/deserializer/deserializer_bench.h"
+#include "rtl/testing/deserializer_bench.h"
 #include "tests/conformance/rtl_payloads.h"
 
 namespace drover::conformance {
@@ -28,9 +28,9 @@ void count(const Payload& payload, const rtl::Outcome& outcome, Tally* tally) {
   if (!outcome.finished || !outcome.difference.empty()) {
     ++tally->failures;
     std::printf("failed: %s: %s\n", payload.name.c_str(), outcome.finished ? outcome.difference.c_str() : "no record");
-  } else if (outcome.record.type == rtl::RecordType::kDone) {
+  } else if (outcome.record.kind == rtl::RecordKind::kDone) {
     ++tally->decoded;
-  } else if (outcome.record.type == rtl::RecordType::kError) {
+  } else if (outcome.record.kind == rtl::RecordKind::kError) {
     ++tally->refused;
   } else {
     ++tally->left[rtl::left_to_software_reason(outcome.record.code)];

@@ -12,7 +12,7 @@
 
 #include "codec/encode/encode.h"
 #include "message/operations.h"
-#include "rtl/serializer/serializer_bench.h"
+#include "rtl/testing/serializer_bench.h"
 #include "tests/conformance/rtl_payloads.h"
 #include "workload/workload_testing.h"
 

@@ -1,6 +1,7 @@
-// A memory behind a 512-bit AXI4 port: bytes in an array of the test's, with latency, a limit on transactions in flight
-// and random stalls on every channel. Writes take effect when their beats arrive; responses come in order, `latency`
-// cycles later. What breaks the protocol or leaves the array is counted and answered with SLVERR, and writes nothing.
+// A memory behind a 512-bit AXI4 port: bytes in an array of the caller's, with a latency, a limit on transactions in
+// flight, and hooks that hold channels back or answer wrongly. Writes take effect when their beats arrive; responses
+// come in order, `latency` cycles later. A burst that breaks the protocol or leaves the array is counted and answered
+// with SLVERR; it writes nothing and reads 0xee.
 #pragma once
 
 #include <verilated.h>
@@ -8,9 +9,11 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <span>
+#include <utility>
 
-#include "rtl/testing/simulation.h"
+#include "rtl/model/simulation.h"
 
 namespace drover::rtl {
 
@@ -57,15 +60,35 @@ struct AxiReadPort {
         &(top).name##_rlast_i, &(top).name##_rvalid_i, &(top).name##_rready_o                       \
   }
 
-struct AxiTiming {
-  uint32_t latency = 1;  // cycles from the request (a write's last beat) to the response
+inline constexpr CData kAxiOkay = 0, kAxiSlaveError = 2, kAxiDecodeError = 3;
+
+// What goes wrong with one burst that is sound in itself. An error response to a write writes nothing.
+struct AxiFault {
+  CData response = kAxiOkay;
+  uint32_t from_beat = 0;     // read: the first beat with this response
+  bool last_missing = false;  // read: the last beat has no RLAST
+  bool last_early = false;    // read: every beat has RLAST
+};
+// Asked for each burst as its address comes. Empty: nothing goes wrong.
+using AxiFaults = std::function<AxiFault(uint64_t address, uint32_t beats)>;
+
+struct AxiWriteBehaviour {
+  uint32_t latency = 1;  // cycles from the last beat to the response
   uint32_t in_flight = 64;
-  uint32_t stalls_of_256 = 0;
-  uint64_t seed = 1;
-  uint32_t refused_of_256 = 0;  // writes that are answered with SLVERR, though nothing is wrong with them
+  Stall address = {}, data = {}, response = {};
+  AxiFaults faults = {};
+  Stall unasked = {};  // true: a response to no write comes in this cycle, where no write is under way
+};
+struct AxiReadBehaviour {
+  uint32_t latency = 1;  // cycles from the request to the first beat
+  uint32_t in_flight = 64;
+  Stall address = {}, data = {};
+  AxiFaults faults = {};
 };
 struct AxiCounts {
-  uint64_t transactions = 0, beats = 0, bytes = 0, violations = 0, refused = 0;
+  uint64_t transactions = 0, beats = 0, bytes = 0;
+  uint64_t violations = 0;  // of the protocol, by the engine
+  uint64_t refused = 0;     // bursts that a fault answered with an error
 };
 
 inline bool axi_burst_ok(uint64_t address, uint32_t beats, uint64_t base, size_t size) {
@@ -76,26 +99,23 @@ inline bool axi_burst_ok(uint64_t address, uint32_t beats, uint64_t base, size_t
 // `base` is the bus address of bytes[0].
 class AxiWriteMemory final : public Part {
  public:
-  AxiWriteMemory(AxiWritePort port, std::span<char> bytes, AxiTiming timing = {}, uint64_t base = 0)
-      : port_(port),
-        bytes_(bytes),
-        base_(base),
-        timing_(timing),
-        aw_stalls_(timing.stalls_of_256, timing.seed),
-        w_stalls_(timing.stalls_of_256, timing.seed + 1),
-        b_stalls_(timing.stalls_of_256, timing.seed + 2),
-        refusals_(timing.refused_of_256, timing.seed + 3) {}
+  AxiWriteMemory(AxiWritePort port, std::span<char> bytes, AxiWriteBehaviour behaviour = {}, uint64_t base = 0)
+      : port_(port), bytes_(bytes), base_(base), behaviour_(std::move(behaviour)) {}
 
   const AxiCounts& counts() const { return counts_; }
   bool idle() const { return bursts_.empty() && responses_.empty() && !b_valid_; }
 
   void drive() override {
-    *port_.awready = bursts_.size() + responses_.size() < timing_.in_flight && !aw_stalls_.now();
-    *port_.wready = !bursts_.empty() && !w_stalls_.now();
-    if (!b_valid_ && !responses_.empty() && responses_.front().due <= now_ && !b_stalls_.now()) {
+    *port_.awready = bursts_.size() + responses_.size() < behaviour_.in_flight && !held_back(behaviour_.address);
+    *port_.wready = !bursts_.empty() && !held_back(behaviour_.data);
+    if (!b_valid_ && !responses_.empty() && responses_.front().due <= now_ && !held_back(behaviour_.response)) {
       b_valid_ = true;
       *port_.bid = responses_.front().id;
-      *port_.bresp = responses_.front().ok ? 0 : 2;
+      *port_.bresp = responses_.front().response;
+    }
+    // Not beside writes under way: no engine could tell it from an answer.
+    if (!b_valid_ && bursts_.empty() && responses_.empty() && held_back(behaviour_.unasked)) {
+      responses_.push_back({now_, static_cast<CData>(now_ % 16), kAxiOkay});
     }
     *port_.bvalid = b_valid_;
   }
@@ -107,16 +127,20 @@ class AxiWriteMemory final : public Part {
       bool ok = axi_burst_ok(*port_.awaddr, beats, base_, bytes_.size());
       counts_.violations += ok ? 0 : 1;
       ++counts_.transactions;
-      if (refusals_.now()) {
-        ok = false;
-        ++counts_.refused;
-      }
-      bursts_.push_back({*port_.awaddr, beats, *port_.awid, ok});
+      AxiFault fault = behaviour_.faults ? behaviour_.faults(*port_.awaddr, beats) : AxiFault{};
+      if (fault.response != kAxiOkay) ++counts_.refused;
+      bursts_.push_back({*port_.awaddr, beats, *port_.awid, ok ? fault.response : kAxiSlaveError});
     }
     if (b_valid_ && *port_.bready) {
       b_valid_ = false;
       responses_.pop_front();
     }
+  }
+  void reset() override {
+    bursts_.clear();
+    responses_.clear();
+    b_valid_ = false;
+    *port_.awready = *port_.wready = *port_.bvalid = 0;
   }
 
  private:
@@ -124,12 +148,12 @@ class AxiWriteMemory final : public Part {
     uint64_t address;
     uint32_t beats;
     CData id;
-    bool ok;
+    CData response;
   };
   struct Response {
     uint64_t due;
     CData id;
-    bool ok;
+    CData response;
   };
 
   void take_beat() {
@@ -138,7 +162,7 @@ class AxiWriteMemory final : public Part {
     uint64_t strobes = *port_.wstrb;
     counts_.bytes += static_cast<uint64_t>(__builtin_popcountll(strobes));
     const char* data = reinterpret_cast<const char*>(port_.wdata);
-    if (burst.ok) {
+    if (burst.response == kAxiOkay) {
       char* to = bytes_.data() + (burst.address - base_);
       for (int i = 0; i < 64; ++i) {
         if ((strobes >> i & 1) != 0) to[i] = data[i];
@@ -148,15 +172,14 @@ class AxiWriteMemory final : public Part {
     bool last = --burst.beats == 0;
     if (last != (*port_.wlast != 0)) ++counts_.violations;
     if (!last) return;
-    responses_.push_back({now_ + timing_.latency, burst.id, burst.ok});
+    responses_.push_back({now_ + behaviour_.latency, burst.id, burst.response});
     bursts_.pop_front();
   }
 
   AxiWritePort port_;
   std::span<char> bytes_;
   uint64_t base_;
-  AxiTiming timing_;
-  Stalls aw_stalls_, w_stalls_, b_stalls_, refusals_;
+  AxiWriteBehaviour behaviour_;
   std::deque<Burst> bursts_;
   std::deque<Response> responses_;
   uint64_t now_ = 0;
@@ -166,20 +189,15 @@ class AxiWriteMemory final : public Part {
 
 class AxiReadMemory final : public Part {
  public:
-  AxiReadMemory(AxiReadPort port, std::span<const char> bytes, AxiTiming timing = {}, uint64_t base = 0)
-      : port_(port),
-        bytes_(bytes),
-        base_(base),
-        timing_(timing),
-        ar_stalls_(timing.stalls_of_256, timing.seed),
-        r_stalls_(timing.stalls_of_256, timing.seed + 1) {}
+  AxiReadMemory(AxiReadPort port, std::span<const char> bytes, AxiReadBehaviour behaviour = {}, uint64_t base = 0)
+      : port_(port), bytes_(bytes), base_(base), behaviour_(std::move(behaviour)) {}
 
   const AxiCounts& counts() const { return counts_; }
   bool idle() const { return bursts_.empty(); }
 
   void drive() override {
-    *port_.arready = bursts_.size() < timing_.in_flight && !ar_stalls_.now();
-    if (!r_valid_ && !bursts_.empty() && bursts_.front().due <= now_ && !r_stalls_.now()) {
+    *port_.arready = bursts_.size() < behaviour_.in_flight && !held_back(behaviour_.address);
+    if (!r_valid_ && !bursts_.empty() && bursts_.front().due <= now_ && !held_back(behaviour_.data)) {
       r_valid_ = true;
       const Burst& burst = bursts_.front();
       if (burst.ok) {
@@ -188,8 +206,8 @@ class AxiReadMemory final : public Part {
         std::memset(port_.rdata, 0xee, 64);
       }
       *port_.rid = burst.id;
-      *port_.rresp = burst.ok ? 0 : 2;
-      *port_.rlast = burst.beats == 1;
+      *port_.rresp = !burst.ok ? kAxiSlaveError : burst.beat >= burst.fault.from_beat ? burst.fault.response : kAxiOkay;
+      *port_.rlast = burst.fault.last_early || (burst.beat + 1 == burst.beats && !burst.fault.last_missing);
     }
     *port_.rvalid = r_valid_;
   }
@@ -201,31 +219,38 @@ class AxiReadMemory final : public Part {
       counts_.bytes += 64;
       Burst& burst = bursts_.front();
       burst.address += 64;
-      if (--burst.beats == 0) bursts_.pop_front();
+      if (++burst.beat == burst.beats) bursts_.pop_front();
     }
     if (*port_.arvalid && *port_.arready) {
       uint32_t beats = *port_.arlen + 1u;
       bool ok = axi_burst_ok(*port_.araddr, beats, base_, bytes_.size());
       counts_.violations += ok ? 0 : 1;
       ++counts_.transactions;
-      bursts_.push_back({*port_.araddr, beats, *port_.arid, ok, now_ + timing_.latency});
+      AxiFault fault = behaviour_.faults ? behaviour_.faults(*port_.araddr, beats) : AxiFault{};
+      if (fault.response != kAxiOkay) ++counts_.refused;
+      bursts_.push_back({*port_.araddr, beats, 0, *port_.arid, ok, fault, now_ + behaviour_.latency});
     }
+  }
+  void reset() override {
+    bursts_.clear();
+    r_valid_ = false;
+    *port_.arready = *port_.rvalid = 0;
   }
 
  private:
   struct Burst {
     uint64_t address;
-    uint32_t beats;
+    uint32_t beats, beat;
     CData id;
-    bool ok;
+    bool ok;  // the burst is sound
+    AxiFault fault;
     uint64_t due;
   };
 
   AxiReadPort port_;
   std::span<const char> bytes_;
   uint64_t base_;
-  AxiTiming timing_;
-  Stalls ar_stalls_, r_stalls_;
+  AxiReadBehaviour behaviour_;
   std::deque<Burst> bursts_;
   uint64_t now_ = 0;
   bool r_valid_ = false;
