@@ -38,7 +38,8 @@ endforeach()
 
 install(DIRECTORY ${header_rooms} DESTINATION include/drover FILES_MATCHING PATTERN "*.h"
         PATTERN "*_testing.h" EXCLUDE PATTERN "testdata" EXCLUDE PATTERN "guide" EXCLUDE PATTERN "std" EXCLUDE)
-install(DIRECTORY ${DROVER_FORMATS_DIR}/ DESTINATION include/drover FILES_MATCHING PATTERN "*_format*.h")
+install(DIRECTORY ${DROVER_FORMATS_DIR}/ DESTINATION include/drover FILES_MATCHING PATTERN "*_format*.h"
+        PATTERN "sv" EXCLUDE PATTERN "rtl" EXCLUDE)
 install(DIRECTORY $<TARGET_PROPERTY:drover_wkt,BINARY_DIR>/drover_wkt.gen/ DESTINATION include/drover/wkt
         FILES_MATCHING PATTERN "*.pb.h")
 
