@@ -3,7 +3,7 @@
 Runs `drover sim` for each system and setting that a figure needs (bench/rpcnic_figures.py), every message by itself
 unless a figure is of throughput, and compares what the paper says with what was measured. In these systems the RTL is
 simulated cycle by cycle and every message is compared with the software codec; the host's CPU costs what
-sim/stated_costs.cc states for protobuf C++ (CPU-only, BF3's cores) and Drover (pre-serialization), with warm and with
+sim/platform/stated_costs.cc states for protobuf C++ (CPU-only, BF3's cores) and Drover (pre-serialization), with warm and with
 cold caches.
 
 Writes claims.txt (each claim beside the measurement, and why it differs), claims.json, a chart a figure (fig2.png ...),

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "cli/command.h"
-#include "sim/report.h"
-#include "sim/run.h"
+#include "sim/runs/report.h"
+#include "sim/runs/run.h"
 #include "workload/cut_strings.h"
 
 namespace drover::cli {

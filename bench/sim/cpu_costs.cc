@@ -1,5 +1,5 @@
-// What the codecs cost the CPU on each message of a workload, with warm and with cold caches: what sim/cpu_cost.h's
-// stated costs are fitted to (bench/sim/fit_cpu_costs.py).
+// What the codecs cost the CPU on each message of a workload, with warm and with cold caches: the measurements that the
+// stated costs of sim/platform/cpu_cost.h are fitted to (bench/sim/fit_cpu_costs.py).
 //
 //   warm   the same was done just before; of messages below 4 KB the mean of eight times in a row, since the clock's
 //          steps are 10 ns on some machines
@@ -27,7 +27,7 @@
 
 #include "bench/codec/bench_message.h"
 #include "bench/sim/cost_way.h"
-#include "sim/cpu_cost.h"
+#include "sim/platform/cpu_cost.h"
 #include "workload/cut_strings.h"
 #include "workload/workload.h"
 

@@ -1,4 +1,4 @@
-"""Fits the CPU's costs that `drover sim` states (sim/stated_costs.h) to what cpu_costs measures: `make fit-cpu-costs`.
+"""Fits the CPU's costs that `drover sim` states (sim/platform/stated_costs.h) to what cpu_costs measures: `make fit-cpu-costs`.
 
     ns = message + object * objects + scalar * scalars + string * strings + byte * bytes (+ untouched * strings that
          are not read: pre-serialization with a copy engine, or with references)

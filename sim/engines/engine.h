@@ -1,0 +1,77 @@
+// An engine: what does a system's RPC work. The interface that every engine of the simulator implements.
+//
+// An engine has a room of its own (sim/engines/NAME) with three things in it:
+//
+//   EngineOptions   its keys and their defaults; a System keeps a copy for every engine
+//   Engine          the engine in one run: it receives, sends and counts
+//   EngineType      its name, and how the two others are made; one line in sim/runs/engines.cc registers it
+//
+// It imports the platform, never a run or another engine.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "schema/image.h"
+#include "sim/platform/keys.h"
+#include "sim/platform/platform.h"
+
+namespace drover::sim {
+
+class EngineOptions {
+ public:
+  virtual ~EngineOptions() = default;
+  virtual std::unique_ptr<EngineOptions> clone() const = 0;
+  // Keys bound to this object.
+  virtual void add_keys(Keys* keys) = 0;
+  // What a result table's heading says of the engine; "" or "; ...".
+  virtual std::string summary() const { return ""; }
+};
+template <typename Options>
+class CopyableEngineOptions : public EngineOptions {
+ public:
+  std::unique_ptr<EngineOptions> clone() const override {
+    return std::make_unique<Options>(static_cast<const Options&>(*this));
+  }
+};
+
+// Signals for a waveform: trace(name, flag).
+using Trace = std::function<void(const std::string& name, const bool& signal)>;
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  // A list of transfers of one group in one direction follows: loads the group's schema table. Takes no simulated time.
+  virtual void begin(Direction direction, const schema::Image& image) { (void)direction, (void)image; }
+  // The wire bytes of the transfer's message may enter from now on. Ends in Platform::finish() or fail().
+  virtual void receive(Transfer* transfer) = 0;
+  // The host sends the transfer's message from now on. Ends in Platform::finish() or fail().
+  virtual void send(Transfer* transfer) = 0;
+
+  // Of its clock, in picoseconds; 0: it has none, and tick() is never called.
+  virtual Time period() const { return 0; }
+  // A rising edge, while a list of that direction is under way.
+  virtual void tick(Direction direction) { (void)direction; }
+
+  // What it has counted, its link to host memory apart.
+  virtual Counters counters() const { return {}; }
+  virtual void trace(const Trace& trace) const { (void)trace; }
+  // Empty; or what the engine did wrong at its ports.
+  virtual std::string violation() const { return ""; }
+};
+
+struct EngineType {
+  std::string kind;           // engine.kind in a system file
+  std::string meaning;        // of that kind, in a line
+  std::string by;             // what results call it
+  bool host_encodes = false;  // the host's CPU runs the codec
+  bool has_memory = false;    // payloads of target fields (run.target) lie in the engine's own memory
+  std::function<std::unique_ptr<EngineOptions>()> make_options;
+  std::function<std::unique_ptr<Engine>(const EngineOptions&, Platform*)> make;
+  // Why a message was left to software; for engines that do so.
+  std::function<std::string(Direction, uint8_t reason)> reason_name = {};
+};
+
+}  // namespace drover::sim
