@@ -19,7 +19,7 @@ struct Timer {
   int fired = 0;
 };
 
-TEST(TimerWheelTest, a_timer_fires_at_its_time_and_not_before) {
+TEST(TimerWheelTest, ATimerFiresAtItsTimeAndNotBefore) {
   TimerWheel wheel(kStart);
   Timer timer;
   wheel.arm(timer.node, kStart + 5 * kMs + 1);
@@ -31,7 +31,7 @@ TEST(TimerWheelTest, a_timer_fires_at_its_time_and_not_before) {
   EXPECT_EQ(wheel.next_ns(), INT64_MAX);
 }
 
-TEST(TimerWheelTest, a_time_that_has_passed_fires_at_the_next_tick) {
+TEST(TimerWheelTest, ATimeThatHasPassedFiresAtTheNextTick) {
   TimerWheel wheel(kStart);
   Timer timer;
   wheel.arm(timer.node, kStart - 100 * kMs);
@@ -39,7 +39,7 @@ TEST(TimerWheelTest, a_time_that_has_passed_fires_at_the_next_tick) {
   EXPECT_EQ(wheel.advance(kStart + 2 * kMs, [](TimerNode&) {}), 1u);
 }
 
-TEST(TimerWheelTest, a_disarmed_timer_never_fires_even_if_its_neighbour_disarms_it_while_firing) {
+TEST(TimerWheelTest, ADisarmedTimerNeverFiresEvenIfItsNeighbourDisarmsItWhileFiring) {
   TimerWheel wheel(kStart);
   Timer a, b;
   wheel.arm(a.node, kStart + 3 * kMs);
@@ -53,7 +53,7 @@ TEST(TimerWheelTest, a_disarmed_timer_never_fires_even_if_its_neighbour_disarms_
   EXPECT_EQ(wheel.size(), 0u);
 }
 
-TEST(TimerWheelTest, random_timers_over_days_fire_in_time_under_any_step) {
+TEST(TimerWheelTest, RandomTimersOverDaysFireInTimeUnderAnyStep) {
   std::mt19937_64 random(7);
   TimerWheel wheel(kStart);
   std::vector<Timer> timers(4000);
@@ -83,7 +83,7 @@ TEST(TimerWheelTest, random_timers_over_days_fire_in_time_under_any_step) {
   for (const Timer& timer : timers) EXPECT_NE(timer.fired, 0);
 }
 
-TEST(TimerWheelTest, a_timer_may_arm_itself_again_while_it_fires) {
+TEST(TimerWheelTest, ATimerMayArmItselfAgainWhileItFires) {
   TimerWheel wheel(kStart);
   Timer timer;
   wheel.arm(timer.node, kStart + kMs);

@@ -68,7 +68,7 @@ class Talker {
   ControlSocket socket_;
 };
 
-TEST(ControlServerTest, a_welcome_describes_the_region_that_comes_with_it) {
+TEST(ControlServerTest, AWelcomeDescribesTheRegionThatComesWithIt) {
   TestEngine engine;
   Talker host(engine);
   Hello hello;
@@ -83,7 +83,7 @@ TEST(ControlServerTest, a_welcome_describes_the_region_that_comes_with_it) {
   EXPECT_EQ(welcome.cpus.size(), 1u);
 }
 
-TEST(ControlServerTest, wishes_out_of_range_are_refused_by_name) {
+TEST(ControlServerTest, WishesOutOfRangeAreRefusedByName) {
   TestEngine engine;
   for (int what = 0; what < 3; ++what) {
     Talker host(engine);
@@ -100,7 +100,7 @@ TEST(ControlServerTest, wishes_out_of_range_are_refused_by_name) {
   }
 }
 
-TEST(ControlServerTest, messages_out_of_turn_are_refused) {
+TEST(ControlServerTest, MessagesOutOfTurnAreRefused) {
   TestEngine engine;
   Talker early(engine);
   early.say(Start{});
@@ -119,7 +119,7 @@ TEST(ControlServerTest, messages_out_of_turn_are_refused) {
   EXPECT_EQ(confused.hear<Error>().code, ControlCode::kUnexpectedMessage);
 }
 
-TEST(ControlServerTest, garbage_is_refused_and_others_go_on) {
+TEST(ControlServerTest, GarbageIsRefusedAndOthersGoOn) {
   TestEngine engine;
   AttachedHost good(engine);
   Talker bad(engine);
@@ -132,7 +132,7 @@ TEST(ControlServerTest, garbage_is_refused_and_others_go_on) {
   EXPECT_TRUE(engine.transport.answered(call));
 }
 
-TEST(ControlServerTest, a_schema_image_that_does_not_load_is_refused_by_name) {
+TEST(ControlServerTest, ASchemaImageThatDoesNotLoadIsRefusedByName) {
   TestEngine engine;
   Talker host(engine);
   host.greet();
@@ -146,7 +146,7 @@ TEST(ControlServerTest, a_schema_image_that_does_not_load_is_refused_by_name) {
   EXPECT_NE(answer.text.find("image 0"), std::string::npos);
 }
 
-TEST(ControlServerTest, methods_that_cannot_be_are_refused_by_name) {
+TEST(ControlServerTest, MethodsThatCannotBeAreRefusedByName) {
   TestEngine engine;
   auto refused = [&](RegisterMethods::Method method, int times = 1) {
     Talker host(engine);
@@ -168,7 +168,7 @@ TEST(ControlServerTest, methods_that_cannot_be_are_refused_by_name) {
   }
 }
 
-TEST(ControlServerTest, an_address_that_cannot_be_had_is_an_error_the_host_may_survive) {
+TEST(ControlServerTest, AnAddressThatCannotBeHadIsAnErrorTheHostMaySurvive) {
   TestEngine engine;
   Talker host(engine);
   host.greet();
@@ -180,7 +180,7 @@ TEST(ControlServerTest, an_address_that_cannot_be_had_is_an_error_the_host_may_s
   host.hear<Started>();
 }
 
-TEST(ControlServerTest, hosts_at_one_address_share_its_listener_which_closes_when_the_last_has_left) {
+TEST(ControlServerTest, HostsAtOneAddressShareItsListenerWhichClosesWhenTheLastHasLeft) {
   TestEngine engine;
   auto one = std::make_unique<AttachedHost>(engine);
   auto two = std::make_unique<AttachedHost>(engine);
@@ -193,7 +193,7 @@ TEST(ControlServerTest, hosts_at_one_address_share_its_listener_which_closes_whe
   EXPECT_TRUE(engine.pump_until([&] { return engine.threads.open_listeners() == 0; }));
 }
 
-TEST(ControlServerTest, the_listener_of_a_host_that_died_stays_open_for_the_next) {
+TEST(ControlServerTest, TheListenerOfAHostThatDiedStaysOpenForTheNext) {
   TestEngine engine;
   AttachedHost::Options options;
   options.addresses = {"127.0.0.1:0"};
@@ -208,7 +208,7 @@ TEST(ControlServerTest, the_listener_of_a_host_that_died_stays_open_for_the_next
   EXPECT_EQ(engine.threads.open_listeners(), 1u);
 }
 
-TEST(ControlServerTest, a_failed_listen_and_a_host_that_dies_before_start_leave_no_listener_and_no_route) {
+TEST(ControlServerTest, AFailedListenAndAHostThatDiesBeforeStartLeaveNoListenerAndNoRoute) {
   TestEngine engine;
   {
     Talker host(engine);
@@ -226,7 +226,7 @@ TEST(ControlServerTest, a_failed_listen_and_a_host_that_dies_before_start_leave_
   EXPECT_TRUE(engine.pump_until([&] { return engine.dispatcher.routes() == 0; }));
 }
 
-TEST(ControlServerTest, listeners_of_all_hosts_together_are_limited) {
+TEST(ControlServerTest, ListenersOfAllHostsTogetherAreLimited) {
   ControlOptions options = TestEngine::small_control();
   options.max_open_listeners = 1;
   TestEngine engine({}, options);
@@ -237,7 +237,7 @@ TEST(ControlServerTest, listeners_of_all_hosts_together_are_limited) {
   EXPECT_EQ(host.hear<Error>().code, ControlCode::kResourceExhausted);
 }
 
-TEST(ControlServerTest, calls_that_come_between_listen_and_start_wait) {
+TEST(ControlServerTest, CallsThatComeBetweenListenAndStartWait) {
   TestEngine engine;
   Talker host(engine);
   host.greet();
@@ -255,7 +255,7 @@ TEST(ControlServerTest, calls_that_come_between_listen_and_start_wait) {
   engine.dispatcher.abandon(call);
 }
 
-TEST(ControlServerTest, a_host_that_does_not_start_in_time_is_cut_off) {
+TEST(ControlServerTest, AHostThatDoesNotStartInTimeIsCutOff) {
   ControlOptions options = TestEngine::small_control();
   options.handshake_timeout_ns = 50'000'000;
   TestEngine engine({}, options);
@@ -265,7 +265,7 @@ TEST(ControlServerTest, a_host_that_does_not_start_in_time_is_cut_off) {
   EXPECT_TRUE(host.cut_off());
 }
 
-TEST(ControlServerTest, more_hosts_than_allowed_are_refused) {
+TEST(ControlServerTest, MoreHostsThanAllowedAreRefused) {
   ControlOptions options = TestEngine::small_control();
   options.max_hosts = 2;
   TestEngine engine({}, options);
@@ -276,7 +276,7 @@ TEST(ControlServerTest, more_hosts_than_allowed_are_refused) {
   EXPECT_EQ(three.hear<Error>().code, ControlCode::kResourceExhausted);
 }
 
-TEST(ControlServerTest, an_engine_that_goes_down_takes_no_hosts) {
+TEST(ControlServerTest, AnEngineThatGoesDownTakesNoHosts) {
   TestEngine engine;
   engine.server.drain(10);
   Talker host(engine);
@@ -287,7 +287,7 @@ TEST(ControlServerTest, an_engine_that_goes_down_takes_no_hosts) {
   EXPECT_EQ(host.hear<Error>().code, ControlCode::kShuttingDown);
 }
 
-TEST(ControlServerTest, a_child_ends_when_its_last_host_has_been_gone_for_a_while) {
+TEST(ControlServerTest, AChildEndsWhenItsLastHostHasBeenGoneForAWhile) {
   ControlOptions options = TestEngine::small_control();
   options.child = true;
   options.orphan_timeout_ns = 60'000'000;

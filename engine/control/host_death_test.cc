@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 
-TEST(HostDeathTest, calls_in_flight_end_in_unavailable_at_once) {
+TEST(HostDeathTest, CallsInFlightEndInUnavailableAtOnce) {
   TestEngine engine;
   AttachedHost host(engine);
   std::vector<Call*> calls;
@@ -29,7 +29,7 @@ TEST(HostDeathTest, calls_in_flight_end_in_unavailable_at_once) {
   EXPECT_EQ(engine.dispatcher.hosts(), 0u);
 }
 
-TEST(HostDeathTest, a_reply_that_is_being_sent_keeps_the_dead_hosts_memory_until_it_is_out) {
+TEST(HostDeathTest, AReplyThatIsBeingSentKeepsTheDeadHostsMemoryUntilItIsOut) {
   TestEngine engine;
   engine.transport.send_at_once = false;
   AttachedHost host(engine);
@@ -47,7 +47,7 @@ TEST(HostDeathTest, a_reply_that_is_being_sent_keeps_the_dead_hosts_memory_until
   EXPECT_EQ(engine.dispatcher.calls(), 0u);
 }
 
-TEST(HostDeathTest, calls_for_a_dead_host_wait_and_are_served_by_the_next) {
+TEST(HostDeathTest, CallsForADeadHostWaitAndAreServedByTheNext) {
   TestEngine engine;
   auto first = std::make_unique<AttachedHost>(engine);
   first->die();
@@ -63,7 +63,7 @@ TEST(HostDeathTest, calls_for_a_dead_host_wait_and_are_served_by_the_next) {
   EXPECT_EQ(engine.transport.answer(call).body, echo_wire("patience"));
 }
 
-TEST(HostDeathTest, a_waiting_call_whose_bytes_lie_in_the_dead_region_is_served_by_the_next_host) {
+TEST(HostDeathTest, AWaitingCallWhoseBytesLieInTheDeadRegionIsServedByTheNextHost) {
   TestEngine engine;
   auto first = std::make_unique<AttachedHost>(engine);
   std::string wire = echo_wire(std::string(20'000, 'w'));
@@ -85,7 +85,7 @@ TEST(HostDeathTest, a_waiting_call_whose_bytes_lie_in_the_dead_region_is_served_
   EXPECT_EQ(engine.transport.answer(call).body, wire);
 }
 
-TEST(HostDeathTest, a_call_that_no_host_comes_for_ends_in_unavailable_after_the_wait) {
+TEST(HostDeathTest, ACallThatNoHostComesForEndsInUnavailableAfterTheWait) {
   DispatchOptions options;
   options.wait_ns = 20 * kMs;
   TestEngine engine(options);
@@ -97,7 +97,7 @@ TEST(HostDeathTest, a_call_that_no_host_comes_for_ends_in_unavailable_after_the_
   EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kUnavailable);
 }
 
-TEST(HostDeathTest, a_host_that_breaks_the_channel_is_told_why_and_detached) {
+TEST(HostDeathTest, AHostThatBreaksTheChannelIsToldWhyAndDetached) {
   TestEngine engine;
   AttachedHost host(engine);
   Slot nonsense;
@@ -109,7 +109,7 @@ TEST(HostDeathTest, a_host_that_breaks_the_channel_is_told_why_and_detached) {
   EXPECT_EQ(std::get<Error>(*message).text, "the host broke the channel: it sent a slot of an unknown type");
 }
 
-TEST(HostDeathTest, one_hosts_death_is_nothing_to_another) {
+TEST(HostDeathTest, OneHostsDeathIsNothingToAnother) {
   TestEngine engine;
   AttachedHost stays(engine);
   AttachedHost dies(engine);
@@ -134,7 +134,7 @@ TEST(HostDeathTest, one_hosts_death_is_nothing_to_another) {
   EXPECT_EQ(unavailable, 20);
 }
 
-TEST(HostDeathTest, a_draining_host_ends_its_calls_and_gets_no_new_ones) {
+TEST(HostDeathTest, ADrainingHostEndsItsCallsAndGetsNoNewOnes) {
   TestEngine engine;
   AttachedHost drains(engine);
   Call& running = engine.call("x");
@@ -157,7 +157,7 @@ TEST(HostDeathTest, a_draining_host_ends_its_calls_and_gets_no_new_ones) {
   EXPECT_TRUE(engine.transport.answered(other));
 }
 
-TEST(HostDeathTest, a_host_that_came_while_the_engine_drains_hears_when_its_own_drain_is_over) {
+TEST(HostDeathTest, AHostThatCameWhileTheEngineDrainsHearsWhenItsOwnDrainIsOver) {
   TestEngine engine;
   engine.dispatcher.drain_all();
   AttachedHost host(engine);
@@ -170,7 +170,7 @@ TEST(HostDeathTest, a_host_that_came_while_the_engine_drains_hears_when_its_own_
   EXPECT_EQ(std::get<HostStatus>(*status).state, HostStatus::State::kDrained);
 }
 
-TEST(HostDeathTest, calls_that_outlast_a_drains_grace_end_in_unavailable) {
+TEST(HostDeathTest, CallsThatOutlastADrainsGraceEndInUnavailable) {
   TestEngine engine;
   AttachedHost host(engine);
   Call& call = engine.call("x");
@@ -179,7 +179,7 @@ TEST(HostDeathTest, calls_that_outlast_a_drains_grace_end_in_unavailable) {
   EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kUnavailable);
 }
 
-TEST(HostDeathTest, an_engine_that_goes_down_tells_every_worker) {
+TEST(HostDeathTest, AnEngineThatGoesDownTellsEveryWorker) {
   TestEngine engine;
   AttachedHost host(engine, {.workers = 3});
   engine.server.drain(1000);
@@ -188,7 +188,7 @@ TEST(HostDeathTest, an_engine_that_goes_down_tells_every_worker) {
   ASSERT_TRUE(engine.pump_until([&] { return host.take(), host.drains == 3; }));
 }
 
-TEST(HostDeathTest, the_region_of_a_dead_host_is_unmapped) {
+TEST(HostDeathTest, TheRegionOfADeadHostIsUnmapped) {
   auto mapped = [] {
     std::ifstream maps("/proc/self/maps");
     std::string line;
@@ -208,7 +208,7 @@ TEST(HostDeathTest, the_region_of_a_dead_host_is_unmapped) {
 }
 
 // A process whose socket outlives it (a child holds it too) is noticed through its pidfd.
-TEST(HostDeathTest, a_killed_process_is_noticed_even_if_its_socket_stays_open) {
+TEST(HostDeathTest, AKilledProcessIsNoticedEvenIfItsSocketStaysOpen) {
   TestEngine engine;
   int sockets[2];
   ASSERT_EQ(::pipe(sockets), 0);

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(ChannelOptionsTest, sizes_that_no_host_could_attach_with_are_told_by_their_keys) {
+TEST(ChannelOptionsTest, SizesThatNoHostCouldAttachWithAreToldByTheirKeys) {
   ControlOptions options;
   EXPECT_EQ(check_channel_options(options, 2), "");
   options.rx_bytes = uint64_t{64} << 30;
@@ -20,20 +20,20 @@ TEST(ChannelOptionsTest, sizes_that_no_host_could_attach_with_are_told_by_their_
   EXPECT_THAT(wrong, HasSubstr("at most 17179869184 are allowed"));
 }
 
-TEST(ChannelOptionsTest, every_engine_thread_has_a_channel_to_each_worker) {
+TEST(ChannelOptionsTest, EveryEngineThreadHasAChannelToEachWorker) {
   ControlOptions options;
   options.rx_bytes = uint64_t{6} << 30;
   EXPECT_EQ(check_channel_options(options, 2), "");
   EXPECT_NE(check_channel_options(options, 3), "");
 }
 
-TEST(ChannelOptionsTest, sizes_that_are_no_multiple_of_a_chunk_are_refused) {
+TEST(ChannelOptionsTest, SizesThatAreNoMultipleOfAChunkAreRefused) {
   ControlOptions options;
   options.tx_bytes = (1 << 20) + 1;
   EXPECT_THAT(check_channel_options(options, 1), HasSubstr("tx_bytes"));
 }
 
-TEST(HostRegistrationTest, a_greeting_makes_the_region_and_a_doorbell_for_each_engine_thread) {
+TEST(HostRegistrationTest, AGreetingMakesTheRegionAndADoorbellForEachEngineThread) {
   ControlOptions options;
   HostRegistration registration(options);
   Hello hello;
@@ -49,7 +49,7 @@ TEST(HostRegistrationTest, a_greeting_makes_the_region_and_a_doorbell_for_each_e
   EXPECT_EQ(registration.welcome_fds().size(), 5u);
 }
 
-TEST(HostRegistrationTest, images_together_are_limited) {
+TEST(HostRegistrationTest, ImagesTogetherAreLimited) {
   ControlOptions options;
   options.max_image_bytes = echo_image().image().size() * 2 - 1;
   HostRegistration registration(options);

@@ -20,7 +20,7 @@ class ListenerRegistryTest : public testing::Test {
   ListenerRegistry registry_{threads_, 2};
 };
 
-TEST_F(ListenerRegistryTest, an_address_is_opened_once_for_all_who_name_it) {
+TEST_F(ListenerRegistryTest, AnAddressIsOpenedOnceForAllWhoNameIt) {
   ListenerRegistry::Listener first = open("0.0.0.0:80"), second = open("0.0.0.0:80");
   EXPECT_TRUE(first.opened);
   EXPECT_FALSE(second.opened);
@@ -28,13 +28,13 @@ TEST_F(ListenerRegistryTest, an_address_is_opened_once_for_all_who_name_it) {
   EXPECT_EQ(threads_.open_listeners(), 1u);
 }
 
-TEST_F(ListenerRegistryTest, a_port_that_was_chosen_is_found_again_by_its_number) {
+TEST_F(ListenerRegistryTest, APortThatWasChosenIsFoundAgainByItsNumber) {
   ListenerRegistry::Listener chosen = open("127.0.0.1:0");
   EXPECT_EQ(open("127.0.0.1:" + std::to_string(chosen.port)).id, chosen.id);
   EXPECT_NE(open("127.0.0.1:0").id, chosen.id) << "port 0 asks for another one";
 }
 
-TEST_F(ListenerRegistryTest, what_cannot_be_opened_is_refused_and_leaves_nothing) {
+TEST_F(ListenerRegistryTest, WhatCannotBeOpenedIsRefusedAndLeavesNothing) {
   ListenerRegistry::Listener listener;
   ControlError error;
   EXPECT_FALSE(registry_.open("bad address", {}, &listener, &error));
@@ -45,7 +45,7 @@ TEST_F(ListenerRegistryTest, what_cannot_be_opened_is_refused_and_leaves_nothing
   EXPECT_EQ(error.code, ControlCode::kResourceExhausted);
 }
 
-TEST_F(ListenerRegistryTest, only_unused_listeners_close_and_ids_are_not_used_again) {
+TEST_F(ListenerRegistryTest, OnlyUnusedListenersCloseAndIdsAreNotUsedAgain) {
   uint32_t used = open("0.0.0.0:80").id, unused = open("0.0.0.0:81").id;
   registry_.close_unused({used, unused}, [used](uint32_t id) { return id == used; });
   EXPECT_EQ(threads_.open_listeners(), 1u);

@@ -8,7 +8,7 @@
 namespace drover::engine {
 namespace {
 
-TEST(CallTableTest, an_index_is_found_only_with_the_generation_of_its_present_call) {
+TEST(CallTableTest, AnIndexIsFoundOnlyWithTheGenerationOfItsPresentCall) {
   CallTable table;
   CallState& first = table.take();
   uint32_t index = first.index, generation = first.generation;
@@ -22,7 +22,7 @@ TEST(CallTableTest, an_index_is_found_only_with_the_generation_of_its_present_ca
   EXPECT_EQ(table.find(index, second.generation), &second);
 }
 
-TEST(CallTableTest, no_number_finds_what_is_not_there) {
+TEST(CallTableTest, NoNumberFindsWhatIsNotThere) {
   CallTable table;
   EXPECT_EQ(table.find(0, 0), nullptr);
   table.take();
@@ -30,7 +30,7 @@ TEST(CallTableTest, no_number_finds_what_is_not_there) {
   EXPECT_EQ(table.find(255, 1), nullptr);
 }
 
-TEST(CallTableTest, states_do_not_move_when_the_table_grows) {
+TEST(CallTableTest, StatesDoNotMoveWhenTheTableGrows) {
   CallTable table;
   std::vector<CallState*> states;
   std::set<uint32_t> indices;

@@ -40,7 +40,7 @@ class HostileTest : public testing::Test {
   FakeHost host_;
 };
 
-TEST_F(HostileTest, a_response_outside_tx_costs_the_call) {
+TEST_F(HostileTest, AResponseOutsideTxCostsTheCall) {
   for (uint64_t offset : {uint64_t{8}, uint64_t{4096}, UINT64_MAX, UINT64_MAX - 7, uint64_t{1} << 63,
                           uint64_t{host_.region->size() - 8}, uint64_t{host_.region->rx_size() + 1}}) {
     Call& call = taken();
@@ -53,7 +53,7 @@ TEST_F(HostileTest, a_response_outside_tx_costs_the_call) {
   }
 }
 
-TEST_F(HostileTest, a_string_that_leads_out_of_the_region_costs_the_call) {
+TEST_F(HostileTest, AStringThatLeadsOutOfTheRegionCostsTheCall) {
   Call& call = taken();
   uint64_t offset = host_.build(echo_wire("x"));
   uint32_t at = echo_type().find_field(1)->offset;
@@ -66,7 +66,7 @@ TEST_F(HostileTest, a_string_that_leads_out_of_the_region_costs_the_call) {
   expect_internal(call, "out_of_bounds");
 }
 
-TEST_F(HostileTest, a_message_inside_itself_costs_the_call) {
+TEST_F(HostileTest, AMessageInsideItselfCostsTheCall) {
   Call& call = taken();
   uint64_t offset = host_.build(echo_wire("", 4));
   uint32_t at = echo_type().find_field(4)->offset;
@@ -79,7 +79,7 @@ TEST_F(HostileTest, a_message_inside_itself_costs_the_call) {
   expect_internal(call, "depth_limit");
 }
 
-TEST_F(HostileTest, a_trailer_that_cannot_be_costs_the_call) {
+TEST_F(HostileTest, ATrailerThatCannotBeCostsTheCall) {
   uint64_t page = host_.build("") & ~uint64_t{kChunkSize - 1};
   auto complete_with = [&](uint64_t trailer) -> Call& {
     Call& call = taken();
@@ -115,7 +115,7 @@ TEST_F(HostileTest, a_trailer_that_cannot_be_costs_the_call) {
   expect_internal(complete_with(page + 2048), "a metadata value");
 }
 
-TEST_F(HostileTest, a_call_that_the_worker_does_not_have_detaches_the_host) {
+TEST_F(HostileTest, ACallThatTheWorkerDoesNotHaveDetachesTheHost) {
   Call& call = taken();
   CompleteSlot slot = completion();
   slot.call += 1;
@@ -124,7 +124,7 @@ TEST_F(HostileTest, a_call_that_the_worker_does_not_have_detaches_the_host) {
   expect_detached(call);
 }
 
-TEST_F(HostileTest, an_old_generation_detaches_the_host) {
+TEST_F(HostileTest, AnOldGenerationDetachesTheHost) {
   Call& call = taken();
   CompleteSlot slot = completion();
   slot.generation -= 1;
@@ -133,7 +133,7 @@ TEST_F(HostileTest, an_old_generation_detaches_the_host) {
   expect_detached(call);
 }
 
-TEST_F(HostileTest, completing_twice_answers_once_and_detaches_the_host) {
+TEST_F(HostileTest, CompletingTwiceAnswersOnceAndDetachesTheHost) {
   Call& call = taken();
   CompleteSlot slot = completion();
   slot.flags = 0;
@@ -145,7 +145,7 @@ TEST_F(HostileTest, completing_twice_answers_once_and_detaches_the_host) {
   EXPECT_EQ(engine_.dispatcher.calls(), 0u);
 }
 
-TEST_F(HostileTest, a_slot_of_an_unknown_type_detaches_the_host) {
+TEST_F(HostileTest, ASlotOfAnUnknownTypeDetachesTheHost) {
   Call& call = taken();
   Slot slot;
   slot.type = 77;
@@ -154,7 +154,7 @@ TEST_F(HostileTest, a_slot_of_an_unknown_type_detaches_the_host) {
   expect_detached(call);
 }
 
-TEST_F(HostileTest, a_ring_position_that_cannot_be_detaches_the_host) {
+TEST_F(HostileTest, ARingPositionThatCannotBeDetachesTheHost) {
   Call& call = taken();
   auto* position = reinterpret_cast<ConsumerPosition*>(host_.region->base() + host_.layout->requests_position(0));
   position->position = uint64_t{1} << 60;
@@ -164,7 +164,7 @@ TEST_F(HostileTest, a_ring_position_that_cannot_be_detaches_the_host) {
 }
 
 // Random bytes over everything that the host may write, while a good host serves on.
-TEST(HostileRandomTest, scribbling_over_tx_and_rings_hurts_nobody_else) {
+TEST(HostileRandomTest, ScribblingOverTxAndRingsHurtsNobodyElse) {
   TestThread engine;
   FakeHost good(engine, {.paths = {"/test.Good/Say"}, .addresses = {"good:1"}});
   std::mt19937_64 random(20261121);

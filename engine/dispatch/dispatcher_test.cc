@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 
-TEST(DispatcherTest, a_request_reaches_the_host_as_an_object_and_its_answer_goes_out_as_bytes) {
+TEST(DispatcherTest, ARequestReachesTheHostAsAnObjectAndItsAnswerGoesOutAsBytes) {
   TestThread engine;
   FakeHost host(engine);
   Call& call = engine.call("hello");
@@ -31,7 +31,7 @@ TEST(DispatcherTest, a_request_reaches_the_host_as_an_object_and_its_answer_goes
   EXPECT_EQ(engine.dispatcher.calls(), 0u);
 }
 
-TEST(DispatcherTest, metadata_authority_peer_and_deadline_travel_with_the_call) {
+TEST(DispatcherTest, MetadataAuthorityPeerAndDeadlineTravelWithTheCall) {
   TestThread engine;
   FakeHost host(engine);
   Call& call = engine.call("x", 1000 * kMs);
@@ -51,7 +51,7 @@ TEST(DispatcherTest, metadata_authority_peer_and_deadline_travel_with_the_call) 
   EXPECT_EQ(pairs[1].value, std::string_view("\0\1", 2));
 }
 
-TEST(DispatcherTest, an_unknown_method_or_service_is_unimplemented) {
+TEST(DispatcherTest, AnUnknownMethodOrServiceIsUnimplemented) {
   TestThread engine;
   FakeHost host(engine);
   engine.begin("/test.Echo/Shout");
@@ -65,7 +65,7 @@ TEST(DispatcherTest, an_unknown_method_or_service_is_unimplemented) {
   EXPECT_EQ(engine.opened.code, StatusCode::kUnimplemented);
 }
 
-TEST(DispatcherTest, a_request_that_does_not_decode_is_internal_and_says_why) {
+TEST(DispatcherTest, ARequestThatDoesNotDecodeIsInternalAndSaysWhy) {
   TestThread engine;
   FakeHost host(engine);
   Call& call = engine.begin();
@@ -78,7 +78,7 @@ TEST(DispatcherTest, a_request_that_does_not_decode_is_internal_and_says_why) {
   EXPECT_EQ(engine.dispatcher.calls(), 0u);
 }
 
-TEST(DispatcherTest, a_status_with_message_and_metadata_comes_through) {
+TEST(DispatcherTest, AStatusWithMessageAndMetadataComesThrough) {
   TestThread engine;
   FakeHost host(engine);
   Call& call = engine.call("x");
@@ -115,7 +115,7 @@ TEST(DispatcherTest, a_status_with_message_and_metadata_comes_through) {
   EXPECT_EQ(answer.trailing, (std::vector<Header>{{"second-bin", std::string("\0\xff", 2)}}));
 }
 
-TEST(DispatcherTest, a_status_beyond_grpcs_is_unknown) {
+TEST(DispatcherTest, AStatusBeyondGrpcsIsUnknown) {
   TestThread engine;
   FakeHost host(engine);
   Call& call = engine.call("x");
@@ -127,7 +127,7 @@ TEST(DispatcherTest, a_status_beyond_grpcs_is_unknown) {
   EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kUnknown);
 }
 
-TEST(DispatcherTest, requests_that_arrive_in_pieces_are_decoded_where_they_lie) {
+TEST(DispatcherTest, RequestsThatArriveInPiecesAreDecodedWhereTheyLie) {
   TestThread engine;
   FakeHost host(engine);
   std::string text(100'000, 'q');
@@ -145,7 +145,7 @@ TEST(DispatcherTest, requests_that_arrive_in_pieces_are_decoded_where_they_lie) 
   EXPECT_EQ(engine.transport.answer(call).body, wire);
 }
 
-TEST(DispatcherTest, a_large_response_keeps_its_memory_until_the_transport_has_sent_it) {
+TEST(DispatcherTest, ALargeResponseKeepsItsMemoryUntilTheTransportHasSentIt) {
   TestThread engine;
   engine.transport.send_at_once = false;
   FakeHost host(engine);
@@ -163,7 +163,7 @@ TEST(DispatcherTest, a_large_response_keeps_its_memory_until_the_transport_has_s
   EXPECT_EQ(host.released, std::vector<uint32_t>{42});
 }
 
-TEST(DispatcherTest, every_answer_is_released_once_in_batches) {
+TEST(DispatcherTest, EveryAnswerIsReleasedOnceInBatches) {
   TestThread engine;
   FakeHost host(engine);
   for (int round = 0; round < 20; ++round) {
@@ -175,7 +175,7 @@ TEST(DispatcherTest, every_answer_is_released_once_in_batches) {
   EXPECT_EQ(std::set<uint32_t>(host.released.begin(), host.released.end()).size(), 600u);
 }
 
-TEST(DispatcherTest, request_memory_is_free_only_when_the_host_is_finished) {
+TEST(DispatcherTest, RequestMemoryIsFreeOnlyWhenTheHostIsFinished) {
   TestThread engine;
   FakeHost host(engine, {.rx_bytes = 16 * kChunkSize});
   for (int i = 0; i < 100; ++i) {
@@ -199,7 +199,7 @@ TEST(DispatcherTest, request_memory_is_free_only_when_the_host_is_finished) {
   }
 }
 
-TEST(DispatcherTest, a_full_region_makes_calls_wait_and_none_is_lost) {
+TEST(DispatcherTest, AFullRegionMakesCallsWaitAndNoneIsLost) {
   TestThread engine;
   FakeHost host(engine, {.rx_bytes = 16 * kChunkSize, .ring_slots = 1024});
   std::vector<Call*> calls;
@@ -215,7 +215,7 @@ TEST(DispatcherTest, a_full_region_makes_calls_wait_and_none_is_lost) {
   }
 }
 
-TEST(DispatcherTest, a_full_ring_makes_calls_wait_in_order) {
+TEST(DispatcherTest, AFullRingMakesCallsWaitInOrder) {
   TestThread engine;
   FakeHost host(engine, {.ring_slots = 16});
   std::vector<Call*> calls;
@@ -236,7 +236,7 @@ TEST(DispatcherTest, a_full_ring_makes_calls_wait_in_order) {
   EXPECT_EQ(order, expected);
 }
 
-TEST(DispatcherTest, a_call_that_finds_no_room_in_time_ends_in_resource_exhausted) {
+TEST(DispatcherTest, ACallThatFindsNoRoomInTimeEndsInResourceExhausted) {
   DispatchOptions options;
   options.wait_ns = 20 * kMs;
   TestThread engine(options);
@@ -249,7 +249,7 @@ TEST(DispatcherTest, a_call_that_finds_no_room_in_time_ends_in_resource_exhauste
   EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kResourceExhausted);
 }
 
-TEST(DispatcherTest, requests_being_received_keep_their_window_and_too_many_bytes_of_them_are_refused) {
+TEST(DispatcherTest, RequestsBeingReceivedKeepTheirWindowAndTooManyBytesOfThemAreRefused) {
   DispatchOptions options;
   options.max_waiting_bytes = 100'000;
   TestThread engine(options);
@@ -266,7 +266,7 @@ TEST(DispatcherTest, requests_being_received_keep_their_window_and_too_many_byte
   EXPECT_NE(engine.dispatcher.message_buffer(three, 40'000), nullptr);
 }
 
-TEST(DispatcherTest, a_forgotten_listener_leaves_no_routes_and_its_connections_hear_unavailable) {
+TEST(DispatcherTest, AForgottenListenerLeavesNoRoutesAndItsConnectionsHearUnavailable) {
   DispatchOptions options;
   options.wait_ns = 20 * kMs;
   TestThread engine(options);
@@ -286,7 +286,7 @@ TEST(DispatcherTest, a_forgotten_listener_leaves_no_routes_and_its_connections_h
   EXPECT_EQ(engine.dispatcher.routes(), 0u);
 }
 
-TEST(DispatcherTest, a_request_that_can_never_fit_is_refused_at_once) {
+TEST(DispatcherTest, ARequestThatCanNeverFitIsRefusedAtOnce) {
   TestThread engine;
   FakeHost host(engine, {.rx_bytes = 4 * kChunkSize});
   Call& call = engine.call(std::string(40'000, 'x'));
@@ -294,7 +294,7 @@ TEST(DispatcherTest, a_request_that_can_never_fit_is_refused_at_once) {
   EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kResourceExhausted);
 }
 
-TEST(DispatcherTest, too_many_waiting_calls_are_refused_at_once) {
+TEST(DispatcherTest, TooManyWaitingCallsAreRefusedAtOnce) {
   DispatchOptions options;
   options.max_waiting = 3;
   TestThread engine(options);
@@ -305,7 +305,7 @@ TEST(DispatcherTest, too_many_waiting_calls_are_refused_at_once) {
   EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kResourceExhausted);
 }
 
-TEST(DispatcherTest, round_robin_gives_workers_equal_shares) {
+TEST(DispatcherTest, RoundRobinGivesWorkersEqualShares) {
   TestThread engine;
   FakeHost host(engine, {.workers = 3});
   std::map<uint32_t, int> per_worker;
@@ -315,7 +315,7 @@ TEST(DispatcherTest, round_robin_gives_workers_equal_shares) {
   EXPECT_EQ(per_worker, (std::map<uint32_t, int>{{0, 10}, {1, 10}, {2, 10}}));
 }
 
-TEST(DispatcherTest, round_robin_counts_the_workers_of_all_hosts) {
+TEST(DispatcherTest, RoundRobinCountsTheWorkersOfAllHosts) {
   TestThread engine;
   FakeHost one(engine, {.workers = 1});
   FakeHost three(engine, {.workers = 3});
@@ -326,7 +326,7 @@ TEST(DispatcherTest, round_robin_counts_the_workers_of_all_hosts) {
   EXPECT_EQ(three.calls.size(), 30u);
 }
 
-TEST(DispatcherTest, least_outstanding_avoids_the_busy_worker) {
+TEST(DispatcherTest, LeastOutstandingAvoidsTheBusyWorker) {
   DispatchOptions options;
   options.policy = WorkerChoice::Policy::kLeastOutstanding;
   TestThread engine(options);
@@ -350,7 +350,7 @@ TEST(DispatcherTest, least_outstanding_avoids_the_busy_worker) {
   EXPECT_EQ(kept.size(), 5u);
 }
 
-TEST(DispatcherTest, a_deadline_ends_a_call_that_the_host_never_answers) {
+TEST(DispatcherTest, ADeadlineEndsACallThatTheHostNeverAnswers) {
   TestThread engine;
   FakeHost host(engine);
   Call& call = engine.call("x", 15 * kMs);
@@ -369,14 +369,14 @@ TEST(DispatcherTest, a_deadline_ends_a_call_that_the_host_never_answers) {
   EXPECT_TRUE(engine.pump_until([&] { return host.take(), !host.released.empty(); }));
 }
 
-TEST(DispatcherTest, a_deadline_that_has_passed_begins_nothing) {
+TEST(DispatcherTest, ADeadlineThatHasPassedBeginsNothing) {
   TestThread engine;
   FakeHost host(engine);
   engine.begin("/test.Echo/Say", -1);
   EXPECT_EQ(engine.opened.code, StatusCode::kDeadlineExceeded);
 }
 
-TEST(DispatcherTest, a_deadline_while_the_request_is_received_keeps_the_buffer_until_the_transport_lets_go) {
+TEST(DispatcherTest, ADeadlineWhileTheRequestIsReceivedKeepsTheBufferUntilTheTransportLetsGo) {
   TestThread engine;
   engine.transport.send_at_once = false;
   FakeHost host(engine);
@@ -391,7 +391,7 @@ TEST(DispatcherTest, a_deadline_while_the_request_is_received_keeps_the_buffer_u
   EXPECT_EQ(engine.dispatcher.calls(), 0u);
 }
 
-TEST(DispatcherTest, a_client_that_goes_is_told_to_the_host_and_its_memory_waits_for_the_host) {
+TEST(DispatcherTest, AClientThatGoesIsToldToTheHostAndItsMemoryWaitsForTheHost) {
   TestThread engine;
   FakeHost host(engine, {.rx_bytes = 4 * kChunkSize});
   for (int i = 0; i < 4; ++i) engine.dispatcher.abandon(engine.call("x"));
@@ -408,7 +408,7 @@ TEST(DispatcherTest, a_client_that_goes_is_told_to_the_host_and_its_memory_waits
   engine.dispatcher.abandon(blocked);
 }
 
-TEST(DispatcherTest, abandoning_a_waiting_call_takes_it_out_of_the_queue) {
+TEST(DispatcherTest, AbandoningAWaitingCallTakesItOutOfTheQueue) {
   TestThread engine;
   FakeHost host(engine, {.rx_bytes = 1 * kChunkSize});
   engine.call("x");
@@ -423,7 +423,7 @@ TEST(DispatcherTest, abandoning_a_waiting_call_takes_it_out_of_the_queue) {
   EXPECT_EQ(engine.transport.answer(b).body, echo_wire("b"));
 }
 
-TEST(DispatcherTest, a_unary_call_with_two_messages_or_none_ends_in_internal) {
+TEST(DispatcherTest, AUnaryCallWithTwoMessagesOrNoneEndsInInternal) {
   TestThread engine;
   FakeHost host(engine);
   Call& two = engine.begin();
@@ -440,7 +440,7 @@ TEST(DispatcherTest, a_unary_call_with_two_messages_or_none_ends_in_internal) {
   EXPECT_EQ(engine.dispatcher.calls(), 0u);
 }
 
-TEST(DispatcherTest, two_services_at_two_addresses_do_not_meet) {
+TEST(DispatcherTest, TwoServicesAtTwoAddressesDoNotMeet) {
   TestThread engine;
   FakeHost first(engine, {.paths = {"/test.A/Say"}, .addresses = {"0.0.0.0:1001"}});
   FakeHost second(engine, {.paths = {"/test.B/Say"}, .addresses = {"0.0.0.0:1002"}});
@@ -452,7 +452,7 @@ TEST(DispatcherTest, two_services_at_two_addresses_do_not_meet) {
   EXPECT_EQ(engine.opened.code, StatusCode::kOk);
 }
 
-TEST(DispatcherTest, a_sleeping_engine_thread_is_rung_and_an_announcement_finds_what_was_already_there) {
+TEST(DispatcherTest, ASleepingEngineThreadIsRungAndAnAnnouncementFindsWhatWasAlreadyThere) {
   TestThread engine;
   FakeHost host(engine);
   engine.call("x");
@@ -472,7 +472,7 @@ TEST(DispatcherTest, a_sleeping_engine_thread_is_rung_and_an_announcement_finds_
   EXPECT_TRUE(engine.pump());
 }
 
-TEST(DispatcherTest, every_ring_of_any_host_is_an_edge_of_the_wake_descriptor) {
+TEST(DispatcherTest, EveryRingOfAnyHostIsAnEdgeOfTheWakeDescriptor) {
   TestThread engine;
   FakeHost one(engine), two(engine);
   UniqueFd loop(::epoll_create1(EPOLL_CLOEXEC));

@@ -32,7 +32,7 @@ class RequestBuilderTest : public testing::Test {
   ThreadMetrics metrics_{0};
 };
 
-TEST_F(RequestBuilderTest, the_object_and_the_metadata_lie_in_the_runs_that_it_names) {
+TEST_F(RequestBuilderTest, TheObjectAndTheMetadataLieInTheRunsThatItNames) {
   HostLink link(make_attachment(1, {"/test.Echo/Say"}, {1}), 0, metrics_);
   BuiltRequest built = build(link, echo_wire("hello"));
   ASSERT_TRUE(built.ok());
@@ -47,7 +47,7 @@ TEST_F(RequestBuilderTest, the_object_and_the_metadata_lie_in_the_runs_that_it_n
   EXPECT_EQ(link.rx().free_chunks() + built.run.chunks, link.rx().total_chunks());
 }
 
-TEST_F(RequestBuilderTest, what_cannot_be_decoded_leaves_no_memory_behind) {
+TEST_F(RequestBuilderTest, WhatCannotBeDecodedLeavesNoMemoryBehind) {
   HostLink link(make_attachment(1, {"/test.Echo/Say"}, {1}), 0, metrics_);
   BuiltRequest built = build(link, "\x0a\x05hi");
   EXPECT_FALSE(built.ok());
@@ -55,7 +55,7 @@ TEST_F(RequestBuilderTest, what_cannot_be_decoded_leaves_no_memory_behind) {
   EXPECT_EQ(link.rx().free_chunks(), link.rx().total_chunks());
 }
 
-TEST_F(RequestBuilderTest, a_full_region_is_worth_another_try_and_keeps_what_it_had) {
+TEST_F(RequestBuilderTest, AFullRegionIsWorthAnotherTryAndKeepsWhatItHad) {
   HostLink link(make_attachment(1, {"/test.Echo/Say"}, {1}, 64 << 10), 0, metrics_);
   while (link.rx().free_chunks() > 2) ASSERT_NE(link.rx().allocate(1), ChunkPool::kNone);
   uint32_t free = link.rx().free_chunks();

@@ -42,7 +42,7 @@ class ResponseReaderTest : public testing::Test {
   ResponseReader reader_{1 << 20};
 };
 
-TEST_F(ResponseReaderTest, a_small_response_is_copied_and_the_host_may_have_its_memory_back) {
+TEST_F(ResponseReaderTest, ASmallResponseIsCopiedAndTheHostMayHaveItsMemoryBack) {
   ResponseReader::Answer answer = reader_.read(state_, slot(echo_wire("hello")));
   EXPECT_EQ(answer.reply.code, StatusCode::kOk);
   EXPECT_TRUE(answer.reply.has_message);
@@ -51,21 +51,21 @@ TEST_F(ResponseReaderTest, a_small_response_is_copied_and_the_host_may_have_its_
   EXPECT_FALSE(answer.lent);
 }
 
-TEST_F(ResponseReaderTest, a_large_string_is_lent_from_the_region) {
+TEST_F(ResponseReaderTest, ALargeStringIsLentFromTheRegion) {
   std::string wire = echo_wire(std::string(100'000, 'l'));
   ResponseReader::Answer answer = reader_.read(state_, slot(wire));
   EXPECT_EQ(bytes(answer.reply), wire);
   EXPECT_TRUE(answer.lent);
 }
 
-TEST_F(ResponseReaderTest, no_response_object_is_an_empty_message) {
+TEST_F(ResponseReaderTest, NoResponseObjectIsAnEmptyMessage) {
   ResponseReader::Answer answer = reader_.read(state_, CompleteSlot{});
   EXPECT_TRUE(answer.reply.has_message);
   EXPECT_EQ(answer.reply.message_size, 0u);
   EXPECT_EQ(state_.reply, nullptr);
 }
 
-TEST_F(ResponseReaderTest, an_error_carries_no_message_and_a_strange_code_is_unknown) {
+TEST_F(ResponseReaderTest, AnErrorCarriesNoMessageAndAStrangeCodeIsUnknown) {
   CompleteSlot made = slot(echo_wire("hello"));
   made.status = static_cast<uint32_t>(StatusCode::kNotFound);
   ResponseReader::Answer answer = reader_.read(state_, made);
@@ -75,7 +75,7 @@ TEST_F(ResponseReaderTest, an_error_carries_no_message_and_a_strange_code_is_unk
   EXPECT_EQ(reader_.read(state_, made).reply.code, StatusCode::kUnknown);
 }
 
-TEST_F(ResponseReaderTest, what_leads_out_of_tx_is_internal_and_keeps_no_buffer) {
+TEST_F(ResponseReaderTest, WhatLeadsOutOfTxIsInternalAndKeepsNoBuffer) {
   CompleteSlot made{};
   made.response = uint64_t{1} << 40;
   ResponseReader::Answer answer = reader_.read(state_, made);
@@ -88,7 +88,7 @@ TEST_F(ResponseReaderTest, what_leads_out_of_tx_is_internal_and_keeps_no_buffer)
   EXPECT_EQ(state_.reply, nullptr);
 }
 
-TEST_F(ResponseReaderTest, a_response_over_the_limit_is_internal) {
+TEST_F(ResponseReaderTest, AResponseOverTheLimitIsInternal) {
   ResponseReader small(10);
   ResponseReader::Answer answer = small.read(state_, slot(echo_wire("more than ten bytes")));
   EXPECT_EQ(answer.reply.code, StatusCode::kInternal);

@@ -7,7 +7,7 @@
 namespace drover::engine {
 namespace {
 
-TEST(RouteTableTest, a_route_is_found_by_listener_and_path) {
+TEST(RouteTableTest, ARouteIsFoundByListenerAndPath) {
   ThreadMetrics metrics(0);
   RouteTable table(metrics);
   Route* one = table.add(1, "/a.A/Say");
@@ -21,7 +21,7 @@ TEST(RouteTableTest, a_route_is_found_by_listener_and_path) {
   EXPECT_EQ(table.size(), 2u);
 }
 
-TEST(RouteTableTest, many_routes_are_all_found) {
+TEST(RouteTableTest, ManyRoutesAreAllFound) {
   ThreadMetrics metrics(0);
   RouteTable table(metrics);
   for (int i = 0; i < 5000; ++i) table.add(1 + i % 3, "/s.S/Method" + std::to_string(i));
@@ -33,7 +33,7 @@ TEST(RouteTableTest, many_routes_are_all_found) {
   }
 }
 
-TEST(RouteTableTest, an_unknown_method_of_a_known_service_is_told_from_an_unknown_service) {
+TEST(RouteTableTest, AnUnknownMethodOfAKnownServiceIsToldFromAnUnknownService) {
   ThreadMetrics metrics(0);
   RouteTable table(metrics);
   table.add(1, "/a.A/Say");
@@ -43,7 +43,7 @@ TEST(RouteTableTest, an_unknown_method_of_a_known_service_is_told_from_an_unknow
   EXPECT_EQ(table.unknown(1, "/b.B/Say").code, StatusCode::kUnimplemented);
 }
 
-TEST(RouteTableTest, after_its_listener_closed_a_method_is_unavailable_rather_than_unknown) {
+TEST(RouteTableTest, AfterItsListenerClosedAMethodIsUnavailableRatherThanUnknown) {
   ThreadMetrics metrics(0);
   RouteTable table(metrics);
   table.add(1, "/a.A/Say");
@@ -54,7 +54,7 @@ TEST(RouteTableTest, after_its_listener_closed_a_method_is_unavailable_rather_th
   EXPECT_EQ(table.unknown(1, "/a.A/Say").code, StatusCode::kUnavailable);
 }
 
-TEST(RouteTableTest, a_forgotten_route_stays_while_a_call_uses_it) {
+TEST(RouteTableTest, AForgottenRouteStaysWhileACallUsesIt) {
   ThreadMetrics metrics(0);
   RouteTable table(metrics);
   Route* used = table.add(1, "/a.A/Say");
@@ -65,7 +65,7 @@ TEST(RouteTableTest, a_forgotten_route_stays_while_a_call_uses_it) {
   table.forget_listener(1, {});
 }
 
-TEST(RouteTableTest, a_removed_host_serves_no_route_and_others_go_on) {
+TEST(RouteTableTest, ARemovedHostServesNoRouteAndOthersGoOn) {
   ThreadMetrics metrics(0);
   RouteTable table(metrics);
   HostLink one(make_attachment(1, {}, {}), 0, metrics), two(make_attachment(1, {}, {}), 0, metrics);

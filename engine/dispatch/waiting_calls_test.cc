@@ -30,7 +30,7 @@ class WaitingCallsTest : public testing::Test {
   Route route_, other_;
 };
 
-TEST_F(WaitingCallsTest, calls_of_a_route_start_in_the_order_of_arrival) {
+TEST_F(WaitingCallsTest, CallsOfARouteStartInTheOrderOfArrival) {
   std::vector<uint32_t> order;
   for (int i = 0; i < 5; ++i) order.push_back(call(route_).index);
   EXPECT_EQ(waiting_.size(), 5u);
@@ -41,7 +41,7 @@ TEST_F(WaitingCallsTest, calls_of_a_route_start_in_the_order_of_arrival) {
   EXPECT_EQ(route_.last_waiting, nullptr);
 }
 
-TEST_F(WaitingCallsTest, a_call_may_leave_from_the_middle_and_from_both_ends) {
+TEST_F(WaitingCallsTest, ACallMayLeaveFromTheMiddleAndFromBothEnds) {
   CallState &first = call(route_), &second = call(route_), &third = call(route_), &fourth = call(route_);
   waiting_.remove(second);
   waiting_.remove(fourth);
@@ -49,7 +49,7 @@ TEST_F(WaitingCallsTest, a_call_may_leave_from_the_middle_and_from_both_ends) {
   EXPECT_EQ(start(99), std::vector<uint32_t>{third.index});
 }
 
-TEST_F(WaitingCallsTest, a_route_that_cannot_go_on_does_not_hold_up_another) {
+TEST_F(WaitingCallsTest, ARouteThatCannotGoOnDoesNotHoldUpAnother) {
   call(route_);
   CallState& free = call(other_);
   EXPECT_TRUE(waiting_.serve([&](CallState& state) {
@@ -62,7 +62,7 @@ TEST_F(WaitingCallsTest, a_route_that_cannot_go_on_does_not_hold_up_another) {
   EXPECT_EQ(free.next_waiting, nullptr);
 }
 
-TEST_F(WaitingCallsTest, calls_wait_for_room_only_where_a_host_serves_their_route) {
+TEST_F(WaitingCallsTest, CallsWaitForRoomOnlyWhereAHostServesTheirRoute) {
   call(route_);
   EXPECT_FALSE(waiting_.any_with_host());
   other_.targets.push_back({nullptr, 0});

@@ -37,12 +37,12 @@ class WorkerChoiceTest : public testing::Test {
   const WorkerChoice least_{WorkerChoice::Policy::kLeastOutstanding};
 };
 
-TEST_F(WorkerChoiceTest, without_a_host_there_is_none) {
+TEST_F(WorkerChoiceTest, WithoutAHostThereIsNone) {
   EXPECT_EQ(round_robin_.choose(route_, nullptr, 1).found, Found::kNoHost);
   EXPECT_EQ(least_.choose(route_, nullptr, 1).found, Found::kNoHost);
 }
 
-TEST_F(WorkerChoiceTest, round_robin_spreads_calls_over_all_workers_of_all_hosts) {
+TEST_F(WorkerChoiceTest, RoundRobinSpreadsCallsOverAllWorkersOfAllHosts) {
   HostLink &one = host(1), &two = host(3);
   auto chosen = choose(round_robin_, 40);
   ASSERT_EQ(chosen.size(), 4u);
@@ -51,13 +51,13 @@ TEST_F(WorkerChoiceTest, round_robin_spreads_calls_over_all_workers_of_all_hosts
   EXPECT_EQ((chosen[{&two, 2}]), 10);
 }
 
-TEST_F(WorkerChoiceTest, the_method_is_the_chosen_hosts_own) {
+TEST_F(WorkerChoiceTest, TheMethodIsTheChosenHostsOwn) {
   host(1), host(1);
   EXPECT_EQ(round_robin_.choose(route_, nullptr, 1).method, 1u);
   EXPECT_EQ(round_robin_.choose(route_, nullptr, 1).method, 2u);
 }
 
-TEST_F(WorkerChoiceTest, least_outstanding_prefers_the_idle_worker) {
+TEST_F(WorkerChoiceTest, LeastOutstandingPrefersTheIdleWorker) {
   HostLink& one = host(3);
   one.lane(0).outstanding = 5;
   one.lane(1).outstanding = 1;
@@ -66,7 +66,7 @@ TEST_F(WorkerChoiceTest, least_outstanding_prefers_the_idle_worker) {
   EXPECT_EQ((chosen[{&one, 1}]), 3);
 }
 
-TEST_F(WorkerChoiceTest, full_rings_are_passed_over_until_none_has_room) {
+TEST_F(WorkerChoiceTest, FullRingsArePassedOverUntilNoneHasRoom) {
   HostLink& one = host(2, 0, 16);
   for (int i = 0; i < 16; ++i) one.push_call(0, CallSlot{});
   auto chosen = choose(round_robin_, 100);
@@ -76,7 +76,7 @@ TEST_F(WorkerChoiceTest, full_rings_are_passed_over_until_none_has_room) {
   EXPECT_EQ(least_.choose(route_, nullptr, 1).found, Found::kNoRoom);
 }
 
-TEST_F(WorkerChoiceTest, a_host_without_the_memory_or_that_has_failed_is_passed_over) {
+TEST_F(WorkerChoiceTest, AHostWithoutTheMemoryOrThatHasFailedIsPassedOver) {
   HostLink &small = host(1, 64 << 10), &large = host(1, 1 << 20);
   uint32_t more_than_small = small.rx().total_chunks() + 1;
   for (int i = 0; i < 4; ++i) EXPECT_EQ(round_robin_.choose(route_, nullptr, more_than_small).link, &large);
@@ -84,7 +84,7 @@ TEST_F(WorkerChoiceTest, a_host_without_the_memory_or_that_has_failed_is_passed_
   for (int i = 0; i < 4; ++i) EXPECT_EQ(round_robin_.choose(route_, nullptr, 1).link, &small);
 }
 
-TEST_F(WorkerChoiceTest, the_preferred_host_is_taken_while_it_has_room) {
+TEST_F(WorkerChoiceTest, ThePreferredHostIsTakenWhileItHasRoom) {
   HostLink &one = host(1), &two = host(1, 0, 16);
   for (int i = 0; i < 16; ++i) {
     WorkerChoice::Choice choice = round_robin_.choose(route_, &two, 1);

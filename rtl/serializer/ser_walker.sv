@@ -361,7 +361,7 @@ module ser_walker #(
 
   // ---- what it reads of the schema table
   logic [31:0] entry_offset;  // of the FieldEntry that a step names
-  assign entry_offset = fields_i + {f_q.first_field[26:0], 5'd0} + {11'd0, step.position, 5'd0} - FieldEntrySize;
+  assign entry_offset = fields_i + {f_q.first_field[26:0], 5'd0} + {11'd0, step.position, 5'd0} - FieldEntryBytes;
   always_comb begin
     table_read_o = 1'b0;
     table_line_o = f_q.step[Sw-1:3];
@@ -477,7 +477,7 @@ module ser_walker #(
       WkObject: begin
         w_d.object.has_words = message.has_words;
         w_d.object.any = message.field_count != '0;
-        w_d.object.last_step = message.steps + {message.field_count[28:0], 3'd0} - FieldStepSize;
+        w_d.object.last_step = message.steps + {message.field_count[28:0], 3'd0} - FieldStepBytes;
         w_d.after = WkHeader;
       end
       WkHeader: begin  // the pointer to the unknown fields is here
