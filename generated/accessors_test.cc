@@ -36,7 +36,7 @@ TEST(AccessorsTest, AMemberOfAOneofStartsAsZeroWhenItTakesTheSlotOver) {
 
 TEST(AccessorsTest, DefaultStringsReferToTheirLiterals) {
   static const char kText[] = "some text";
-  const String* text = default_string(kText, 9);
+  static const String* const text = default_string(kText, 9);  // never freed, as in generated code
   EXPECT_EQ(text->view(), "some text");
   EXPECT_EQ(text->data(), kText);
   EXPECT_EQ(empty_string().view(), "");
