@@ -40,7 +40,7 @@ inline const char* status_code_name(StatusCode code) {
   return kNames[number < kStatusCodes ? number : 2];
 }
 
-// The code of that number; kUnknown if there is none.
+// The code of that number; kUnknown for any other number.
 inline StatusCode status_code_of(uint32_t number) {
   return number < kStatusCodes ? static_cast<StatusCode>(number) : StatusCode::kUnknown;
 }

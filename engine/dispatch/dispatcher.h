@@ -65,7 +65,7 @@ class HostEvents {
 
 class Dispatcher final : public CallSink, public Pollable {
  public:
-  // `events` may be null (nobody is told); otherwise it outlives the Dispatcher.
+  // `events` may be null (events are dropped); otherwise it outlives the Dispatcher.
   Dispatcher(uint32_t thread, ReplySink& replies, ThreadMetrics& metrics, const DispatchOptions& options,
              HostEvents* events);
   ~Dispatcher();

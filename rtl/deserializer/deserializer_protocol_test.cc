@@ -1,6 +1,6 @@
 // What the other sides of the deserializer's ports may do wrong: packets that are not as long as their commands say,
-// types that nobody loaded, refused and unasked responses, a reset at any time. Each ends in an error record; nothing
-// hangs, and the other messages come out as ever.
+// types that were not loaded, refused and unsolicited responses, a reset at any time. Each ends in an error record;
+// nothing hangs, and the other messages come out as ever.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -220,7 +220,7 @@ TEST_P(DeserializerProtocol, ARefusedReadMakesItsMessageAnError) {
   }
 }
 
-// Answers that nobody asked for are not taken for those of a later burst, whose message would then be called done
+// Unsolicited answers are not taken for those of a later burst, whose message would then be called done
 // before it is written.
 TEST_P(DeserializerProtocol, UnaskedResponsesAreIgnored) {
   for (bool one_shot : {true, false}) {

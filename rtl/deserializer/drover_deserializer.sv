@@ -337,7 +337,7 @@ module drover_deserializer #(
   // Bursts of each lane to host and to engine memory that have not been answered: a lane allows itself at most 1,024 and
   // what its FIFOs hold (deser_writer).
   logic [10:0] in_flight_q[Lanes], hbm_in_flight_q[Lanes];
-  logic [Lanes-1:0] host_answer, hbm_answer;  // to the lane; an answer that nobody waits for is ignored
+  logic [Lanes-1:0] host_answer, hbm_answer;  // to the lane; an unsolicited answer is ignored
   logic lane_in_flight;
   always_comb begin
     lane_in_flight = 1'b0;

@@ -1,5 +1,5 @@
 // The walker's object memory: objects and chunks of arrays as they lie in host memory, line by line, and the reads that
-// bring them there. One fetch at a time; whoever asks has checked that it may be read and has room. A fetch is broken if
+// bring them there. One fetch at a time; the requester has checked that it may be read and has room. A fetch is broken if
 // an answer is an error or has RLAST where its burst does not end, or has none where it does: a burst ends with
 // whichever comes first. A beat that answers nothing is ignored.
 /* verilator lint_off IMPORTSTAR */

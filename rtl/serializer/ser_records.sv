@@ -6,7 +6,7 @@
 //   cur  [ s0 s1 s2 s3 s4 s5 s6 s7 ]  nxt [ s0 s1 .. ]      a head may be anywhere, its tag and value in the next line
 //             ^ slot_q
 //
-// A third line waits, so that nobody outside hears in the same cycle what a record takes.
+// A third line waits, so that no output depends in the same cycle on what a record takes.
 /* verilator lint_off IMPORTSTAR */
 import drover_preserialized_pkg::*;  // here, and types by their full names: yosys reads it so
 import drover_serializer_pkg::*;
