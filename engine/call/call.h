@@ -48,7 +48,7 @@ struct Call {
   uint32_t listener = 0;              // id from Listeners::listen
   int64_t deadline_ns = kNoDeadline;  // CLOCK_MONOTONIC
   int64_t start_ns = 0;               // CLOCK_MONOTONIC, when the request's headers had arrived
-  std::vector<Header> metadata;       // the application's; nothing that belongs to the protocol
+  std::span<const Header> metadata;   // the application's, nothing of the protocol's; valid while the call lives
 
   // Filled in by the dispatcher in open.
   uint32_t max_request_bytes = 4u << 20;  // of one message

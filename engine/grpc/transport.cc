@@ -6,8 +6,8 @@
 #include <cerrno>
 
 #include "engine/base/log.h"
-#include "engine/grpc/http2_connection.h"
-#include "engine/grpc/http2_context.h"
+#include "engine/grpc/grpc_connection.h"
+#include "engine/grpc/grpc_context.h"
 #include "engine/net/byte_stream.h"
 
 namespace drover::engine {
@@ -54,7 +54,7 @@ class Transport::Connection final : public FdHandler, public ByteSink {
   }
   int fd() const { return stream_->fd(); }
 
-  Http2Connection http2;
+  GrpcConnection http2;
   bool closed = false;
   bool dirty = false;
   bool holding = false;
@@ -79,7 +79,7 @@ class Transport::Connection final : public FdHandler, public ByteSink {
 Transport::Transport(EventLoop& loop, ThreadMetrics& metrics, const TransportOptions& options, TransportShared& shared)
     : loop_(loop),
       shared_(shared),
-      context_(std::make_unique<Http2Context>(options, metrics, loop.clock())),
+      context_(std::make_unique<GrpcContext>(options, metrics, loop.clock())),
       receive_buffer_(new char[options.receive_buffer]),
       acceptor_(loop, *this) {}
 
@@ -88,9 +88,9 @@ Transport::~Transport() { close_all(); }
 void Transport::set_sink(CallSink* sink) { context_->sink = sink; }
 
 void Transport::reply(Call& call, const Reply& reply) {
-  Stream& stream = static_cast<Stream&>(call);
-  Http2Connection& connection = *stream.connection;
-  Http2Connection::reply(stream, reply);
+  CallStream& stream = static_cast<CallStream&>(call);
+  GrpcConnection& connection = *stream.connection;
+  GrpcConnection::reply(stream, reply);
   mark_dirty(static_cast<Connection&>(connection.out()));
 }
 
@@ -113,13 +113,13 @@ void Transport::flush(Connection& connection) {
   connection.dirty = false;
   if (connection.closed || connection.linger_until_ns != 0) return;
   switch (connection.http2.flush()) {
-    case Http2Connection::Flushed::kBlocked:
+    case GrpcConnection::Flushed::kBlocked:
       connection.wants_writable(true);
       break;
-    case Http2Connection::Flushed::kMore:
+    case GrpcConnection::Flushed::kMore:
       mark_dirty(connection);
       break;
-    case Http2Connection::Flushed::kDone:
+    case GrpcConnection::Flushed::kDone:
       break;
   }
   if (connection.http2.finished()) {

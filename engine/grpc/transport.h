@@ -1,8 +1,8 @@
 // gRPC over HTTP/2 on one engine thread: its connections, what they send at the end of each turn, their time-outs,
 // and how they are drained. Speaks to the dispatcher through engine/call/call.h only.
 //
-//   EventLoop --readable--> Connection: ByteStream -> Http2Connection -> CallSink (dispatcher)
-//   dispatcher --reply----> Http2Connection, marked dirty --end_turn--> ByteStream, one write a connection and turn
+//   EventLoop --readable--> Connection: ByteStream -> GrpcConnection -> CallSink (dispatcher)
+//   dispatcher --reply----> GrpcConnection, marked dirty --end_turn--> ByteStream, one write a connection and turn
 //
 // Thread-safety: everything on the loop's thread, or before it runs.
 #pragma once
@@ -24,7 +24,7 @@
 
 namespace drover::engine {
 
-class Http2Context;  // engine/grpc/http2_context.h
+class GrpcContext;  // engine/grpc/grpc_context.h
 
 // What the engine threads' transports share.
 struct TransportShared {
@@ -58,7 +58,7 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink 
   void close_all();
 
  private:
-  class Connection;  // transport.cc: a byte stream joined to an Http2Connection
+  class Connection;  // transport.cc: a byte stream joined to an GrpcConnection
 
   void mark_dirty(Connection& connection);
   void flush(Connection& connection);
@@ -68,7 +68,7 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink 
 
   EventLoop& loop_;
   TransportShared& shared_;
-  std::unique_ptr<Http2Context> context_;
+  std::unique_ptr<GrpcContext> context_;
   const std::unique_ptr<char[]> receive_buffer_;
   Acceptor acceptor_;
 

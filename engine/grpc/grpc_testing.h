@@ -1,4 +1,4 @@
-// A connection and a client in one thread, joined by memory instead of a socket: an Http2Connection with an EchoSink
+// A connection and a client in one thread, joined by memory instead of a socket: an GrpcConnection with an EchoSink
 // on one side, nghttp2's client session on the other. Time stands still unless the test moves it; the "kernel" takes
 // as many bytes as the test allows. Raw bytes can be sent instead of the client's.
 #pragma once
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "engine/grpc/echo_sink.h"
-#include "engine/grpc/http2_connection.h"
+#include "engine/grpc/grpc_connection.h"
 
 namespace drover::engine {
 
@@ -24,13 +24,13 @@ class Rig : public ReplySink, public ByteSink {
  public:
   explicit Rig(TransportOptions options = {}) : metrics(0), context(options, metrics, &now), sink(*this, metrics) {
     context.sink = &sink;
-    connection = std::make_unique<Http2Connection>(context, *this, Peer{"ipv4:192.0.2.1:4711", {}}, 7);
+    connection = std::make_unique<GrpcConnection>(context, *this, Peer{"ipv4:192.0.2.1:4711", {}}, 7);
   }
   ~Rig() { connection.reset(); }
 
   void reply(Call& call, const Reply& reply) override {
     ++replies;
-    Http2Connection::reply(static_cast<Stream&>(call), reply);
+    GrpcConnection::reply(static_cast<CallStream&>(call), reply);
   }
   ssize_t write(const iovec* parts, size_t count) override {
     ++writes;
@@ -55,18 +55,18 @@ class Rig : public ReplySink, public ByteSink {
       connection->receive(piece->data(), piece->size());
     }
   }
-  Http2Connection::Flushed flush() {
-    Http2Connection::Flushed result;
-    while ((result = connection->flush()) == Http2Connection::Flushed::kMore) {
+  GrpcConnection::Flushed flush() {
+    GrpcConnection::Flushed result;
+    while ((result = connection->flush()) == GrpcConnection::Flushed::kMore) {
     }
     return result;
   }
 
   int64_t now = 1'000'000'000;
   ThreadMetrics metrics;
-  Http2Context context;
+  GrpcContext context;
   EchoSink sink;
-  std::unique_ptr<Http2Connection> connection;
+  std::unique_ptr<GrpcConnection> connection;
   std::string sent;  // taken by the "kernel", not yet by the client
   size_t writable = SIZE_MAX;
   int writes = 0;

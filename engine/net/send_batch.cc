@@ -1,4 +1,4 @@
-#include "engine/grpc/http2_output.h"
+#include "engine/net/send_batch.h"
 
 #include <algorithm>
 #include <cerrno>

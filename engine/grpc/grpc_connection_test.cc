@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "engine/grpc/http2_test_rig.h"
+#include "engine/grpc/grpc_testing.h"
 
 namespace drover::engine {
 namespace {
@@ -65,7 +65,8 @@ TEST(Http2, MetadataPassesBothWaysAndBinaryValuesAreDecoded) {
   int32_t id = client.call("/hold", "m", {{"x-a", "plain"}, {"x-b-bin", "AAH/,aGk"}, {"user-agent", "ua/1"}});
   client.pump();
   ASSERT_EQ(rig.sink.held.size(), 1u);
-  EXPECT_EQ(rig.sink.held[0]->metadata,
+  const std::span<const Header> metadata = rig.sink.held[0]->metadata;
+  EXPECT_EQ(std::vector<Header>(metadata.begin(), metadata.end()),
             (std::vector<Header>{
                 {"x-a", "plain"}, {"x-b-bin", std::string("\0\1\xff", 3)}, {"x-b-bin", "hi"}, {"user-agent", "ua/1"}}));
   rig.sink.answer(*rig.sink.held[0]);
@@ -83,7 +84,7 @@ TEST(Http2, IllegalResponseMetadataIsLeftOut) {
   Reply reply;
   reply.has_message = true;
   reply.initial = initial;
-  Http2Connection::reply(static_cast<Stream&>(*rig.sink.held[0]), reply);
+  GrpcConnection::reply(static_cast<CallStream&>(*rig.sink.held[0]), reply);
   client.pump();
   EXPECT_EQ(client[id].headers, (HeaderList{{":status", "200"}, {"content-type", "application/grpc"}, {"ok", "v"}}));
   EXPECT_EQ(client[id].trailer("grpc-status"), "0");
@@ -295,7 +296,7 @@ TEST(Http2, AReplyCutOffByTheClientKeepsItsMemoryUntilTheKernelHasWhatItWasGiven
   rig.writable = 0;
   int32_t blocked = client.call("/echo.Echo/Call", pattern(50'000));
   rig.receive(client.take_bytes());
-  EXPECT_EQ(rig.flush(), Http2Connection::Flushed::kBlocked);
+  EXPECT_EQ(rig.flush(), GrpcConnection::Flushed::kBlocked);
   int open = rig.sink.open_calls;
   ASSERT_GE(open, 1);
   nghttp2_submit_rst_stream(client.session, NGHTTP2_FLAG_NONE, blocked, NGHTTP2_CANCEL);
@@ -375,7 +376,7 @@ TEST(Http2, WindowUpdatesAreBatched) {
   int32_t id = client.call("/echo.Echo/Call", pattern(4'000'000));
   client.pump();
   EXPECT_EQ(client[id].trailer("grpc-status"), "0");
-  EXPECT_LE(client.window_updates, 6);
+  EXPECT_LE(client.window_updates, 12) << "the windows grow, and are given back in large pieces";
 }
 
 TEST(Http2, AReplyMayComeBeforeTheRequestHasEnded) {
@@ -389,7 +390,7 @@ TEST(Http2, AReplyMayComeBeforeTheRequestHasEnded) {
   Reply reply;
   reply.code = StatusCode::kDeadlineExceeded;
   reply.status_message = "too late";
-  Http2Connection::reply(static_cast<Stream&>(*call), reply);
+  GrpcConnection::reply(static_cast<CallStream&>(*call), reply);
   client.pump();
   EXPECT_EQ(client[id].trailer("grpc-status"), "4");
   EXPECT_TRUE(client[id].closed);
@@ -406,7 +407,7 @@ TEST(Http2, StatusMessagesArePercentEncodedAndBounded) {
   reply.code = StatusCode::kAborted;
   std::string message = "caf\xc3\xa9 100%" + std::string(100'000, '\n');
   reply.status_message = message;
-  Http2Connection::reply(static_cast<Stream&>(*rig.sink.held[0]), reply);
+  GrpcConnection::reply(static_cast<CallStream&>(*rig.sink.held[0]), reply);
   client.pump();
   std::string got = client[id].trailer("grpc-message");
   EXPECT_THAT(got, StartsWith("caf%C3%A9 100%25%0A"));
@@ -423,7 +424,7 @@ TEST(Http2, MetadataThatCannotBeSentResetsTheStream) {
   Reply reply;
   reply.code = StatusCode::kAborted;
   reply.trailing = trailing;
-  Http2Connection::reply(static_cast<Stream&>(*rig.sink.held[0]), reply);
+  GrpcConnection::reply(static_cast<CallStream&>(*rig.sink.held[0]), reply);
   client.pump();
   EXPECT_TRUE(client[id].closed);
   EXPECT_EQ(client[id].error, uint32_t{NGHTTP2_INTERNAL_ERROR});
@@ -499,6 +500,7 @@ TEST(Http2, AnUnreadReplyIsResetAfterTheStallTimeout) {
   TestClient client(rig, 10, false);  // a window of ten bytes that is never opened again
   int32_t id = client.call("/echo.Echo/Call", pattern(1000));
   client.pump();
+  rig.connection->sweep();
   EXPECT_EQ(rig.sink.open_calls, 1);
   rig.now += rig.context.options.stall_timeout_ns + 1;
   rig.connection->sweep();
@@ -567,6 +569,9 @@ TEST(Http2, AnIdleConnectionIsDrainedIfSoConfigured) {
   rig.connection->sweep();
   client.pump();
   EXPECT_EQ(client.goaways.size(), 1u);
+  rig.now += 2'000'000'000;  // a client without calls need not answer the ping
+  rig.connection->sweep();
+  rig.flush();
   EXPECT_TRUE(rig.connection->finished());
 }
 

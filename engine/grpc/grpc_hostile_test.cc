@@ -1,7 +1,7 @@
 // What a connection does with frames that no honest client sends.
 #include <gtest/gtest.h>
 
-#include "engine/grpc/http2_test_rig.h"
+#include "engine/grpc/grpc_testing.h"
 
 namespace drover::engine {
 namespace {

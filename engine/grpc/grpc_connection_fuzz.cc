@@ -10,7 +10,7 @@
 #include <cstdlib>
 
 #include "engine/base/log.h"
-#include "engine/grpc/http2_test_rig.h"
+#include "engine/grpc/grpc_testing.h"
 
 using namespace drover::engine;
 

@@ -1,0 +1,52 @@
+// One call of a connection: a stream of HTTP/2, the call as the dispatcher knows it, and what gRPC must remember of
+// its request and reply. Pooled by GrpcContext.
+//
+//   headers ----> begun ----> request_done ----> replied ----> (the session closes it) ----> all bytes at the kernel
+//                   \____________ abandon ___________/
+#pragma once
+
+#include <cstdint>
+
+#include "engine/call/call.h"
+#include "engine/grpc/grpc_wire.h"
+#include "engine/grpc/reply_fields.h"
+#include "engine/grpc/request_head.h"
+#include "engine/http2/stream.h"
+
+namespace drover::engine {
+
+class GrpcConnection;
+
+struct CallStream : http2::Stream, Call {
+  const RequestHead& request() const { return static_cast<const RequestHead&>(*head()); }
+  // For the next call.
+  void reset();
+
+  GrpcConnection* connection = nullptr;
+  bool begun = false;         // open succeeded, and neither abandon nor reply_sent was called
+  bool ignore_data = false;   // answered (or being answered): what else comes is dropped
+  bool request_done = false;  // message was called
+  bool replied = false;
+  bool view_listed = false;  // in the connection's list of messages that lie in the receive buffer
+  bool failed = false;       // it was reset
+  RequestAssembler assembler;
+  uint32_t held_stream = 0;      // received bytes not yet re-granted to the stream's window
+  uint32_t held_connection = 0;  // and to the connection's
+  ReplyFields reply;
+  uint64_t end_offset = 0;  // in the connection's bytes, behind the last one of this reply
+  int64_t progress_ns = 0;  // when the request, then the reply, last moved
+  size_t unsent_before = 0;  // of the reply, at the last sweep
+};
+
+inline void CallStream::reset() {
+  reset_stream();
+  static_cast<Call&>(*this) = Call();
+  begun = ignore_data = request_done = replied = view_listed = failed = false;
+  assembler.reset();
+  held_stream = held_connection = 0;
+  reply.clear();
+  end_offset = 0;
+  unsent_before = 0;
+}
+
+}  // namespace drover::engine

@@ -1,0 +1,425 @@
+#include "engine/grpc/grpc_connection.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+
+#include "engine/base/log.h"
+
+namespace drover::engine {
+
+namespace {
+
+log::Limit g_protocol_error_limit;
+log::Limit g_headers_limit;
+
+CallStream& call_of(http2::Stream& stream) { return static_cast<CallStream&>(stream); }
+
+}  // namespace
+
+GrpcConnection::GrpcConnection(GrpcContext& context, ByteSink& out, Peer peer, uint32_t listener)
+    : context_(context),
+      out_(out),
+      peer_(std::move(peer)),
+      listener_(listener),
+      session_(context.session_options, context.scratch, *this, context.clock()),
+      opened_ns_(context.now_ns()),
+      idle_since_ns_(context.now_ns()),
+      write_progress_ns_(context.now_ns()) {}
+
+GrpcConnection::~GrpcConnection() {
+  closing_ = true;
+  std::vector<CallStream*> open;
+  session_.each_stream([&](http2::Stream& stream) { open.push_back(&call_of(stream)); });
+  for (CallStream* stream : open) session_.reset(*stream, http2::ErrorCode::kCancel);
+  for (size_t i = first_finishing_; i < finishing_.size(); ++i) {
+    end_call(*finishing_[i], false);
+    release(*finishing_[i]);
+  }
+}
+
+// ---- Requests.
+
+void GrpcConnection::receive(const char* bytes, size_t size) {
+  if (session_.failed() || dead_) return;
+  context_.metrics.received_bytes->add(size);
+  session_.receive(bytes, size);
+  if (!views_.empty()) spill_views();
+  give_back();
+}
+
+void GrpcConnection::give_back() {
+  if (consumed_ == 0) return;
+  session_.consume_connection(consumed_);
+  consumed_ = 0;
+}
+
+http2::Stream* GrpcConnection::new_stream() {
+  CallStream* stream = context_.take_stream();
+  stream->connection = this;
+  stream->listener = listener_;
+  stream->peer = &peer_;
+  context_.metrics.open_streams->add(1);
+  return stream;
+}
+
+http2::Head* GrpcConnection::make_head(const http2::HeadSummary& summary, const std::vector<http2::Field>& fields,
+                                       bool too_large) {
+  return new RequestHead(summary, fields, too_large);
+}
+
+Status GrpcConnection::check_request(const RequestHead& head, std::string_view timeout, int64_t& timeout_ns) const {
+  if (head.too_large) {
+    return {StatusCode::kResourceExhausted,
+            "request headers larger than " + std::to_string(context_.options.max_header_bytes) + " bytes"};
+  }
+  if (!timeout.empty()) {
+    auto parsed = parse_grpc_timeout(timeout);
+    if (!parsed) return {StatusCode::kInternal, "malformed grpc-timeout"};
+    timeout_ns = *parsed;
+  }
+  if (head.bad_binary) return {StatusCode::kInternal, "malformed base64 in binary metadata"};
+  return {};
+}
+
+void GrpcConnection::on_headers(http2::Stream& http2_stream, http2::Head& http2_head, std::string_view timeout) {
+  CallStream& stream = call_of(http2_stream);
+  const auto& head = static_cast<const RequestHead&>(http2_head);
+  if (!head.too_large) {
+    if (!head.is_post) return refuse_http(stream, 405);
+    if (!head.is_grpc) return refuse_http(stream, 415);
+  }
+  int64_t timeout_ns = kNoDeadline;
+  if (Status error = check_request(head, timeout, timeout_ns); !error.ok()) return refuse(stream, error);
+  stream.path = head.path;
+  stream.authority = head.authority;
+  stream.metadata = head.metadata;
+  stream.start_ns = stream.progress_ns = context_.now_ns();
+  if (timeout_ns <= INT64_MAX - stream.start_ns) stream.deadline_ns = stream.start_ns + timeout_ns;
+  Status opened = context_.sink->open(stream);
+  if (!stream.metrics) stream.metrics = context_.metrics.unknown();
+  stream.metrics->started.add();
+  if (!opened.ok()) return refuse(stream, opened);
+  stream.begun = true;
+}
+
+void GrpcConnection::on_data(http2::Stream& http2_stream, const char* bytes, size_t size) {
+  CallStream& stream = call_of(http2_stream);
+  if (stream.ignore_data || !stream.begun) {
+    session_.consume_stream(stream, static_cast<uint32_t>(size));
+    consumed_ += size;
+    return;
+  }
+  stream.progress_ns = context_.now_ns();
+  const bool was_view = stream.assembler.is_view();
+  Status error =
+      stream.assembler.feed(bytes, size, stream.max_request_bytes, stream.request().encoding,
+                            [&](size_t needed) { return context_.sink->message_buffer(stream, needed); });
+  if (!error.ok()) {
+    session_.consume_stream(stream, static_cast<uint32_t>(size));
+    consumed_ += size;
+    if (error.code == StatusCode::kUnimplemented) error.message += ": " + stream.request().encoding_name;
+    fail_request(stream, error);
+    return;
+  }
+  if (!was_view && stream.assembler.is_view()) {
+    views_.push_back(&stream);
+    stream.view_listed = true;
+  }
+  account_received(stream, static_cast<uint32_t>(size), !stream.assembler.is_view());
+}
+
+// Gives `size` received bytes back to the peer, or keeps them while the region is full.
+void GrpcConnection::account_received(CallStream& stream, uint32_t size, bool in_memory) {
+  if (in_memory && context_.sink->hold_window(stream)) {
+    stream.held_stream += size;
+    stream.held_connection += size;
+    held_bytes_ += size;
+    return;
+  }
+  // A message that came whole needs no more window on its stream: the client is done with it.
+  if (in_memory) session_.consume_stream(stream, size);
+  consumed_ += size;
+}
+
+void GrpcConnection::on_end(http2::Stream& http2_stream) {
+  CallStream& stream = call_of(http2_stream);
+  if (!stream.begun || stream.ignore_data) return;
+  if (Status error = stream.assembler.finish(); !error.ok()) return fail_request(stream, error);
+  stream.request_done = true;
+  drop_view(stream);
+  const uint32_t size = stream.assembler.message_size();
+  stream.metrics->request_bytes.add(size);
+  const bool view = stream.assembler.is_view();
+  context_.sink->message(stream, stream.assembler.view(), More::kLast);
+  // The region had no room: what this message takes meanwhile counts against the connection's window.
+  if (size > 0 && view && stream.begun && !stream.replied && consumed_ >= size && context_.sink->hold_window(stream)) {
+    consumed_ -= size;
+    stream.held_connection += size;
+    held_bytes_ += size;
+  }
+}
+
+// The request is broken: the dispatcher forgets the call, the client gets a status.
+void GrpcConnection::fail_request(CallStream& stream, const Status& error) {
+  drop_view(stream);
+  if (stream.begun) {
+    stream.begun = false;
+    context_.sink->abandon(stream);
+  }
+  refuse(stream, error);
+}
+
+// The receive buffer is about to be reused: messages that lie in it and whose stream has not ended are copied.
+void GrpcConnection::spill_views() {
+  for (CallStream* stream : views_) {
+    stream->view_listed = false;
+    if (stream->ignore_data || !stream->begun) continue;  // answered meanwhile
+    Status error = stream->assembler.spill([&](size_t needed) { return context_.sink->message_buffer(*stream, needed); });
+    if (!error.ok()) fail_request(*stream, error);
+  }
+  views_.clear();
+}
+
+void GrpcConnection::drop_view(CallStream& stream) {
+  if (!stream.view_listed) return;
+  stream.view_listed = false;
+  if (views_.back() == &stream) return views_.pop_back();
+  *std::find(views_.begin(), views_.end(), &stream) = views_.back();
+  views_.pop_back();
+}
+
+bool GrpcConnection::release_held() {
+  if (held_bytes_ == 0 || session_.failed() || dead_) return false;
+  session_.each_stream([&](http2::Stream& http2_stream) {
+    CallStream& stream = call_of(http2_stream);
+    if (stream.held_connection == 0) return;
+    if (stream.begun && !stream.replied && context_.sink->hold_window(stream)) return;
+    session_.consume_stream(stream, stream.held_stream);
+    consumed_ += stream.held_connection;
+    held_bytes_ -= stream.held_connection;
+    stream.held_stream = stream.held_connection = 0;
+  });
+  give_back();
+  return held_bytes_ > 0;
+}
+
+// ---- Replies.
+
+void GrpcConnection::send_reply(CallStream& stream, const Reply& reply) {
+  assert(reply.ends);  // of a unary call
+  if (stream.replied) return;
+  stream.replied = stream.ignore_data = true;
+  stream.progress_ns = context_.now_ns();
+  if (stream.metrics) {
+    stream.metrics->finished[std::min<size_t>(static_cast<size_t>(reply.code), 16)].add();
+    stream.metrics->response_bytes.add(reply.message_size);
+  }
+  const bool body = reply.has_message && reply.code == StatusCode::kOk;
+  const bool trailers_only = !body && reply.initial.empty();
+  const bool accept = reply.code == StatusCode::kUnimplemented && stream.head() && !stream.request().encoding_name.empty();
+  stream.reply.start(reply, trailers_only, accept);
+  if (stream.reply.largest_block() > session_.max_send_header_bytes()) {
+    log::warn(g_headers_limit, "reply not sent: its metadata is larger than the client takes",
+              {{"peer", peer_.address}});
+    return session_.reset(stream, http2::ErrorCode::kInternalError);
+  }
+  session_.send_headers(stream);
+  if (body) {
+    char prefix[kGrpcPrefixBytes] = {};
+    http2::put_u32(prefix + 1, static_cast<uint32_t>(reply.message_size));
+    session_.send_body(stream, {prefix, sizeof(prefix)}, reply.message, reply.message_size);
+  }
+  session_.end(stream, !trailers_only);
+}
+
+void GrpcConnection::refuse(CallStream& stream, const Status& error) {
+  Reply reply;
+  reply.code = error.code;
+  reply.status_message = error.message;
+  if (!stream.metrics) stream.metrics = context_.metrics.unknown();
+  send_reply(stream, reply);
+}
+
+void GrpcConnection::refuse_http(CallStream& stream, uint32_t status) {
+  stream.replied = stream.ignore_data = true;
+  stream.progress_ns = context_.now_ns();
+  stream.reply.start_http_error(status);
+  session_.send_headers(stream);
+  session_.end(stream, false);
+}
+
+void GrpcConnection::write_headers(http2::Stream& stream, http2::FieldWriter& out) {
+  call_of(stream).progress_ns = context_.now_ns();
+  call_of(stream).reply.write_headers(out);
+}
+
+void GrpcConnection::write_trailers(http2::Stream& stream, http2::FieldWriter& out) {
+  call_of(stream).reply.write_trailers(out);
+}
+
+void GrpcConnection::on_closed(http2::Stream& http2_stream, http2::ErrorCode code) {
+  CallStream& stream = call_of(http2_stream);
+  context_.metrics.open_streams->add(-1);
+  if (session_.open_streams() == 0) idle_since_ns_ = context_.now_ns();
+  drop_view(stream);
+  stream.failed = code != http2::ErrorCode::kNoError;
+  if (closing_ || !stream.begun || !stream.replied) {
+    end_call(stream, false);
+    release(stream);
+    return;
+  }
+  // Some of the reply may wait in the batch or for the socket, as references into the dispatcher's memory.
+  stream.end_offset = queued_total_ + (producing_ ? context_.batch.bytes() : 0);
+  finishing_.push_back(&stream);
+}
+
+// ---- Bytes out.
+
+// False: the sink broke.
+bool GrpcConnection::write(const iovec* parts, size_t count, size_t& written) {
+  ssize_t n = parts ? out_.write(parts, count) : unsent_.write_to(out_);
+  if (n < 0 && errno != EAGAIN) {
+    dead_ = true;
+    return false;
+  }
+  written = static_cast<size_t>(std::max<ssize_t>(n, 0));
+  sent_total_ += written;
+  if (written > 0) write_progress_ns_ = context_.now_ns();
+  context_.metrics.sent_bytes->add(written);
+  return true;
+}
+
+GrpcConnection::Flushed GrpcConnection::flush() {
+  if (dead_) return Flushed::kDone;
+  size_t written;
+  if (!unsent_.empty()) {
+    if (!write(nullptr, 0, written)) return Flushed::kDone;
+    finish_sent();
+    if (!unsent_.empty()) return Flushed::kBlocked;
+  }
+  SendBatch& batch = context_.batch;
+  for (int i = 0; i < kBatchesPerTurn; ++i) {
+    batch.clear();
+    producing_ = true;
+    const bool all = session_.produce(batch);
+    producing_ = false;
+    queued_total_ += batch.bytes();
+    if (!batch.parts().empty()) {
+      if (!write(batch.parts().data(), batch.parts().size(), written)) return Flushed::kDone;
+      if (written < batch.bytes()) {
+        unsent_.take(batch, written);
+        finish_sent();
+        return Flushed::kBlocked;
+      }
+    }
+    finish_sent();
+    if (all) return Flushed::kDone;
+  }
+  return Flushed::kMore;
+}
+
+bool GrpcConnection::finished() const {
+  if (dead_) return true;
+  if (!unsent_.empty()) return false;
+  if (session_.failed()) return !session_.wants_write();
+  return session_.goaway_sent() && session_.open_streams() == 0 && !session_.wants_write();
+}
+
+// The replies whose last byte the kernel has taken are over.
+void GrpcConnection::finish_sent() {
+  while (first_finishing_ < finishing_.size() && finishing_[first_finishing_]->end_offset <= sent_total_) {
+    CallStream& stream = *finishing_[first_finishing_++];
+    end_call(stream, !stream.failed);
+    release(stream);
+  }
+  if (first_finishing_ == finishing_.size()) {
+    finishing_.clear();
+    first_finishing_ = 0;
+  } else if (first_finishing_ >= 1024) {
+    finishing_.erase(finishing_.begin(), finishing_.begin() + static_cast<std::ptrdiff_t>(first_finishing_));
+    first_finishing_ = 0;
+  }
+}
+
+// Tells the dispatcher that the call is over, once.
+void GrpcConnection::end_call(CallStream& stream, bool sent) {
+  if (!stream.begun) return;
+  stream.begun = false;
+  if (sent) {
+    if (stream.metrics) stream.metrics->latency.record(context_.now_ns() - stream.start_ns);
+    context_.sink->reply_sent(stream);
+  } else {
+    if (stream.metrics) stream.metrics->abandoned.add();
+    context_.sink->abandon(stream);
+  }
+}
+
+void GrpcConnection::release(CallStream& stream) {
+  held_bytes_ -= stream.held_connection;
+  consumed_ += stream.held_connection;
+  context_.recycle(&stream);
+}
+
+// ---- Time, and the end.
+
+void GrpcConnection::drain() {
+  if (drain_ != Drain::kNone || session_.failed() || dead_) return;
+  drain_ = Drain::kNotice;
+  drain_ns_ = context_.now_ns();
+  session_.shutdown_notice();
+  session_.ping();
+}
+
+void GrpcConnection::on_ping_answered() {
+  if (drain_ != Drain::kNotice) return;
+  drain_ = Drain::kFinal;
+  session_.goaway(http2::ErrorCode::kNoError);
+}
+
+void GrpcConnection::sweep() {
+  if (session_.failed() || dead_) return;
+  const TransportOptions& options = context_.options;
+  const int64_t now = context_.now_ns();
+  if (!session_.settings_received() && now - opened_ns_ > options.handshake_timeout_ns) {
+    return session_.fail(http2::ErrorCode::kSettingsTimeout, "no SETTINGS in time");
+  }
+  if (int64_t since = session_.header_block_since_ns(); since != 0 && now - since > options.handshake_timeout_ns) {
+    return session_.fail(http2::ErrorCode::kEnhanceYourCalm, "a header block does not end");
+  }
+  const bool idle = session_.open_streams() == 0 && finishing_.empty();
+  if (idle && now - idle_since_ns_ > kShrinkAfterNs) session_.shrink();
+  if (options.idle_timeout_ns > 0 && idle && now - idle_since_ns_ > options.idle_timeout_ns) drain();
+  if (drain_ == Drain::kNotice && now - drain_ns_ > kDrainNoticeNs) on_ping_answered();
+  if (options.stall_timeout_ns > 0) sweep_stalled(now);
+}
+
+void GrpcConnection::sweep_stalled(int64_t now) {
+  const int64_t limit = context_.options.stall_timeout_ns;
+  std::vector<CallStream*> requests, replies;
+  session_.each_stream([&](http2::Stream& http2_stream) {
+    CallStream& stream = call_of(http2_stream);
+    if (stream.replied && stream.unsent() != stream.unsent_before) {
+      stream.unsent_before = stream.unsent();
+      stream.progress_ns = now;
+    }
+    if (now - stream.progress_ns <= limit) return;
+    if (stream.replied) {
+      replies.push_back(&stream);
+    } else if (!stream.request_done && stream.begun && held_bytes_ == 0) {
+      requests.push_back(&stream);  // not if it may be us who keep its window back
+    }
+  });
+  for (CallStream* stream : requests) fail_request(*stream, {StatusCode::kCancelled, "the request stopped arriving"});
+  for (CallStream* stream : replies) session_.reset(*stream, http2::ErrorCode::kCancel);
+  // Bytes wait for the kernel alone: the peer does not read at all.
+  if (!unsent_.empty() && now - write_progress_ns_ > limit) dead_ = true;
+}
+
+void GrpcConnection::on_failed(http2::ErrorCode code, std::string_view why) {
+  context_.metrics.protocol_errors->add();
+  log::warn(g_protocol_error_limit, "connection ended",
+            {{"peer", peer_.address}, {"code", http2::error_name(code)}, {"why", why}});
+}
+
+}  // namespace drover::engine

@@ -1,0 +1,120 @@
+// One client connection: gRPC over an HTTP/2 session, between a byte stream and the CallSink.
+//
+//   receive(bytes) -> http2::Session -> requests -> CallSink
+//   reply(stream)  -> http2::Session -> flush() -> ByteSink, one write a turn
+//
+// The session does HTTP/2; this class does gRPC's calls, the memory of messages, time-outs, and the order in which
+// things are handed over. All on one engine thread. Within receive() the CallSink may reply at once. The connection
+// never destroys itself: its owner does, when `finished()` says so after a flush.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/grpc/call_stream.h"
+#include "engine/grpc/grpc_context.h"
+#include "engine/http2/session.h"
+#include "engine/net/send_batch.h"
+
+namespace drover::engine {
+
+class GrpcConnection final : private http2::SessionHandler {
+ public:
+  enum class Flushed { kDone, kBlocked, kMore };
+
+  GrpcConnection(GrpcContext& context, ByteSink& out, Peer peer, uint32_t listener);
+  // Abandons the calls that are still open.
+  ~GrpcConnection();
+  GrpcConnection(const GrpcConnection&) = delete;
+  GrpcConnection& operator=(const GrpcConnection&) = delete;
+
+  // Bytes from the peer. They are not needed after it returns. Flush afterwards.
+  void receive(const char* bytes, size_t size);
+  // Sends what there is: kBlocked when the sink takes no more (flush again when it does), kMore to go on next turn.
+  Flushed flush();
+  // Nothing more will be read or written: close it.
+  bool finished() const;
+  // The byte sink failed: nobody hears a goodbye.
+  bool broken() const { return dead_; }
+
+  static void reply(CallStream& stream, const Reply& reply) { stream.connection->send_reply(stream, reply); }
+
+  // Re-grants window bytes that were held back while the region was full. True if some are still held.
+  bool release_held();
+  bool holds_window() const { return held_bytes_ > 0; }
+
+  // Graceful end: GOAWAY as a notice now, the final one when the peer has answered a ping (or after kDrainNoticeNs).
+  void drain();
+  // Time-outs; call about once a second, and more often while draining.
+  void sweep();
+
+  ByteSink& out() const { return out_; }
+  // Heap bytes that the peer makes it hold, without streams and messages.
+  size_t memory() const { return session_.memory(); }
+
+ private:
+  static constexpr int kBatchesPerTurn = 4;
+  static constexpr int64_t kDrainNoticeNs = 1'000'000'000;
+  static constexpr int64_t kShrinkAfterNs = 2'000'000'000;
+
+  enum class Drain : uint8_t { kNone, kNotice, kFinal };
+
+  // SessionHandler.
+  http2::Stream* new_stream() override;
+  http2::Head* make_head(const http2::HeadSummary& summary, const std::vector<http2::Field>& fields,
+                         bool too_large) override;
+  void on_headers(http2::Stream& stream, http2::Head& head, std::string_view timeout) override;
+  void on_trailers(http2::Stream&, const std::vector<http2::Field>&) override {}  // requests' trailers say nothing
+  void on_data(http2::Stream& stream, const char* bytes, size_t size) override;
+  void on_end(http2::Stream& stream) override;
+  void on_closed(http2::Stream& stream, http2::ErrorCode code) override;
+  void write_headers(http2::Stream& stream, http2::FieldWriter& out) override;
+  void write_trailers(http2::Stream& stream, http2::FieldWriter& out) override;
+  void on_ping_answered() override;
+  void on_goaway(uint32_t, http2::ErrorCode) override {}  // the peer closes when its calls are done
+  void on_failed(http2::ErrorCode code, std::string_view why) override;
+
+  Status check_request(const RequestHead& head, std::string_view timeout, int64_t& timeout_ns) const;
+  void fail_request(CallStream& stream, const Status& error);
+  void spill_views();
+  void drop_view(CallStream& stream);
+  void account_received(CallStream& stream, uint32_t size, bool in_memory);
+  void give_back();
+
+  void send_reply(CallStream& stream, const Reply& reply);
+  void refuse(CallStream& stream, const Status& error);          // gRPC status, trailers-only
+  void refuse_http(CallStream& stream, uint32_t status);         // HTTP status, no body
+  bool write(const iovec* parts, size_t count, size_t& written);
+  void finish_sent();
+  void end_call(CallStream& stream, bool sent);
+  void release(CallStream& stream);
+  void sweep_stalled(int64_t now);
+
+  GrpcContext& context_;
+  ByteSink& out_;
+  const Peer peer_;
+  const uint32_t listener_;
+  http2::Session session_;
+
+  std::vector<CallStream*> views_;      // requests that lie in the receive buffer
+  std::vector<CallStream*> finishing_;  // closed by the session, reply still on its way to the kernel, by end_offset
+  size_t first_finishing_ = 0;
+  uint64_t consumed_ = 0;  // DATA bytes to give back to the connection's window
+  uint64_t held_bytes_ = 0;
+
+  UnsentQueue unsent_;
+  uint64_t queued_total_ = 0;  // bytes that were produced
+  uint64_t sent_total_ = 0;    // bytes that the kernel took
+  bool producing_ = false;
+  bool closing_ = false;  // in the destructor
+  Drain drain_ = Drain::kNone;
+  bool dead_ = false;  // the byte sink broke
+  int64_t drain_ns_ = 0;
+  int64_t opened_ns_ = 0;
+  int64_t idle_since_ns_ = 0;
+  int64_t write_progress_ns_ = 0;  // when the kernel last took bytes
+};
+
+}  // namespace drover::engine

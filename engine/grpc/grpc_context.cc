@@ -1,0 +1,59 @@
+#include "engine/grpc/grpc_context.h"
+
+#include <algorithm>
+
+namespace drover::engine {
+
+namespace {
+
+http2::SessionOptions session_options_of(const TransportOptions& options) {
+  constexpr uint32_t kFirstStreamWindow = 512 << 10;
+  constexpr uint32_t kFirstConnectionWindow = 1 << 20;
+  constexpr size_t kHeadBytes = 1024;  // of a usual request
+  http2::SessionOptions session;
+  session.max_concurrent_streams = options.max_concurrent_streams;
+  session.max_header_bytes = options.max_header_bytes;
+  session.max_stream_window = options.stream_window;
+  session.stream_window = std::min(kFirstStreamWindow, options.stream_window);
+  session.max_connection_window = options.connection_window;
+  session.connection_window = std::min(kFirstConnectionWindow, options.connection_window);
+  session.max_open_header_bytes =
+      kHeadBytes * options.max_concurrent_streams + size_t{16} * options.max_header_bytes;
+  session.control_frame_rate = options.control_frame_rate;
+  session.reset_rate = options.reset_rate;
+  session.reset_burst = options.reset_burst;
+  session.variable_field = RequestHead::kVariableField;
+  return session;
+}
+
+}  // namespace
+
+GrpcContext::GrpcContext(const TransportOptions& transport_options, ThreadMetrics& thread_metrics,
+                         const int64_t* now_ns)
+    : options(transport_options),
+      session_options(session_options_of(transport_options)),
+      metrics(thread_metrics),
+      scratch(session_options),
+      now_ns_(now_ns) {}
+
+GrpcContext::~GrpcContext() {
+  for (CallStream* stream : spare_streams_) delete stream;
+}
+
+CallStream* GrpcContext::take_stream() {
+  if (spare_streams_.empty()) return new CallStream();
+  CallStream* stream = spare_streams_.back();
+  spare_streams_.pop_back();
+  return stream;
+}
+
+void GrpcContext::recycle(CallStream* stream) {
+  if (spare_streams_.size() >= kSpareStreams) {
+    delete stream;
+    return;
+  }
+  stream->reset();
+  spare_streams_.push_back(stream);
+}
+
+}  // namespace drover::engine

@@ -1,0 +1,45 @@
+// What the gRPC connections of one engine thread share: options, metrics, the dispatcher, pooled calls, and scratch
+// memory that is used within one turn.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/base/metrics.h"
+#include "engine/call/call.h"
+#include "engine/grpc/call_stream.h"
+#include "engine/grpc/transport_options.h"
+#include "engine/http2/session.h"
+#include "engine/net/send_batch.h"
+
+namespace drover::engine {
+
+class GrpcContext {
+ public:
+  // `now_ns` points at the loop's clock (CLOCK_MONOTONIC), kept current by its owner.
+  GrpcContext(const TransportOptions& options, ThreadMetrics& metrics, const int64_t* now_ns);
+  ~GrpcContext();  // all connections must be gone
+  GrpcContext(const GrpcContext&) = delete;
+  GrpcContext& operator=(const GrpcContext&) = delete;
+
+  int64_t now_ns() const { return *now_ns_; }
+  const int64_t* clock() const { return now_ns_; }
+
+  CallStream* take_stream();
+  void recycle(CallStream* stream);
+
+  const TransportOptions options;
+  const http2::SessionOptions session_options;
+  ThreadMetrics& metrics;
+  CallSink* sink = nullptr;
+  SendBatch batch;
+  http2::SessionScratch scratch;
+
+ private:
+  static constexpr size_t kSpareStreams = 4096;
+
+  const int64_t* now_ns_;
+  std::vector<CallStream*> spare_streams_;
+};
+
+}  // namespace drover::engine

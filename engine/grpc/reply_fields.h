@@ -1,0 +1,46 @@
+// The header fields of one reply: what the dispatcher gave, copied, as gRPC puts it on the wire.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/call/call.h"
+#include "engine/http2/session_handler.h"
+
+namespace drover::engine {
+
+class ReplyFields {
+ public:
+  // "200", or the status of a request that is not gRPC; then nothing but it is sent.
+  static constexpr uint32_t kHttpOk = 200;
+
+  void clear();
+  // Copies the reply's fields; -bin values are encoded, and what would break the protocol is left out. `trailers_only`:
+  // one block carries everything. `accept_encoding`: says which encodings we have.
+  void start(const Reply& reply, bool trailers_only, bool accept_encoding);
+  void start_http_error(uint32_t http_status) { http_status_ = http_status; }
+  // Bytes that the larger of the blocks takes, as SETTINGS_MAX_HEADER_LIST_SIZE counts.
+  size_t largest_block() const;
+
+  void write_headers(http2::FieldWriter& out) const;
+  void write_trailers(http2::FieldWriter& out) const;
+
+ private:
+  static void copy(std::span<const Header> from, std::vector<Header>& to, size_t& size);
+  void set_message(std::string_view message);
+
+  uint32_t http_status_ = kHttpOk;
+  StatusCode code_ = StatusCode::kOk;
+  bool trailers_only_ = false;
+  bool accept_encoding_ = false;
+  std::string message_;  // percent-encoded
+  std::vector<Header> initial_;
+  std::vector<Header> trailing_;
+  size_t initial_size_ = 0;
+  size_t trailing_size_ = 0;
+};
+
+}  // namespace drover::engine

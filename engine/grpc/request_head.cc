@@ -1,0 +1,35 @@
+#include "engine/grpc/request_head.h"
+
+namespace drover::engine {
+
+RequestHead::RequestHead(const http2::HeadSummary& summary, const std::vector<http2::Field>& fields,
+                         bool fields_missing)
+    : Head(summary.content_length),
+      path(summary.path),
+      authority(summary.authority),
+      is_post(summary.method == "POST"),
+      too_large(fields_missing) {
+  for (size_t i = summary.first_regular; i < fields.size(); ++i) take(fields[i]);
+  strings_ += path.capacity() + authority.capacity() + metadata.capacity() * sizeof(Header);
+  for (const auto& [name, value] : metadata) strings_ += name.capacity() + value.capacity();
+}
+
+void RequestHead::take(const http2::Field& field) {
+  const auto [name, value] = field;
+  if (name == "content-type") {
+    is_grpc = is_grpc_content_type(value);
+  } else if (name == "grpc-encoding") {
+    encoding = parse_encoding(value);
+    if (encoding == Encoding::kUnsupported) encoding_name.assign(value);
+  } else if (name == "host" && authority.empty()) {
+    authority.assign(value);
+  } else if (is_reserved_request_header(name)) {
+    return;
+  } else if (!is_binary_header(name)) {
+    metadata.emplace_back(name, value);
+  } else if (!split_binary_values(value, [&](std::string&& one) { metadata.emplace_back(name, std::move(one)); })) {
+    bad_binary = true;
+  }
+}
+
+}  // namespace drover::engine

@@ -1,0 +1,42 @@
+// What a gRPC request's header block says: the route, the metadata, and what is wrong with it. Made once for a block
+// that the client repeats (engine/http2/head_cache.h), so that its calls share one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/call/call.h"
+#include "engine/grpc/grpc_wire.h"
+#include "engine/http2/head_cache.h"
+#include "engine/http2/header_rules.h"
+
+namespace drover::engine {
+
+class RequestHead final : public http2::Head {
+ public:
+  // The field that differs from call to call; it is not in the head.
+  static constexpr std::string_view kVariableField = "grpc-timeout";
+
+  RequestHead(const http2::HeadSummary& summary, const std::vector<http2::Field>& fields, bool too_large);
+
+  size_t memory() const override { return sizeof(*this) + strings_; }
+
+  std::string path;
+  std::string authority;
+  std::vector<Header> metadata;  // the application's; -bin values are decoded
+  std::string encoding_name;     // grpc-encoding, if it is one that we do not have
+  Encoding encoding = Encoding::kNone;
+  bool is_post = false;
+  bool is_grpc = false;
+  bool bad_binary = false;
+  bool too_large = false;  // fields are missing
+
+ private:
+  void take(const http2::Field& field);
+
+  size_t strings_ = 0;  // heap bytes, about
+};
+
+}  // namespace drover::engine

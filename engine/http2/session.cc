@@ -1,0 +1,571 @@
+#include "engine/http2/session.h"
+
+#include <algorithm>
+
+namespace drover::engine::http2 {
+
+namespace {
+
+// What is sent in pings of our own; the answers tell them apart.
+constexpr std::string_view kBandwidthPing = "drover:b";
+constexpr std::string_view kOwnersPing = "drover:p";
+
+}  // namespace
+
+Session::Session(const SessionOptions& options, SessionScratch& scratch, SessionHandler& handler, const int64_t* now_ns)
+    : options_(options),
+      scratch_(scratch),
+      handler_(handler),
+      now_ns_(now_ns),
+      reader_(options.role == Role::kServer ? kPreface : std::string_view()),
+      outbox_(options.max_queued_control_bytes),
+      sender_(*this, handler, scratch.block),
+      bandwidth_(options.stream_window, options.max_stream_window),
+      stream_window_(bandwidth_.window()),
+      open_headers_(options.max_open_header_bytes),
+      control_frames_(options.control_frame_rate, 2 * options.control_frame_rate, *now_ns),
+      resets_(options.reset_rate, options.reset_burst, *now_ns) {
+  if (!server()) outbox_.raw(kPreface);
+  outbox_.settings({{server() ? Setting::kNoRfc7540Priorities : Setting::kEnablePush, server() ? 1 : 0},
+                    {Setting::kMaxConcurrentStreams, options.max_concurrent_streams},
+                    {Setting::kInitialWindowSize, stream_window_},
+                    {Setting::kMaxFrameSize, options.max_frame_size},
+                    {Setting::kMaxHeaderListSize, options.max_header_bytes}});
+  if (uint32_t increment = receive_.resize(options.connection_window)) outbox_.window_update(0, increment);
+}
+
+void Session::receive(const char* bytes, size_t size) {
+  if (failed_) return;
+  if (!reader_.read(bytes, size, *this) && reader_.bad_preface()) {
+    connection_error(ErrorCode::kProtocolError, "not an HTTP/2 connection");
+  }
+}
+
+bool Session::produce(SendBatch& batch) {
+  outbox_.flush(batch);
+  if (failed_) return true;
+  bool all = sender_.produce(batch);
+  outbox_.flush(batch);  // of streams that ended early
+  return all;
+}
+
+// ---- Errors.
+
+void Session::fail(ErrorCode code, std::string_view why) {
+  if (failed_) return;
+  failed_ = true;
+  outbox_.goaway(last_served_stream_, code, why);
+  handler_.on_failed(code, why);
+}
+
+bool Session::connection_error(ErrorCode code, std::string_view why) {
+  fail(code, why);
+  return false;
+}
+
+bool Session::stream_error(Stream& stream, ErrorCode code) {
+  reset(stream, code);
+  return spend_reset();
+}
+
+// Resets a stream that the handler does not know.
+bool Session::refuse(uint32_t id, ErrorCode code) {
+  outbox_.rst_stream(id, code);
+  ended_[next_ended_++ % kRememberedEnds] = {id, true};
+  return spend_reset();
+}
+
+bool Session::spend_control_frame() {
+  if (!control_frames_.spend(*now_ns_)) {
+    return connection_error(ErrorCode::kEnhanceYourCalm, "too many frames without a call");
+  }
+  if (outbox_.over_budget()) {
+    return connection_error(ErrorCode::kEnhanceYourCalm, "the answers to its frames are not read");
+  }
+  return true;
+}
+
+bool Session::spend_reset() {
+  if (!resets_.spend(*now_ns_)) return connection_error(ErrorCode::kEnhanceYourCalm, "too many streams end early");
+  if (outbox_.over_budget()) {
+    return connection_error(ErrorCode::kEnhanceYourCalm, "the answers to its frames are not read");
+  }
+  return true;
+}
+
+void Session::reset(Stream& stream, ErrorCode code) {
+  outbox_.rst_stream(stream.id_, code);
+  close(stream, code, true);
+}
+
+void Session::close(Stream& stream, ErrorCode code, bool by_us) {
+  sender_.drop(stream);
+  streams_.erase(stream);
+  ended_[next_ended_++ % kRememberedEnds] = {stream.id_, by_us};
+  open_headers_.release(stream.charged_);
+  stream.charged_ = 0;
+  if (current_ == &stream) current_ = nullptr;
+  handler_.on_closed(stream, code);
+}
+
+bool Session::is_idle(uint32_t id) const {
+  const bool by_peer = (id & 1) == (server() ? 1u : 0u);
+  return by_peer ? id > last_peer_stream_ : server() || id >= next_stream_;
+}
+
+const Session::Ended* Session::ended(uint32_t id) const {
+  for (const Ended& one : ended_) {
+    if (one.id == id) return &one;
+  }
+  return nullptr;
+}
+
+// ---- Frames.
+
+Take Session::take(const FrameHeader& header) {
+  auto stop = [&](ErrorCode code, std::string_view why) {
+    connection_error(code, why);
+    return Take::kStop;
+  };
+  if (header.length > options_.max_frame_size) return stop(ErrorCode::kFrameSizeError, "a frame above the size limit");
+  if (!settings_received_ && (header.type != FrameType::kSettings || header.has(kFlagAck))) {
+    return stop(ErrorCode::kProtocolError, "the first frame is no SETTINGS");
+  }
+  if (block_ && (header.type != FrameType::kContinuation || header.stream != block_->stream)) {
+    return stop(ErrorCode::kProtocolError, "a header block is interrupted");
+  }
+  switch (header.type) {
+    case FrameType::kData:
+      if (header.length == 0 && header.has(kFlagPadded)) return stop(ErrorCode::kFrameSizeError, "no pad length");
+      return Take::kData;
+    case FrameType::kHeaders:
+    case FrameType::kPriority:
+    case FrameType::kRstStream:
+    case FrameType::kSettings:
+    case FrameType::kPushPromise:
+    case FrameType::kPing:
+    case FrameType::kWindowUpdate:
+    case FrameType::kGoaway:
+    case FrameType::kContinuation:
+      if (header.type == FrameType::kHeaders && header_block_since_ns_ == 0) header_block_since_ns_ = *now_ns_;
+      return Take::kWhole;
+  }
+  return spend_control_frame() ? Take::kSkip : Take::kStop;  // an extension frame
+}
+
+bool Session::on_frame(const FrameHeader& header, const char* payload) {
+  switch (header.type) {
+    case FrameType::kHeaders:
+      return on_headers(header, payload);
+    case FrameType::kContinuation:
+      return on_continuation(header, payload);
+    case FrameType::kRstStream:
+      return on_rst_stream(header, payload);
+    case FrameType::kSettings:
+      return on_settings(header, payload);
+    case FrameType::kPing:
+      return on_ping(header, payload);
+    case FrameType::kWindowUpdate:
+      return on_window_update(header, payload);
+    case FrameType::kGoaway:
+      return on_goaway(header, payload);
+    case FrameType::kPushPromise:
+      return connection_error(ErrorCode::kProtocolError, "PUSH_PROMISE");
+    case FrameType::kPriority:
+      if (header.stream == 0) return connection_error(ErrorCode::kProtocolError, "PRIORITY of no stream");
+      if (header.length != kPriorityBytes) {
+        if (Stream* stream = streams_.find(header.stream)) return stream_error(*stream, ErrorCode::kFrameSizeError);
+        return is_idle(header.stream) ? connection_error(ErrorCode::kFrameSizeError, "a malformed PRIORITY")
+                                      : refuse(header.stream, ErrorCode::kFrameSizeError);
+      }
+      return spend_control_frame();
+    case FrameType::kData:
+      break;
+  }
+  return true;
+}
+
+// ---- DATA.
+
+bool Session::on_data_begin(const FrameHeader& header, size_t padding) {
+  if (header.stream == 0) return connection_error(ErrorCode::kProtocolError, "DATA of no stream");
+  if (header.has(kFlagPadded) && padding >= header.length) {
+    return connection_error(ErrorCode::kProtocolError, "padding longer than its frame");
+  }
+  if (!receive_.receive(header.length)) {
+    return connection_error(ErrorCode::kFlowControlError, "DATA beyond the connection's window");
+  }
+  follow_bandwidth(header.length);
+  data_end_stream_ = header.has(kFlagEndStream);
+  data_consumed_ = false;
+  current_ = streams_.find(header.stream);
+  if (!current_ || current_->remote_closed_) {
+    consume_connection(header.length);
+    data_consumed_ = true;
+    if (current_) {
+      Stream& stream = *current_;
+      return stream_error(stream, ErrorCode::kStreamClosed);
+    }
+    if (is_idle(header.stream)) return connection_error(ErrorCode::kProtocolError, "DATA of an idle stream");
+    const Ended* end = ended(header.stream);
+    if ((end && end->by_us) || header.stream > last_served_stream_) return true;
+    return refuse(header.stream, ErrorCode::kStreamClosed);
+  }
+  Stream& stream = *current_;
+  const uint32_t overhead = header.has(kFlagPadded) ? static_cast<uint32_t>(padding) + 1 : 0;
+  const uint32_t data = header.length - overhead;
+  ErrorCode error = ErrorCode::kNoError;
+  if (!stream.receive_.receive(header.length)) error = ErrorCode::kFlowControlError;
+  if (!stream.head_received_) error = ErrorCode::kProtocolError;  // client: DATA in front of the response's headers
+  if (stream.content_left_ >= 0 && (stream.content_left_ -= data) < 0) error = ErrorCode::kProtocolError;
+  if (error != ErrorCode::kNoError) {
+    consume_connection(header.length);
+    data_consumed_ = true;
+    return stream_error(stream, error);
+  }
+  if (overhead > 0) {
+    consume_connection(overhead);
+    consume_stream(stream, overhead);
+  }
+  return data > 0 || data_end_stream_ || spend_control_frame();
+}
+
+bool Session::on_data(const char* bytes, size_t size) {
+  if (current_) {
+    handler_.on_data(*current_, bytes, size);
+  } else if (!data_consumed_) {
+    consume_connection(size);  // the handler reset the stream in the middle of the frame
+  }
+  return !failed_;
+}
+
+bool Session::on_data_end() {
+  if (current_ && data_end_stream_) remote_end(*current_);
+  return !failed_;
+}
+
+// ---- Header blocks.
+
+bool Session::on_headers(const FrameHeader& header, const char* payload) {
+  if (header.stream == 0) return connection_error(ErrorCode::kProtocolError, "HEADERS of no stream");
+  size_t begin = 0;
+  size_t end = header.length;
+  if (header.has(kFlagPadded)) {
+    if (header.length == 0) return connection_error(ErrorCode::kFrameSizeError, "no pad length");
+    size_t padding = static_cast<uint8_t>(payload[0]);
+    begin = 1;
+    if (padding > end - begin) return connection_error(ErrorCode::kProtocolError, "padding longer than its frame");
+    end -= padding;
+  }
+  if (header.has(kFlagPriority)) {
+    if (end - begin < kPriorityBytes) return connection_error(ErrorCode::kFrameSizeError, "no priority fields");
+    begin += kPriorityBytes;
+  }
+  std::string_view fragment(payload + begin, end - begin);
+  const bool end_stream = header.has(kFlagEndStream);
+  if (header.has(kFlagEndHeaders)) {
+    header_block_since_ns_ = 0;
+    return on_block(header.stream, fragment, end_stream);
+  }
+  block_ = std::make_unique<PendingBlock>(PendingBlock{header.stream, end_stream, std::string(fragment)});
+  return true;
+}
+
+bool Session::on_continuation(const FrameHeader& header, const char* payload) {
+  if (!block_) return connection_error(ErrorCode::kProtocolError, "CONTINUATION without HEADERS");
+  if (!spend_control_frame()) return false;
+  // A block that is longer than any that we could take: not worth its decoding.
+  if (block_->bytes.size() + header.length > 2 * static_cast<size_t>(options_.max_header_bytes)) {
+    return connection_error(ErrorCode::kEnhanceYourCalm, "a header block above the size limit");
+  }
+  block_->bytes.append(payload, header.length);
+  if (!header.has(kFlagEndHeaders)) return true;
+  std::unique_ptr<PendingBlock> whole = std::move(block_);
+  header_block_since_ns_ = 0;
+  return on_block(whole->stream, whole->bytes, whole->end_stream);
+}
+
+bool Session::on_block(uint32_t id, std::string_view block, bool end_stream) {
+  Stream* stream = streams_.find(id);
+  if (!stream) {
+    const bool new_stream = server() && (id & 1) == 1 && id > last_peer_stream_;
+    return new_stream ? on_new_stream(id, block, end_stream) : on_block_of_ended(id, block);
+  }
+  current_ = stream;
+  if (!stream->head_received_) return on_response_block(*stream, block, end_stream);
+  return on_trailers(*stream, block, end_stream);
+}
+
+bool Session::decode(std::string_view block, BlockRange* variable_value) {
+  scratch_.fields.clear();
+  if (decoder_.decode(block, scratch_.strings, scratch_.fields, options_.variable_field, variable_value)) return true;
+  return connection_error(ErrorCode::kCompressionError, "a malformed header block");
+}
+
+// The block's meaning, from the cache or by decoding. Null: the block is malformed (or the connection has failed).
+HeadRef Session::read_head(BlockKind kind, std::string_view block, std::string_view& variable) {
+  const uint64_t version = decoder_.table_version();
+  if (cache_) {
+    if (Head* known = cache_->find(block, version, scratch_.strings.value, variable)) return HeadRef(known);
+  }
+  BlockRange variable_value;
+  if (!decode(block, &variable_value)) return {};
+  const FieldList& fields = scratch_.fields;
+  HeadSummary summary = check_fields(kind, fields.fields());
+  if (summary.malformed && !fields.too_large()) return {};
+  if (kind == BlockKind::kResponse && summary.status < 200) return {};
+  variable = {};
+  for (const Field& field : fields.fields()) {
+    if (field.name == options_.variable_field) variable = field.value;
+  }
+  HeadRef head(handler_.make_head(summary, fields.fields(), fields.too_large()));
+  const bool repeatable = variable_value.end != 0 || variable.empty();
+  if (decoder_.table_version() == version && repeatable && !fields.too_large()) {
+    if (!cache_) cache_ = std::make_unique<HeadCache>();
+    cache_->remember(block, version, variable_value, head);
+  }
+  return head;
+}
+
+bool Session::on_new_stream(uint32_t id, std::string_view block, bool end_stream) {
+  last_peer_stream_ = id;
+  std::string_view variable;
+  HeadRef head = read_head(BlockKind::kRequest, block, variable);
+  if (failed_) return false;
+  if (goaway_sent_) return true;  // the peer knows that it is not served
+  last_served_stream_ = id;
+  if (!head) return refuse(id, ErrorCode::kProtocolError);
+  if (streams_.count() >= options_.max_concurrent_streams) return refuse(id, ErrorCode::kRefusedStream);
+  const size_t charge = head.get()->memory();
+  if (!open_headers_.fits(charge)) return refuse(id, ErrorCode::kEnhanceYourCalm);
+  Stream* stream = handler_.new_stream();
+  if (!stream) return refuse(id, ErrorCode::kRefusedStream);
+  stream->id_ = id;
+  stream->receive_ = ReceiveWindow(stream_window_);
+  stream->charged_ = charge;
+  open_headers_.charge(charge);
+  sender_.start(*stream);
+  streams_.insert(*stream);
+  current_ = stream;
+  return on_first_block(*stream, std::move(head), variable, end_stream);
+}
+
+bool Session::on_first_block(Stream& stream, HeadRef head, std::string_view variable, bool end_stream) {
+  stream.head_received_ = true;
+  stream.head_ = head;
+  stream.content_left_ = head.get()->content_length();
+  handler_.on_headers(stream, *head.get(), variable);
+  if (end_stream && current_) remote_end(*current_);
+  return !failed_;
+}
+
+// Client.
+bool Session::on_response_block(Stream& stream, std::string_view block, bool end_stream) {
+  std::string_view variable;
+  HeadRef head = read_head(BlockKind::kResponse, block, variable);
+  if (failed_) return false;
+  if (!head) {
+    // An informational response is one that another follows; 101 and one that ends the stream are errors.
+    HeadSummary summary = check_fields(BlockKind::kResponse, scratch_.fields.fields());
+    const bool informational = !summary.malformed && summary.status < 200 && summary.status != 101 && !end_stream;
+    return informational ? spend_control_frame() : stream_error(stream, ErrorCode::kProtocolError);
+  }
+  return on_first_block(stream, std::move(head), variable, end_stream);
+}
+
+bool Session::on_trailers(Stream& stream, std::string_view block, bool end_stream) {
+  if (!decode(block, nullptr)) return false;
+  if (stream.remote_closed_) return stream_error(stream, ErrorCode::kStreamClosed);
+  const FieldList& fields = scratch_.fields;
+  if (!end_stream || check_fields(BlockKind::kTrailers, fields.fields()).malformed) {
+    return stream_error(stream, ErrorCode::kProtocolError);
+  }
+  if (fields.too_large()) return stream_error(stream, ErrorCode::kEnhanceYourCalm);
+  handler_.on_trailers(stream, fields.fields());
+  if (current_) remote_end(*current_);
+  return !failed_;
+}
+
+// The block is decoded all the same: both sides' tables must go on alike.
+bool Session::on_block_of_ended(uint32_t id, std::string_view block) {
+  if (is_idle(id)) return connection_error(ErrorCode::kProtocolError, "HEADERS open a stream that they cannot");
+  const Ended* end = ended(id);
+  if (!end && id <= last_served_stream_) {
+    return connection_error(ErrorCode::kProtocolError, "HEADERS of a stream that was passed over or ended long ago");
+  }
+  if (!decode(block, nullptr)) return false;
+  if (end && !end->by_us) return connection_error(ErrorCode::kStreamClosed, "HEADERS of a closed stream");
+  return spend_control_frame();
+}
+
+bool Session::remote_end(Stream& stream) {
+  if (stream.content_left_ > 0) return stream_error(stream, ErrorCode::kProtocolError);
+  stream.remote_closed_ = true;
+  handler_.on_end(stream);
+  if (current_ && current_->local_closed_) close(*current_, ErrorCode::kNoError, false);
+  return !failed_;
+}
+
+// ---- Control frames.
+
+bool Session::on_rst_stream(const FrameHeader& header, const char* payload) {
+  if (header.length != 4) return connection_error(ErrorCode::kFrameSizeError, "a malformed RST_STREAM");
+  if (header.stream == 0 || is_idle(header.stream)) {
+    return connection_error(ErrorCode::kProtocolError, "RST_STREAM of an idle stream");
+  }
+  if (Stream* stream = streams_.find(header.stream)) {
+    auto code = static_cast<ErrorCode>(get_u32(payload));
+    close(*stream, code == ErrorCode::kNoError ? ErrorCode::kCancel : code, false);
+  }
+  return !failed_ && spend_reset();
+}
+
+bool Session::on_settings(const FrameHeader& header, const char* payload) {
+  if (header.stream != 0) return connection_error(ErrorCode::kProtocolError, "SETTINGS of a stream");
+  if (header.has(kFlagAck)) {
+    if (header.length != 0) return connection_error(ErrorCode::kFrameSizeError, "a malformed SETTINGS");
+    return spend_control_frame();
+  }
+  if (header.length % kSettingBytes != 0) return connection_error(ErrorCode::kFrameSizeError, "a malformed SETTINGS");
+  settings_received_ = true;
+  for (uint32_t at = 0; at < header.length; at += kSettingBytes) {
+    if (!apply_setting(static_cast<Setting>(get_u16(payload + at)), get_u32(payload + at + 2))) return false;
+  }
+  outbox_.settings_ack();
+  return spend_control_frame();
+}
+
+bool Session::apply_setting(Setting setting, uint32_t value) {
+  switch (setting) {
+    case Setting::kHeaderTableSize:
+      sender_.set_header_table(value);
+      return true;
+    case Setting::kEnablePush:
+      if (value > (server() ? 1u : 0u)) return connection_error(ErrorCode::kProtocolError, "a malformed ENABLE_PUSH");
+      return true;
+    case Setting::kMaxConcurrentStreams:
+      peer_max_streams_ = value;
+      return true;
+    case Setting::kInitialWindowSize: {
+      if (value > kMaxWindow) return connection_error(ErrorCode::kFlowControlError, "an initial window above 2^31 - 1");
+      const int64_t change = int64_t{value} - sender_.initial_window();
+      sender_.set_initial_window(value);
+      bool fits = true;
+      if (change != 0) streams_.each([&](Stream& stream) { fits = sender_.add_window(stream, change) && fits; });
+      return fits || connection_error(ErrorCode::kFlowControlError, "a window above 2^31 - 1");
+    }
+    case Setting::kMaxFrameSize:
+      if (value < kDefaultFrameSize || value > kLargestFrameSize) {
+        return connection_error(ErrorCode::kProtocolError, "a maximum frame size that is out of range");
+      }
+      sender_.set_max_frame_size(value);
+      return true;
+    case Setting::kMaxHeaderListSize:
+      peer_max_header_list_ = std::min(value, kLargestSentHeaders);
+      return true;
+    case Setting::kNoRfc7540Priorities:
+      return true;
+  }
+  return true;  // unknown settings are ignored
+}
+
+bool Session::on_ping(const FrameHeader& header, const char* payload) {
+  if (header.stream != 0) return connection_error(ErrorCode::kProtocolError, "PING of a stream");
+  if (header.length != kPingBytes) return connection_error(ErrorCode::kFrameSizeError, "a malformed PING");
+  const std::string_view opaque(payload, kPingBytes);
+  if (!header.has(kFlagAck)) {
+    outbox_.ping(opaque, true);
+  } else if (opaque == kOwnersPing) {
+    handler_.on_ping_answered();
+  } else if (opaque == kBandwidthPing && bandwidth_.answered()) {
+    stream_window_ = bandwidth_.window();
+    outbox_.settings({{Setting::kInitialWindowSize, stream_window_}});
+    streams_.each([&](Stream& stream) { stream.receive_.resized_by_setting(stream_window_); });
+    const uint64_t connection = std::min<uint64_t>(options_.max_connection_window, 4 * uint64_t{stream_window_});
+    if (uint32_t increment = receive_.resize(static_cast<uint32_t>(connection))) outbox_.window_update(0, increment);
+  }
+  return spend_control_frame();
+}
+
+bool Session::on_goaway(const FrameHeader& header, const char* payload) {
+  if (header.stream != 0) return connection_error(ErrorCode::kProtocolError, "GOAWAY of a stream");
+  if (header.length < kGoawayBytes) return connection_error(ErrorCode::kFrameSizeError, "a malformed GOAWAY");
+  peer_goaway_ = true;
+  handler_.on_goaway(get_u31(payload), static_cast<ErrorCode>(get_u32(payload + 4)));
+  return !failed_ && spend_control_frame();
+}
+
+bool Session::on_window_update(const FrameHeader& header, const char* payload) {
+  if (header.length != 4) return connection_error(ErrorCode::kFrameSizeError, "a malformed WINDOW_UPDATE");
+  const uint32_t increment = get_u31(payload);
+  if (header.stream == 0) {
+    if (increment == 0) return connection_error(ErrorCode::kProtocolError, "a WINDOW_UPDATE of 0");
+    return sender_.add_window(increment) ||
+           connection_error(ErrorCode::kFlowControlError, "a window above 2^31 - 1");
+  }
+  Stream* stream = streams_.find(header.stream);
+  if (!stream) {
+    if (is_idle(header.stream)) return connection_error(ErrorCode::kProtocolError, "WINDOW_UPDATE of an idle stream");
+    return spend_control_frame();
+  }
+  if (increment == 0) return stream_error(*stream, ErrorCode::kProtocolError);
+  return sender_.add_window(*stream, increment) || stream_error(*stream, ErrorCode::kFlowControlError);
+}
+
+// ---- Windows.
+
+void Session::follow_bandwidth(uint32_t bytes) {
+  if (bandwidth_.receive(bytes)) outbox_.ping(kBandwidthPing, false);
+}
+
+void Session::consume_stream(Stream& stream, uint32_t bytes) {
+  if (stream.remote_closed_) return;
+  if (uint32_t increment = stream.receive_.consume(bytes)) outbox_.window_update(stream.id_, increment);
+}
+
+void Session::consume_connection(uint64_t bytes) {
+  if (uint32_t increment = receive_.consume(static_cast<uint32_t>(bytes))) outbox_.window_update(0, increment);
+}
+
+// ---- The owner's side.
+
+bool Session::open(Stream& stream) {
+  if (failed_ || goaway_sent_ || peer_goaway_ || next_stream_ > kMaxStreamId) return false;
+  if (streams_.count() >= peer_max_streams_) return false;
+  stream.id_ = next_stream_;
+  next_stream_ += 2;
+  stream.receive_ = ReceiveWindow(stream_window_);
+  sender_.start(stream);
+  streams_.insert(stream);
+  return true;
+}
+
+void Session::on_local_end(Stream& stream) {
+  if (stream.remote_closed_) return close(stream, ErrorCode::kNoError, true);
+  if (!server()) return;
+  // The reply ends before the request does: the client should stop sending (RFC 9113, 8.1).
+  outbox_.rst_stream(stream.id_, ErrorCode::kNoError);
+  close(stream, ErrorCode::kNoError, true);
+}
+
+void Session::ping() { outbox_.ping(kOwnersPing, false); }
+
+void Session::shutdown_notice() { outbox_.goaway(kMaxStreamId, ErrorCode::kNoError); }
+
+void Session::goaway(ErrorCode code) {
+  if (goaway_sent_ || failed_) return;
+  goaway_sent_ = true;
+  outbox_.goaway(last_served_stream_, code);
+}
+
+size_t Session::memory() const {
+  size_t bytes = reader_.held() + decoder_.memory() + outbox_.memory() + sender_.memory() + streams_.memory() +
+                 open_headers_.held();
+  if (cache_) bytes += cache_->memory();
+  if (block_) bytes += sizeof(PendingBlock) + block_->bytes.capacity();
+  return bytes;
+}
+
+void Session::shrink() { cache_.reset(); }
+
+}  // namespace drover::engine::http2
