@@ -82,7 +82,7 @@ void ReplyFields::write_headers(http2::FieldWriter& out) const {
     out.field("content-length", "0");
     return;
   }
-  out.field(":status", "200");
+  out.constant(http2::kStaticStatus200);
   out.usual(kContentTypeNumber, kContentType);
   for (const auto& [name, value] : initial_) out.field(name, value);
   if (trailers_only_) write_trailers(out);

@@ -78,8 +78,8 @@ void HpackEncoder::field(std::string_view name, std::string_view value, Indexing
 
 void HpackEncoder::usual(size_t number, const Field& usual_field, std::string& out) {
   if (size_t index = index_of(usual_[number])) {
-    append_integer(0x80, 7, index, out);
-    return;
+    if (index < 0x7f) return out.push_back(static_cast<char>(0x80 | index));
+    return append_integer(0x80, 7, index, out);
   }
   uint64_t before = inserted_;
   field(usual_field.name, usual_field.value, Indexing::kAdd, out);

@@ -33,6 +33,8 @@ class HpackEncoder {
   // Begins a block: call before its first field.
   void begin(std::string& out);
   void field(std::string_view name, std::string_view value, Indexing indexing, std::string& out);
+  // A field of the static table, whole, by its index.
+  static void constant(uint8_t index, std::string& out) { out.push_back(static_cast<char>(0x80 | index)); }
   // As field(..., kAdd), remembered under `number` (below kMaxUsual), which always stands for the same field.
   void usual(size_t number, const Field& field, std::string& out);
 

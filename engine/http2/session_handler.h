@@ -20,6 +20,8 @@ class FieldWriter {
   void field(std::string_view name, std::string_view value, Indexing indexing = Indexing::kPlain) {
     encoder_.field(name, value, indexing, out_);
   }
+  // A whole field of the static table, such as kStaticStatus200.
+  void constant(uint8_t index) { HpackEncoder::constant(index, out_); }
   // See HpackEncoder::usual.
   void usual(size_t number, const Field& usual_field) {
     encoder_.usual(number, usual_field, out_);

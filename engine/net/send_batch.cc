@@ -11,6 +11,7 @@ SendBatch::SendBatch() : buffer_(new char[kBuffer]) { parts_.reserve(kMaxParts);
 void SendBatch::clear() {
   used_ = 0;
   bytes_ = 0;
+  extendable_ = false;
   parts_.clear();
   if (!oversized_.empty()) {
     oversized_.clear();
@@ -18,27 +19,24 @@ void SendBatch::clear() {
   }
 }
 
-void SendBatch::append_copy(const void* bytes, size_t size) {
+// Copied bytes that do not continue the last part.
+void SendBatch::append_part(const void* bytes, size_t size) {
   char* to = buffer_.get() + used_;
-  if (size > kBuffer - used_) [[unlikely]] {
+  extendable_ = size <= kBuffer - used_;
+  if (extendable_) {
+    used_ += size;
+  } else {
     oversized_.emplace_back(new char[size]);
     to = oversized_.back().get();
     oversized_parts_.push_back(parts_.size());
-    parts_.push_back({to, size});
-  } else {
-    used_ += size;
-    bool extends = !parts_.empty() && static_cast<char*>(parts_.back().iov_base) + parts_.back().iov_len == to;
-    if (extends) {
-      parts_.back().iov_len += size;
-    } else {
-      parts_.push_back({to, size});
-    }
   }
   std::memcpy(to, bytes, size);
+  parts_.push_back({to, size});
   bytes_ += size;
 }
 
 void SendBatch::append_reference(const void* bytes, size_t size) {
+  extendable_ = false;
   parts_.push_back({const_cast<void*>(bytes), size});
   bytes_ += size;
 }

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -28,7 +29,13 @@ class SendBatch {
   SendBatch();
 
   void clear();
-  void append_copy(const void* bytes, size_t size);
+  void append_copy(const void* bytes, size_t size) {
+    if (!extendable_ || size > kBuffer - used_) return append_part(bytes, size);
+    std::memcpy(buffer_.get() + used_, bytes, size);
+    used_ += size;
+    bytes_ += size;
+    parts_.back().iov_len += size;
+  }
   // `bytes` must stay until the connection says that they were sent.
   void append_reference(const void* bytes, size_t size);
   bool has_room() const { return used_ + kReserve <= kBuffer && bytes_ < kMaxBytes && parts_.size() + 16 < kMaxParts; }
@@ -37,7 +44,10 @@ class SendBatch {
   bool is_copied(const iovec& part) const;
 
  private:
+  void append_part(const void* bytes, size_t size);
+
   const std::unique_ptr<char[]> buffer_;
+  bool extendable_ = false;  // the last part ends at buffer_ + used_
   size_t used_ = 0;
   size_t bytes_ = 0;
   std::vector<iovec> parts_;
