@@ -112,9 +112,8 @@ void GrpcConnection::on_data(http2::Stream& http2_stream, const char* bytes, siz
   }
   stream.progress_ns = context_.now_ns();
   const bool was_view = stream.assembler.is_view();
-  Status error =
-      stream.assembler.feed(bytes, size, stream.max_request_bytes, stream.request().encoding,
-                            [&](size_t needed) { return context_.sink->message_buffer(stream, needed); });
+  Status error = stream.assembler.feed(bytes, size, stream.max_request_bytes, stream.request().encoding,
+                                       [&](size_t needed) { return context_.sink->message_buffer(stream, needed); });
   if (!error.ok()) {
     session_.consume_stream(stream, static_cast<uint32_t>(size));
     consumed_ += size;
@@ -175,7 +174,8 @@ void GrpcConnection::spill_views() {
   for (CallStream* stream : views_) {
     stream->view_listed = false;
     if (stream->ignore_data || !stream->begun) continue;  // answered meanwhile
-    Status error = stream->assembler.spill([&](size_t needed) { return context_.sink->message_buffer(*stream, needed); });
+    Status error =
+        stream->assembler.spill([&](size_t needed) { return context_.sink->message_buffer(*stream, needed); });
     if (!error.ok()) fail_request(*stream, error);
   }
   views_.clear();
@@ -217,7 +217,8 @@ void GrpcConnection::send_reply(CallStream& stream, const Reply& reply) {
   }
   const bool body = reply.has_message && reply.code == StatusCode::kOk;
   const bool trailers_only = !body && reply.initial.empty();
-  const bool accept = reply.code == StatusCode::kUnimplemented && stream.head() && !stream.request().encoding_name.empty();
+  const bool accept =
+      reply.code == StatusCode::kUnimplemented && stream.head() && !stream.request().encoding_name.empty();
   stream.reply.start(reply, trailers_only, accept);
   if (stream.reply.largest_block() > session_.max_send_header_bytes()) {
     log::warn(g_headers_limit, "reply not sent: its metadata is larger than the client takes",
@@ -244,8 +245,11 @@ void GrpcConnection::refuse(CallStream& stream, const Status& error) {
 void GrpcConnection::refuse_http(CallStream& stream, uint32_t status) {
   stream.replied = stream.ignore_data = true;
   stream.progress_ns = context_.now_ns();
-  stream.reply.start_http_error(status);
+  static constexpr std::string_view kText = "This server speaks gRPC: POST with content-type application/grpc.\n";
+  static constexpr Piece kBody[] = {{kText.data(), kText.size()}};
+  stream.reply.start_http_error(status, kText.size());
   session_.send_headers(stream);
+  session_.send_body(stream, {}, kBody, kText.size());
   session_.end(stream, false);
 }
 

@@ -84,8 +84,8 @@ class GrpcConnection final : private http2::SessionHandler {
   void give_back();
 
   void send_reply(CallStream& stream, const Reply& reply);
-  void refuse(CallStream& stream, const Status& error);          // gRPC status, trailers-only
-  void refuse_http(CallStream& stream, uint32_t status);         // HTTP status, no body
+  void refuse(CallStream& stream, const Status& error);   // gRPC status, trailers-only
+  void refuse_http(CallStream& stream, uint32_t status);  // HTTP status and a line of text
   bool write(const iovec* parts, size_t count, size_t& written);
   void finish_sent();
   void end_call(CallStream& stream, bool sent);

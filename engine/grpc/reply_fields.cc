@@ -79,7 +79,8 @@ size_t ReplyFields::largest_block() const {
 void ReplyFields::write_headers(http2::FieldWriter& out) const {
   if (http_status_ != kHttpOk) {
     out.field(":status", std::to_string(http_status_));
-    out.field("content-length", "0");
+    out.field("content-type", "text/plain");
+    out.field("content-length", std::to_string(http_body_));
     return;
   }
   out.constant(http2::kStaticStatus200);

@@ -14,14 +14,17 @@ namespace drover::engine {
 
 class ReplyFields {
  public:
-  // "200", or the status of a request that is not gRPC; then nothing but it is sent.
   static constexpr uint32_t kHttpOk = 200;
 
   void clear();
   // Copies the reply's fields; -bin values are encoded, and what would break the protocol is left out. `trailers_only`:
   // one block carries everything. `accept_encoding`: says which encodings we have.
   void start(const Reply& reply, bool trailers_only, bool accept_encoding);
-  void start_http_error(uint32_t http_status) { http_status_ = http_status; }
+  // For a request that is not gRPC. A body of `body_size` bytes of text follows.
+  void start_http_error(uint32_t http_status, size_t body_size) {
+    http_status_ = http_status;
+    http_body_ = body_size;
+  }
   // Bytes that the larger of the blocks takes, as SETTINGS_MAX_HEADER_LIST_SIZE counts.
   size_t largest_block() const;
 
@@ -32,7 +35,8 @@ class ReplyFields {
   static void copy(std::span<const Header> from, std::vector<Header>& to, size_t& size);
   void set_message(std::string_view message);
 
-  uint32_t http_status_ = kHttpOk;
+  uint32_t http_status_ = kHttpOk;  // another one: of an answer that is not gRPC
+  size_t http_body_ = 0;
   StatusCode code_ = StatusCode::kOk;
   bool trailers_only_ = false;
   bool accept_encoding_ = false;

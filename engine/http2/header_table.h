@@ -16,7 +16,7 @@ struct Field {
 
 inline constexpr size_t kStaticFields = 61;
 inline constexpr uint8_t kStaticStatus200 = 8;  // ":status: 200"
-inline constexpr size_t kFieldOverhead = 32;  // what a field counts beside its bytes (RFC 7541, 4.1)
+inline constexpr size_t kFieldOverhead = 32;    // what a field counts beside its bytes (RFC 7541, 4.1)
 inline constexpr uint32_t kDefaultTableSize = 4096;
 
 // `index`: 1 to kStaticFields.

@@ -51,8 +51,8 @@ class HpackDecoder {
   DynamicTable table_;
 };
 
-// An integer with a prefix of `bits` bits (RFC 7541, 5.1) at `at`, which moves behind it. False if the block ends inside
-// it or it exceeds 32 bits.
+// An integer with a prefix of `bits` bits (RFC 7541, 5.1) at `at`, which moves behind it. False if the block ends
+// inside it or it exceeds 32 bits.
 bool read_integer(std::string_view block, size_t& at, int bits, uint64_t& value);
 // A string literal (5.2). `value` lies in `block`, or in `scratch` if it was Huffman coded.
 bool read_string(std::string_view block, size_t& at, std::string& scratch, std::string_view& value);

@@ -94,7 +94,8 @@ bool Session::spend_reset() {
 }
 
 void Session::reset(Stream& stream, ErrorCode code) {
-  outbox_.rst_stream(stream.id_, code);
+  // A client's stream whose headers have not left is idle for the peer: it need not hear of it.
+  if (server() || stream.headers_sent_) outbox_.rst_stream(stream.id_, code);
   close(stream, code, true);
 }
 
@@ -112,6 +113,8 @@ bool Session::is_idle(uint32_t id) const {
   const bool by_peer = (id & 1) == (server() ? 1u : 0u);
   return by_peer ? id > last_peer_stream_ : server() || id >= next_stream_;
 }
+
+bool Session::opens_stream(uint32_t id) const { return server() && (id & 1) == 1 && id > last_peer_stream_; }
 
 const Session::Ended* Session::ended(uint32_t id) const {
   for (const Ended& one : ended_) {
@@ -138,11 +141,12 @@ Take Session::take(const FrameHeader& header) {
     case FrameType::kData:
       if (header.length == 0 && header.has(kFlagPadded)) return stop(ErrorCode::kFrameSizeError, "no pad length");
       return Take::kData;
+    case FrameType::kPushPromise:  // clients may not push, and we do not let servers
+      return stop(ErrorCode::kProtocolError, "PUSH_PROMISE");
     case FrameType::kHeaders:
     case FrameType::kPriority:
     case FrameType::kRstStream:
     case FrameType::kSettings:
-    case FrameType::kPushPromise:
     case FrameType::kPing:
     case FrameType::kWindowUpdate:
     case FrameType::kGoaway:
@@ -169,8 +173,6 @@ bool Session::on_frame(const FrameHeader& header, const char* payload) {
       return on_window_update(header, payload);
     case FrameType::kGoaway:
       return on_goaway(header, payload);
-    case FrameType::kPushPromise:
-      return connection_error(ErrorCode::kProtocolError, "PUSH_PROMISE");
     case FrameType::kPriority:
       if (header.stream == 0) return connection_error(ErrorCode::kProtocolError, "PRIORITY of no stream");
       if (header.length != kPriorityBytes) {
@@ -180,7 +182,8 @@ bool Session::on_frame(const FrameHeader& header, const char* payload) {
       }
       return spend_control_frame();
     case FrameType::kData:
-      break;
+    case FrameType::kPushPromise:
+      break;  // take() lets neither come here
   }
   return true;
 }
@@ -248,6 +251,9 @@ bool Session::on_data_end() {
 
 bool Session::on_headers(const FrameHeader& header, const char* payload) {
   if (header.stream == 0) return connection_error(ErrorCode::kProtocolError, "HEADERS of no stream");
+  if (!opens_stream(header.stream) && is_idle(header.stream)) {
+    return connection_error(ErrorCode::kProtocolError, "HEADERS open a stream that they cannot");
+  }
   size_t begin = 0;
   size_t end = header.length;
   if (header.has(kFlagPadded)) {
@@ -287,10 +293,7 @@ bool Session::on_continuation(const FrameHeader& header, const char* payload) {
 
 bool Session::on_block(uint32_t id, std::string_view block, bool end_stream) {
   Stream* stream = streams_.find(id);
-  if (!stream) {
-    const bool new_stream = server() && (id & 1) == 1 && id > last_peer_stream_;
-    return new_stream ? on_new_stream(id, block, end_stream) : on_block_of_ended(id, block);
-  }
+  if (!stream) return opens_stream(id) ? on_new_stream(id, block, end_stream) : on_block_of_ended(id, block);
   current_ = stream;
   if (!stream->head_received_) return on_response_block(*stream, block, end_stream);
   return on_trailers(*stream, block, end_stream);
@@ -388,7 +391,6 @@ bool Session::on_trailers(Stream& stream, std::string_view block, bool end_strea
 
 // The block is decoded all the same: both sides' tables must go on alike.
 bool Session::on_block_of_ended(uint32_t id, std::string_view block) {
-  if (is_idle(id)) return connection_error(ErrorCode::kProtocolError, "HEADERS open a stream that they cannot");
   const Ended* end = ended(id);
   if (!end && id <= last_served_stream_) {
     return connection_error(ErrorCode::kProtocolError, "HEADERS of a stream that was passed over or ended long ago");
@@ -424,6 +426,8 @@ bool Session::on_settings(const FrameHeader& header, const char* payload) {
   if (header.stream != 0) return connection_error(ErrorCode::kProtocolError, "SETTINGS of a stream");
   if (header.has(kFlagAck)) {
     if (header.length != 0) return connection_error(ErrorCode::kFrameSizeError, "a malformed SETTINGS");
+    if (settings_unanswered_ == 0) return connection_error(ErrorCode::kProtocolError, "SETTINGS answered twice");
+    --settings_unanswered_;
     return spend_control_frame();
   }
   if (header.length % kSettingBytes != 0) return connection_error(ErrorCode::kFrameSizeError, "a malformed SETTINGS");
@@ -464,7 +468,7 @@ bool Session::apply_setting(Setting setting, uint32_t value) {
       peer_max_header_list_ = std::min(value, kLargestSentHeaders);
       return true;
     case Setting::kNoRfc7540Priorities:
-      return true;
+      return value <= 1 || connection_error(ErrorCode::kProtocolError, "a malformed NO_RFC7540_PRIORITIES");
   }
   return true;  // unknown settings are ignored
 }
@@ -480,6 +484,7 @@ bool Session::on_ping(const FrameHeader& header, const char* payload) {
   } else if (opaque == kBandwidthPing && bandwidth_.answered()) {
     stream_window_ = bandwidth_.window();
     outbox_.settings({{Setting::kInitialWindowSize, stream_window_}});
+    ++settings_unanswered_;
     streams_.each([&](Stream& stream) { stream.receive_.resized_by_setting(stream_window_); });
     const uint64_t connection = std::min<uint64_t>(options_.max_connection_window, 4 * uint64_t{stream_window_});
     if (uint32_t increment = receive_.resize(static_cast<uint32_t>(connection))) outbox_.window_update(0, increment);
@@ -500,8 +505,7 @@ bool Session::on_window_update(const FrameHeader& header, const char* payload) {
   const uint32_t increment = get_u31(payload);
   if (header.stream == 0) {
     if (increment == 0) return connection_error(ErrorCode::kProtocolError, "a WINDOW_UPDATE of 0");
-    return sender_.add_window(increment) ||
-           connection_error(ErrorCode::kFlowControlError, "a window above 2^31 - 1");
+    return sender_.add_window(increment) || connection_error(ErrorCode::kFlowControlError, "a window above 2^31 - 1");
   }
   Stream* stream = streams_.find(header.stream);
   if (!stream) {
@@ -541,7 +545,7 @@ bool Session::open(Stream& stream) {
 }
 
 void Session::on_local_end(Stream& stream) {
-  if (stream.remote_closed_) return close(stream, ErrorCode::kNoError, true);
+  if (stream.remote_closed_) return close(stream, ErrorCode::kNoError, false);
   if (!server()) return;
   // The reply ends before the request does: the client should stop sending (RFC 9113, 8.1).
   outbox_.rst_stream(stream.id_, ErrorCode::kNoError);

@@ -46,11 +46,11 @@ struct SessionOptions {
   uint32_t connection_window = 1 << 20;
   uint32_t max_connection_window = 16 << 20;
   // Budgets of a connection.
-  size_t max_open_header_bytes = 2 << 20;    // heads of its open streams
+  size_t max_open_header_bytes = 2 << 20;      // heads of its open streams
   size_t max_queued_control_bytes = 64 << 10;  // answers that the peer has not read
-  uint32_t control_frame_rate = 10'000;      // frames without a call a second, and twice that at once
-  uint32_t reset_rate = 2'000;               // streams that end early a second,
-  uint32_t reset_burst = 10'000;             // and at once
+  uint32_t control_frame_rate = 10'000;        // frames without a call a second, and twice that at once
+  uint32_t reset_rate = 2'000;                 // streams that end early a second,
+  uint32_t reset_burst = 10'000;               // and at once
   // A field whose value differs from call to call in blocks that are alike otherwise (see HeadCache).
   std::string_view variable_field;
 };
@@ -138,13 +138,14 @@ class Session final : private SenderOwner {
   // Streams that ended lately, so that frames which cross their end are told from nonsense.
   struct Ended {
     uint32_t id = 0;
-    bool by_us = false;
+    bool by_us = false;  // reset: the peer may not have known
   };
   static constexpr size_t kRememberedEnds = 32;
   static constexpr uint32_t kLargestSentHeaders = 64 << 10;  // however much the peer takes
 
   bool server() const { return options_.role == Role::kServer; }
   bool is_idle(uint32_t id) const;
+  bool opens_stream(uint32_t id) const;
   const Ended* ended(uint32_t id) const;
   bool connection_error(ErrorCode code, std::string_view why);
   bool stream_error(Stream& stream, ErrorCode code);
@@ -188,8 +189,8 @@ class Session final : private SenderOwner {
   Sender sender_;
 
   StreamTable streams_;
-  Stream* current_ = nullptr;  // of the last DATA or HEADERS; null once it is closed
-  uint32_t last_peer_stream_ = 0;  // the highest id that the peer has opened
+  Stream* current_ = nullptr;        // of the last DATA or HEADERS; null once it is closed
+  uint32_t last_peer_stream_ = 0;    // the highest id that the peer has opened
   uint32_t last_served_stream_ = 0;  // of those, the last one in front of our GOAWAY
   uint32_t next_stream_ = 1;         // client: the next id
   std::array<Ended, kRememberedEnds> ended_{};
@@ -205,8 +206,9 @@ class Session final : private SenderOwner {
   TokenBucket control_frames_;
   TokenBucket resets_;
 
-  bool data_end_stream_ = false;  // of the DATA frame being read
-  bool data_consumed_ = false;    // it has been given back to the connection's window
+  bool data_end_stream_ = false;      // of the DATA frame being read
+  bool data_consumed_ = false;        // it has been given back to the connection's window
+  uint32_t settings_unanswered_ = 1;  // of ours
   bool settings_received_ = false;
   bool goaway_sent_ = false;
   bool peer_goaway_ = false;

@@ -23,9 +23,7 @@ class FieldWriter {
   // A whole field of the static table, such as kStaticStatus200.
   void constant(uint8_t index) { HpackEncoder::constant(index, out_); }
   // See HpackEncoder::usual.
-  void usual(size_t number, const Field& usual_field) {
-    encoder_.usual(number, usual_field, out_);
-  }
+  void usual(size_t number, const Field& usual_field) { encoder_.usual(number, usual_field, out_); }
 
  private:
   HpackEncoder& encoder_;

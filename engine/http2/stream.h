@@ -22,10 +22,10 @@ class Body {
  public:
   static constexpr size_t kPrefixBytes = 5;  // room for gRPC's message prefix
 
+  // `prefix_size`: at most kPrefixBytes.
   void start(const char* prefix, size_t prefix_size, std::span<const Piece> pieces, size_t pieces_size) {
-    std::memcpy(prefix_, prefix, prefix_size);
     prefix_at_ = static_cast<uint8_t>(kPrefixBytes - prefix_size);
-    std::memmove(prefix_ + prefix_at_, prefix_, prefix_size);
+    if (prefix_size > 0) std::memcpy(prefix_ + prefix_at_, prefix, prefix_size);
     pieces_ = pieces;
     offset_ = 0;
     left_ = prefix_size + pieces_size;
@@ -98,8 +98,8 @@ class Stream {
 
   uint32_t id_ = 0;
   Output output_ = Output::kNone;
-  bool headers_pending_ = false;  // to be sent, in this order: headers,
-  bool end_pending_ = false;      // (body,) and the end:
+  bool headers_pending_ = false;   // to be sent, in this order: headers,
+  bool end_pending_ = false;       // (body,) and the end:
   bool trailers_pending_ = false;  // with trailers, or empty
   bool headers_sent_ = false;
   bool local_closed_ = false;
