@@ -70,7 +70,7 @@ class Message1 {
     bool ok = true;
     for (int i = 0; i < times; ++i) {
       ok &= encode_to_array(object_.type(), object_.get(), {}, &encoded_, out_.data(), kBuffer, nullptr) ==
-            EncodeError::ok;
+            EncodeError::kOk;
     }
     return ok;
   }

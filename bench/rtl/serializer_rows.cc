@@ -121,7 +121,7 @@ Run run(const std::vector<Sent>& messages, Way way, uint32_t latency, size_t rou
     if (left_to_software(c.error)) {
       ++result.software;
       is_software[c.cookie] = true;
-    } else if (c.error != SerializerError::none) {
+    } else if (c.error != SerializerError::kNone) {
       fail("an error: " + std::to_string(static_cast<int>(c.error)));
     }
   }

@@ -128,10 +128,10 @@ DROVER_NOINLINE const char* Decoder<Memory>::bad_tag(uint32_t tag, const char* s
   if (behind == nullptr) {
     bool overlong = true;
     for (int i = 0; i < 5; ++i) overlong &= static_cast<uint8_t>(start[i]) >= 0x80;
-    return fail(overlong ? DecodeError::overlong_varint : DecodeError::bad_tag, start);
+    return fail(overlong ? DecodeError::kOverlongVarint : DecodeError::kBadTag, start);
   }
   bool end_group = (tag & 7) == wire::kEndGroup && tag >> 3 != 0;
-  return fail(end_group ? DecodeError::unmatched_end_group : DecodeError::bad_tag, start);
+  return fail(end_group ? DecodeError::kUnmatchedEndGroup : DecodeError::kBadTag, start);
 }
 
 // Presence other than by one of a step's has-bits. A oneof's slot is zeroed when another member takes it over.
@@ -165,7 +165,7 @@ const char* Decoder<Memory>::singular(const char* p, char* object, const FieldEn
   }
   uint64_t value;
   const char* behind = wire::read_varint(p, &value);
-  if (behind == nullptr) return fail(DecodeError::overlong_varint, p);
+  if (behind == nullptr) return fail(DecodeError::kOverlongVarint, p);
   if ((field.flags & schema::kFieldFlagClosedEnum) != 0 && (entry_->flags & schema::kMessageFlagMapEntry) == 0 &&
       !enum_knows(field, value)) {
     uint32_t tag = wire::make_tag(field.number, wire::kVarint);
@@ -205,7 +205,7 @@ char* Decoder<Memory>::sub_object(const char* p, char* object, const FieldEntry&
     if (pointer->offset != 0) return pointer->get();
   }
   char* sub = new_message(entry);
-  if (sub == nullptr) fail(DecodeError::out_of_memory, p);
+  if (sub == nullptr) fail(DecodeError::kOutOfMemory, p);
   if (sub != nullptr && field.label == schema::kLabelSingular) pointer->set(sub);
   return sub;
 }

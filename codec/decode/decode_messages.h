@@ -52,7 +52,7 @@ struct Decoder<Memory>::Messages {
     if (sub == nullptr) {
       sub = d->new_message(d->image_.message(d->field_at(step).sub));
       if (sub == nullptr) {
-        p = d->fail(DecodeError::out_of_memory, p);
+        p = d->fail(DecodeError::kOutOfMemory, p);
         DROVER_DECODE_GO(Dispatch::failed);
       }
       pointer->set(sub);
@@ -101,7 +101,7 @@ struct Decoder<Memory>::Messages {
     p += kTagSize;
     d->entering_ = d->new_message(d->image_.message(d->field_at(step).sub));
     if (d->entering_ == nullptr) [[unlikely]] {
-      p = d->fail(DecodeError::out_of_memory, p);
+      p = d->fail(DecodeError::kOutOfMemory, p);
       DROVER_DECODE_GO(Dispatch::failed);
     }
     DROVER_DECODE_GO(Dispatch::enter);

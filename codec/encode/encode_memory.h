@@ -81,11 +81,11 @@ class BoundedMemory {
   bool check(uintptr_t target, uint64_t size, uint32_t alignment, EncodeError* error) const {
     uintptr_t at = target - base_;
     if (at >= size_ || size > size_ - at) {
-      *error = EncodeError::out_of_bounds;
+      *error = EncodeError::kOutOfBounds;
       return false;
     }
     if ((target & (alignment - 1)) != 0) {
-      *error = EncodeError::misaligned;
+      *error = EncodeError::kMisaligned;
       return false;
     }
     return true;

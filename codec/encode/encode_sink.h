@@ -28,7 +28,7 @@ class CountingSink {
   const char* low() const { return nullptr; }
   bool refers(size_t) const { return false; }
   char* refer(char* p, const char*, size_t size) { return p - size; }
-  EncodeError error() const { return EncodeError::ok; }
+  EncodeError error() const { return EncodeError::kOk; }
 
  private:
   static constexpr uintptr_t kTop = UINTPTR_MAX / 2 + 1;

@@ -33,11 +33,11 @@ struct EncodeOptions {
 };
 
 struct EncodeResult {
-  EncodeError error = EncodeError::ok;
+  EncodeError error = EncodeError::kOk;
   size_t size = 0;                // bytes of all pieces together; 0 after an error
   const char* message_name = "";  // the message that was being written: full name, lives as long as the image
   uint32_t field_number = 0;      // 0: none
-  bool ok() const { return error == EncodeError::ok; }
+  bool ok() const { return error == EncodeError::kOk; }
 };
 
 }  // namespace drover

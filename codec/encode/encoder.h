@@ -126,7 +126,7 @@ char* Encoder<Memory, Sink>::blob(char* p, const char* data, size_t size, const 
 template <typename Memory, typename Sink>
 char* Encoder<Memory, Sink>::value(char* p, const char* at, const MessageEntry& entry, const FieldEntry& field) {
   if (schema::is_string_kind(field.kind)) {
-    EncodeError error = EncodeError::ok;
+    EncodeError error = EncodeError::kOk;
     LoadedRange range;
     if (!memory_.load_range(at, 1, 1, &range, &error)) return fail(error, entry, field.number);
     return string(p, range, entry, field);
@@ -179,7 +179,7 @@ DROVER_NOINLINE char* Encoder<Memory, Sink>::string(char* p, LoadedRange range, 
 template <typename Memory, typename Sink>
 char* Encoder<Memory, Sink>::sub_message(char* p, const char* object, const MessageEntry& sub,
                                          const MessageEntry& entry, const FieldEntry& field) {
-  if (depth_ <= 0) return fail(EncodeError::depth_limit, entry, field.number);
+  if (depth_ <= 0) return fail(EncodeError::kDepthLimit, entry, field.number);
   --depth_;
   bool group = static_cast<Kind>(field.kind) == Kind::kGroup;
   if (group) {

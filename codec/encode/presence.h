@@ -60,7 +60,7 @@ DROVER_NOINLINE const schema::FieldEntry* missing_required(const schema::Image& 
 // The bytes of the unknown fields; none: size 0. An error if they lie astray.
 template <typename Memory>
 EncodeError load_unknown(const Memory& memory, const char* object, LoadedRange* range) {
-  EncodeError error = EncodeError::ok;
+  EncodeError error = EncodeError::kOk;
   *range = {nullptr, 0};
   const char* string = memory.load_pointer(object + offsetof(MessageHeader, unknown), sizeof(raw::Words), &error);
   if (string != nullptr) memory.load_range(string, 1, 1, range, &error);

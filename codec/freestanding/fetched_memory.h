@@ -151,11 +151,11 @@ class FetchedMemory {
   bool check(uint64_t target, uint64_t size, uint32_t alignment, EncodeError* error) const {
     const HostArea& area = cache_->area();
     if (target >= area.size || size > area.size - target) {
-      *error = EncodeError::out_of_bounds;
+      *error = EncodeError::kOutOfBounds;
       return false;
     }
     if ((target & (alignment - 1)) != 0) {
-      *error = EncodeError::misaligned;
+      *error = EncodeError::kMisaligned;
       return false;
     }
     return true;
@@ -173,7 +173,7 @@ EncodeResult encode_from_host(const schema::Image& image, uint32_t message, uint
                               FixedOutput* out) {
   using Memory = FetchedMemory<ObjectCache<D, kLineBytes, kLines>>;
   const schema::MessageEntry& entry = image.message(message);
-  EncodeResult result{EncodeError::out_of_bounds, 0, image.name(entry.name), 0};
+  EncodeResult result{EncodeError::kOutOfBounds, 0, image.name(entry.name), 0};
   Memory memory(cache);
   if (!cache.start(area)) return result;
   if (!memory.check(object - area.address, entry.object_size, 8, &result.error)) return result;
@@ -196,7 +196,7 @@ EncodeResult encode_from_host(const schema::Image& image, uint32_t message, uint
     FixedPiece& piece = out->first_piece[i];
     if (piece.referred) piece.address = piece.address - Memory::kBias + area.address;
   }
-  return {EncodeError::ok, sink.total(p), "", 0};
+  return {EncodeError::kOk, sink.total(p), "", 0};
 }
 
 }  // namespace drover

@@ -14,7 +14,7 @@
 
 namespace drover {
 
-// Presence, order and limits are encode()'s; EncodeError::no_room: the buffer is too small. With bounds the object is
+// Presence, order and limits are encode()'s; EncodeError::kNoRoom: the buffer is too small. With bounds the object is
 // hostile. EncodeResult::size is that of records and payload together. The stream is whole when this returns.
 EncodeResult preserialize(const schema::MessageType& type, const Message* object, const PreserializeOptions& options,
                           PreserializedOutput* out);

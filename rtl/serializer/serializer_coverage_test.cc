@@ -60,7 +60,7 @@ class StreamMaker {
   size_t wire_bytes(const std::string& records) {
     std::string wire;
     EXPECT_EQ(finish_preserialized(records + std::string(8, '\0'), payload_, bench_.engine(), bench_.host(), &wire),
-              StreamError::ok);
+              StreamError::kOk);
     return wire.size();
   }
 
@@ -202,7 +202,7 @@ TEST(Coverage, StreamsMadeForItReachEverything) {
       std::memcpy(stream.buffer + stream.buffer_size - payload, maker.payload().data(), payload);
       SerializerCommand command = bench.command(stream, static_cast<uint16_t>(i));
       std::string wire;
-      ASSERT_EQ(maker.finish(&wire), StreamError::ok);
+      ASSERT_EQ(maker.finish(&wire), StreamError::kOk);
       command.header.assign(maker.header_bytes(wire.size()), 'h');
       if (random.chance(500)) bench.push(&command, kMemory);
       bench.send(command);
@@ -264,10 +264,10 @@ TEST(Coverage, OfRandomMessages) {
     expect_all(walker, expected_walked, 1);
     cover.reset();
     for (size_t i = 0; i < sent.size(); ++i) {  // those that were left to software take no room
-      if (expected[i].error == SerializerError::none) cover.add(told(sent[i]));
+      if (expected[i].error == SerializerError::kNone) cover.add(told(sent[i]));
     }
     for (size_t i = 0; i < types.size(); ++i) {
-      if (expected_walked[i].error == SerializerError::none) walked.add(types[i], expected_walked[i].packet);
+      if (expected_walked[i].error == SerializerError::kNone) walked.add(types[i], expected_walked[i].packet);
     }
   }
   report("random messages of random schemas", cover);
@@ -299,7 +299,7 @@ TEST(Coverage, WalksOfEveryKindLabelLengthAndPlace) {
     left += forgive(bench, &expected);
     expect_all(bench, expected, 1);
     for (const Expectation& each : expected) {
-      if (each.error == SerializerError::none) cover.add(type, each.packet);
+      if (each.error == SerializerError::kNone) cover.add(type, each.packet);
     }
   }
   EXPECT_EQ(left, 0u);

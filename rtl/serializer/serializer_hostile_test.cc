@@ -69,7 +69,7 @@ struct Streams {
                                                {streams[i].payload(), streams[i].payload_bytes}, bench.engine(),
                                                bench.host(), &what.packet);
       what.error = static_cast<SerializerError>(error);
-      if (error == StreamError::ok) ++fine;
+      if (error == StreamError::kOk) ++fine;
       bench.send(commands[i]);
       expected.push_back(what);
     }
@@ -176,7 +176,7 @@ TEST(Serializer, AReadThatFailsEndsTheMessagesThatItWasForAndNoOther) {
       expected.push_back({object.encode()});
       // Half of them are led astray, wholly or from some byte on.
       uint64_t which = random.below(10);
-      if (which < 5) expected.back().error = SerializerError::bus;
+      if (which < 5) expected.back().error = SerializerError::kBus;
       if (which == 0) {
         command.walk = true;
         command.message = static_cast<uint16_t>(object.type().index);
@@ -185,7 +185,7 @@ TEST(Serializer, AReadThatFailsEndsTheMessagesThatItWasForAndNoOther) {
         command.records = command.pushed ? engine_end : host_end;
       } else if (which == 2) {
         command.payload = host_end - random.below(command.payload_bytes != 0 ? command.payload_bytes : 1);
-        if (command.payload_bytes == 0) expected.back().error = SerializerError::none;
+        if (command.payload_bytes == 0) expected.back().error = SerializerError::kNone;
       } else if (which <= 4) {  // a reference
         bool engine = which == 3;
         uint64_t word[3] = {0x12 | (engine ? kRecordEngine : kRecordHost) << 17 | uint64_t{700} << 32,
@@ -210,7 +210,7 @@ TEST(Serializer, SaysSoonWhatIsWrong) {
     stream.record_bytes = records.size();
     bench.send(bench.command(stream, 0));
     ASSERT_TRUE(bench.run(10000));
-    if (bench.completions()[0].error == SerializerError::none) continue;
+    if (bench.completions()[0].error == SerializerError::kNone) continue;
     // A cycle for each record or element before it, one for each line behind.
     uint64_t limit = records.size() / 4 + records.size() / 64 + 50;
     EXPECT_LE(bench.completions()[0].cycle - bench.first_command(), limit);
@@ -230,7 +230,7 @@ TEST(Serializer, DoesNotWaitForALineBehindTheRecordsEnd) {
     std::memcpy(stream.buffer + 56, &last, 8);
     stream.record_bytes = 64;
     bench.send(bench.command(stream, static_cast<uint16_t>(expected.size())));
-    expected.push_back({"", SerializerError::truncated});
+    expected.push_back({"", SerializerError::kTruncated});
   }
   expect_all(bench, expected, 5000);
 }
@@ -245,15 +245,15 @@ TEST(Serializer, RefusesACommandThatLeadsOutsideTheRegion) {
     expected.push_back({"", error});
   };
   uint64_t base = SerializerBench::kHostBase;
-  refuse({.records = limit, .record_bytes = 8, .payload = base}, SerializerError::out_of_bounds);
-  refuse({.records = limit - 64, .record_bytes = 72, .payload = base}, SerializerError::out_of_bounds);
-  refuse({.records = base - 64, .record_bytes = 64, .payload = base}, SerializerError::out_of_bounds);
-  refuse({.records = base, .record_bytes = 0xffffffff, .payload = base}, SerializerError::out_of_bounds);
-  refuse({.records = base, .record_bytes = 8, .payload = base - 1, .payload_bytes = 8}, SerializerError::out_of_bounds);
+  refuse({.records = limit, .record_bytes = 8, .payload = base}, SerializerError::kOutOfBounds);
+  refuse({.records = limit - 64, .record_bytes = 72, .payload = base}, SerializerError::kOutOfBounds);
+  refuse({.records = base - 64, .record_bytes = 64, .payload = base}, SerializerError::kOutOfBounds);
+  refuse({.records = base, .record_bytes = 0xffffffff, .payload = base}, SerializerError::kOutOfBounds);
+  refuse({.records = base, .record_bytes = 8, .payload = base - 1, .payload_bytes = 8}, SerializerError::kOutOfBounds);
   refuse({.records = base, .record_bytes = 8, .payload = ~uint64_t{0}, .payload_bytes = 8},
-         SerializerError::out_of_bounds);
-  refuse({.records = base + 8, .record_bytes = 8, .payload = base}, SerializerError::misaligned);
-  refuse({.records = base, .record_bytes = 0, .payload = base}, SerializerError::truncated);
+         SerializerError::kOutOfBounds);
+  refuse({.records = base + 8, .record_bytes = 8, .payload = base}, SerializerError::kMisaligned);
+  refuse({.records = base, .record_bytes = 0, .payload = base}, SerializerError::kTruncated);
   expect_all(bench, expected, 5000);
   EXPECT_EQ(bench.host_memory().counts().transactions, 0u);
 }
@@ -276,18 +276,18 @@ TEST(Serializer, RefusesPushedRecordsOutsideTheEnginesMemory) {
   };
   uint64_t word = 0x08 | uint64_t{kRecordInt32} << 17 | uint64_t{5} << 32;
   std::memcpy(bench.engine().data() + 64 * 9, &word, 8);  // and the end behind it
-  send(kBase + 64 * 9, 16, SerializerError::none, std::string("\x08\x05"));
-  send(kBase + 64 * 9, 17, SerializerError::out_of_bounds);
-  send(kBase + 64 * 9, 24, SerializerError::out_of_bounds);
-  send(kBase + 64 * 10, 0, SerializerError::out_of_bounds);
-  send(kBase + 64 * 10, 8, SerializerError::out_of_bounds);
-  send(kBase - 64, 64, SerializerError::out_of_bounds);
-  send(kBase, 0xffffffff, SerializerError::out_of_bounds);
-  send(SerializerBench::kHostBase, 8, SerializerError::out_of_bounds);
-  send(~uint64_t{63}, 64, SerializerError::out_of_bounds);
-  send(kBase + 8, 8, SerializerError::misaligned);
-  send(kBase, 0, SerializerError::truncated);
-  send(kBase, 8, SerializerError::none);  // an end
+  send(kBase + 64 * 9, 16, SerializerError::kNone, std::string("\x08\x05"));
+  send(kBase + 64 * 9, 17, SerializerError::kOutOfBounds);
+  send(kBase + 64 * 9, 24, SerializerError::kOutOfBounds);
+  send(kBase + 64 * 10, 0, SerializerError::kOutOfBounds);
+  send(kBase + 64 * 10, 8, SerializerError::kOutOfBounds);
+  send(kBase - 64, 64, SerializerError::kOutOfBounds);
+  send(kBase, 0xffffffff, SerializerError::kOutOfBounds);
+  send(SerializerBench::kHostBase, 8, SerializerError::kOutOfBounds);
+  send(~uint64_t{63}, 64, SerializerError::kOutOfBounds);
+  send(kBase + 8, 8, SerializerError::kMisaligned);
+  send(kBase, 0, SerializerError::kTruncated);
+  send(kBase, 8, SerializerError::kNone);  // an end
   expect_all(bench, expected, 5000);
   EXPECT_EQ(bench.engine_memory().counts().transactions, 2u);
   EXPECT_EQ(bench.host_memory().counts().transactions, 0u);
@@ -328,7 +328,7 @@ TEST(Serializer, ReferencesEndWithTheMemoryTheyReferTo) {
       std::memcpy(stream.buffer, words, sizeof(words));
       stream.record_bytes = sizeof(words);
       streams.push_back(stream);
-      errors.push_back(place.good ? SerializerError::none : SerializerError::out_of_bounds);
+      errors.push_back(place.good ? SerializerError::kNone : SerializerError::kOutOfBounds);
     }
   }
   std::vector<Expectation> expected;

@@ -11,9 +11,9 @@ namespace {
 // ---- answers to reads
 
 // What a read may be for; each is another reader, another memory or another part of the message.
-enum class ReadOf { records, pushed_records, payload, host_reference, engine_reference, object, run, far_string };
-constexpr ReadOf kReads[] = {ReadOf::records,          ReadOf::pushed_records, ReadOf::payload, ReadOf::host_reference,
-                             ReadOf::engine_reference, ReadOf::object,         ReadOf::run,     ReadOf::far_string};
+enum class ReadOf { kRecords, kPushedRecords, kPayload, kHostReference, kEngineReference, kObject, kRun, kFarString };
+constexpr ReadOf kReads[] = {ReadOf::kRecords,         ReadOf::kPushedRecords, ReadOf::kPayload, ReadOf::kHostReference,
+                             ReadOf::kEngineReference, ReadOf::kObject,        ReadOf::kRun,     ReadOf::kFarString};
 
 class BrokenAnswers : public ::testing::TestWithParam<std::tuple<ReadOf, ReadFault>> {};
 
@@ -45,22 +45,22 @@ TEST_P(BrokenAnswers, EndInABusErrorOfTheirMessageAlone) {
       SerializerCommand command;
       uint64_t at = object_at, bytes = object_bytes;  // where the reads to be broken lie
       ReadFaults* port = &host;
-      if (read == ReadOf::object || read == ReadOf::run || read == ReadOf::far_string) {
+      if (read == ReadOf::kObject || read == ReadOf::kRun || read == ReadOf::kFarString) {
         command.walk = true;
         command.message = static_cast<uint16_t>(object.type().index);
         command.records = object_at;
-        if (read == ReadOf::run) command.record_bytes = static_cast<uint32_t>(object_bytes);
-        if (read == ReadOf::object) bytes = 3000;  // in front of the long string
-        if (read == ReadOf::far_string) at += bytes - 2048, bytes = 2048;
+        if (read == ReadOf::kRun) command.record_bytes = static_cast<uint32_t>(object_bytes);
+        if (read == ReadOf::kObject) bytes = 3000;  // in front of the long string
+        if (read == ReadOf::kFarString) at += bytes - 2048, bytes = 2048;
       } else {
         PreserializeOptions how;
-        if (read == ReadOf::host_reference) {
+        if (read == ReadOf::kHostReference) {
           how.host = {reinterpret_cast<uintptr_t>(bench.host().data()), bench.host().size()};
           how.reference_from = 1000;
         }
         PreserializedOutput stream = bench.room(wire.size() * 9 + 4096);
         ASSERT_NE(stream.buffer, nullptr);
-        if (read == ReadOf::engine_reference) {
+        if (read == ReadOf::kEngineReference) {
           uint64_t words[3] = {0x12 | uint64_t{kRecordEngine} << 17 | uint64_t{kEngineBytes} << 32, 0, 0};
           std::memcpy(stream.buffer, words, sizeof(words));
           stream.record_bytes = sizeof(words);
@@ -70,14 +70,14 @@ TEST_P(BrokenAnswers, EndInABusErrorOfTheirMessageAlone) {
           ASSERT_TRUE(preserialize(object.type(), copy, how, &stream).ok());
         }
         command = bench.command(stream, cookie);
-        if (read == ReadOf::pushed_records) ASSERT_TRUE(bench.push(&command, kEngineBytes));
-        if (read == ReadOf::records || read == ReadOf::pushed_records) {
+        if (read == ReadOf::kPushedRecords) ASSERT_TRUE(bench.push(&command, kEngineBytes));
+        if (read == ReadOf::kRecords || read == ReadOf::kPushedRecords) {
           at = command.records, bytes = command.record_bytes;
-        } else if (read == ReadOf::payload) {
+        } else if (read == ReadOf::kPayload) {
           at = command.payload, bytes = command.payload_bytes;
         }
         if (command.pushed) port = &engine;
-        if (read == ReadOf::engine_reference) {
+        if (read == ReadOf::kEngineReference) {
           // All refer to the same bytes, so the broken one takes a run that starts elsewhere.
           port = &engine;
           at = SerializerBench::kEngineBase, bytes = kEngineBytes;
@@ -94,7 +94,7 @@ TEST_P(BrokenAnswers, EndInABusErrorOfTheirMessageAlone) {
       }
       command.cookie = cookie;
       bench.send(command);
-      expected.push_back({wire, breaks ? SerializerError::bus : SerializerError::none});
+      expected.push_back({wire, breaks ? SerializerError::kBus : SerializerError::kNone});
       ASSERT_NE(bytes, 0u);
     }
     expect_all(bench, expected, 100'000);
@@ -165,11 +165,11 @@ TEST_P(RandomBrokenAnswers, EndInABusErrorOfTheirMessageAlone) {
   ASSERT_TRUE(bench.run(3'000'000)) << "it hangs: " << bench.completions().size() << " of " << expected.size();
   forgive(bench, &expected);
   for (const SerializerCompletion& c : bench.completions()) {
-    if (c.error != SerializerError::bus) continue;
+    if (c.error != SerializerError::kBus) continue;
     bool hit = false;
     for (const Bytes& part : own[c.cookie]) hit = hit || (part.size != 0 && part.port->hit(part.at, part.size));
     EXPECT_TRUE(hit) << "message " << c.cookie << " failed, and no answer to it was broken";
-    if (hit) expected[c.cookie].error = SerializerError::bus;
+    if (hit) expected[c.cookie].error = SerializerError::kBus;
   }
   expect_all(bench, expected, 1);
 }
@@ -240,9 +240,9 @@ TEST(SerializerPorts, RefuseAnUnknownMessageType) {
   for (uint32_t index : {count, count + 1, 0x7fffu, 0xffffu}) {
     SerializerCommand command = refusals.object();
     command.message = static_cast<uint16_t>(index);
-    refusals.refuse(command, SerializerError::bad_command);
+    refusals.refuse(command, SerializerError::kBadCommand);
     command.record_bytes = 64;
-    refusals.refuse(command, SerializerError::bad_command);
+    refusals.refuse(command, SerializerError::kBadCommand);
   }
   refusals.expect();
 }
@@ -253,21 +253,21 @@ TEST(SerializerPorts, RefuseAHeaderThatIsTooLongAndALengthOutsideIt) {
     SerializerCommand plain = walks ? refusals.object() : refusals.stream();
     SerializerCommand command = plain;
     command.header_size = 65;
-    refusals.refuse(command, SerializerError::bad_command);
+    refusals.refuse(command, SerializerError::kBadCommand);
     command.header_size = 127;
-    refusals.refuse(command, SerializerError::bad_command);
+    refusals.refuse(command, SerializerError::kBadCommand);
     command = plain;
     command.header = std::string(8, 'h');
     command.length_format = static_cast<decltype(command.length_format)>(3);
-    refusals.refuse(command, SerializerError::bad_command);
+    refusals.refuse(command, SerializerError::kBadCommand);
     command.length_format = static_cast<decltype(command.length_format)>(1);
     command.length_at = 5;
-    refusals.refuse(command, SerializerError::bad_command);
+    refusals.refuse(command, SerializerError::kBadCommand);
     command.length_at = 63;
-    refusals.refuse(command, SerializerError::bad_command);
+    refusals.refuse(command, SerializerError::kBadCommand);
     command.header.clear();
     command.length_at = 0;
-    refusals.refuse(command, SerializerError::bad_command);
+    refusals.refuse(command, SerializerError::kBadCommand);
   }
   refusals.expect();
 }
@@ -278,11 +278,11 @@ TEST(SerializerPorts, RefuseAnObjectThatIsMisalignedOrOutsideTheRegion) {
   const uint64_t good = command.records, limit = SerializerBench::kHostBase + (4 << 20);
   for (uint64_t offset = 1; offset < 8; ++offset) {
     command.records = good + offset;
-    refusals.refuse(command, SerializerError::misaligned);
+    refusals.refuse(command, SerializerError::kMisaligned);
   }
   for (uint64_t at : {limit, limit - 8, SerializerBench::kHostBase - 8, uint64_t{0}, ~uint64_t{7}}) {
     command.records = at;
-    refusals.refuse(command, SerializerError::out_of_bounds);
+    refusals.refuse(command, SerializerError::kOutOfBounds);
   }
   refusals.expect();
 }

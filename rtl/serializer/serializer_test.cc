@@ -222,9 +222,9 @@ INSTANTIATE_TEST_SUITE_P(Seeds, EveryWay, ::testing::Range(1, 31));
 // ---- what is left to software, and what goes wrong outside
 
 TEST(Serializer, LeavesToSoftwareWhatDoesNotFitIntoItsMemories) {
-  expect_left(many_strings(300, 250), 256, SerializerError::left_arena, false);
-  expect_left(many_strings(1025, 8), 1, SerializerError::left_pieces, false);
-  expect_left(nested(65), 256, SerializerError::left_depth, false);
+  expect_left(many_strings(300, 250), 256, SerializerError::kLeftArena, false);
+  expect_left(many_strings(1025, 8), 1, SerializerError::kLeftPieces, false);
+  expect_left(nested(65), 256, SerializerError::kLeftDepth, false);
 }
 TEST(Serializer, TakesTheLargestThatFits) {
   std::vector<Expectation> expected;

@@ -46,7 +46,7 @@ inline SerializerBench::Options stalled(uint64_t seed, uint32_t of_256 = 60) {
 // Commands sent, and what is expected of each.
 struct Expectation {
   std::string packet;
-  SerializerError error = SerializerError::none;
+  SerializerError error = SerializerError::kNone;
 };
 
 // `astray`: reads outside the memories are meant.
@@ -63,12 +63,12 @@ inline void expect_all(SerializerBench& bench, const std::vector<Expectation>& e
   for (size_t i = 0; i < expected.size(); ++i) {
     const SerializerCompletion& c = done.at(static_cast<uint16_t>(i));
     ASSERT_EQ(static_cast<int>(c.error), static_cast<int>(expected[i].error)) << i;
-    if (c.error == SerializerError::bus && c.size != 0) {  // known only when part of it was out
+    if (c.error == SerializerError::kBus && c.size != 0) {  // known only when part of it was out
       EXPECT_TRUE(bench.broken()[packet]);
       ++packet;
       bench.packets().take();
     }
-    if (c.error != SerializerError::none) continue;
+    if (c.error != SerializerError::kNone) continue;
     EXPECT_FALSE(bench.broken()[packet]);
     ++packet;
     ASSERT_EQ(c.size, expected[i].packet.size()) << i;

@@ -122,7 +122,7 @@ TEST_P(HostileObjects, EndInWhatTheEncoderMakesOfThemOrInAnError) {
     EncodeResult result = encode(sent[c.cookie].first->type(), sent[c.cookie].second, options, &encoded);
     expected[c.cookie].error = c.error;
     if (left_to_software(c.error)) continue;
-    EXPECT_EQ(result.ok(), c.error == SerializerError::none) << to_string(result) << " " << static_cast<int>(c.error);
+    EXPECT_EQ(result.ok(), c.error == SerializerError::kNone) << to_string(result) << " " << static_cast<int>(c.error);
     ++(result.ok() ? fine : refused);
     if (!result.ok()) continue;
     expected[c.cookie].packet.assign(encoded.size(), 0);
@@ -134,8 +134,8 @@ TEST_P(HostileObjects, EndInWhatTheEncoderMakesOfThemOrInAnError) {
 INSTANTIATE_TEST_SUITE_P(Seeds, HostileObjects, ::testing::Range(1, 41));
 
 TEST(Walker, LeavesToSoftwareWhatDoesNotFitIntoItsMemories) {
-  expect_left(many_strings(1025, 8), 256, SerializerError::left_pieces, true);
-  expect_left(nested(65), 256, SerializerError::left_depth, true);
+  expect_left(many_strings(1025, 8), 256, SerializerError::kLeftPieces, true);
+  expect_left(nested(65), 256, SerializerError::kLeftDepth, true);
   std::string fields = "syntax='proto2'; message Big { optional Big n = 1; ";
   for (int i = 2; i < 300; ++i) fields += "optional int64 f" + std::to_string(i) + " = " + std::to_string(i) + "; ";
   PeerSchema big(workload::testing::parse_proto(fields + "}"));
@@ -145,7 +145,7 @@ TEST(Walker, LeavesToSoftwareWhatDoesNotFitIntoItsMemories) {
   bench.load(*object.type().image);
   std::vector<Expectation> expected;
   ASSERT_NE(walk(bench, object, &expected), nullptr);
-  expected.back().error = SerializerError::left_object;
+  expected.back().error = SerializerError::kLeftObject;
   expect_all(bench, expected);
 }
 

@@ -64,7 +64,7 @@ class Batch {
         fail(*sent.payload, sent.way, "no completion", tally);
       } else if (rtl::left_to_software(completion->second.error)) {
         ++tally->left[sent.way];
-      } else if (completion->second.error != rtl::SerializerError::none || bench_.packets().packets() == 0) {
+      } else if (completion->second.error != rtl::SerializerError::kNone || bench_.packets().packets() == 0) {
         fail(*sent.payload, sent.way, "an error", tally);
       } else if (bench_.packets().take() != sent.wire) {
         fail(*sent.payload, sent.way, "other bytes than the encoder's", tally);

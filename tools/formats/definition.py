@@ -8,11 +8,10 @@ A file `room/stem.toml` has these keys and tables; `doc` is text for people, and
     constant = [...]        name (UpperCamelCase), value, doc; type (default u32; size: size_t); hex: shown so; bits:
                             width in SystemVerilog (32)
     [[enum]]                name, type, values = [{value, name, doc}]; bits: its width in a word; cpp: how C++ has it
-                            ("class": enum class with k in front, "constants": kPrefixName of the type `type`, "lower":
-                            enum class with the names as they are); prefix: of constants and of SystemVerilog names;
-                            name_function: the C++ function from a value to its name; name_style:
-                            "snake", "camel", "words"; extends: "stem.Enum", whose values
-                            come first, up to the value `last`; tables: columns of numbers beside the values
+                            ("class": enum class of kNames; "constants": kPrefixName of the type `type`); prefix: of
+                            constants and of SystemVerilog names; name_function: the C++ function from a value to its
+                            name; name_style: "snake", "camel", "words"; extends: "stem.Enum", whose values come first,
+                            up to the value `last`; tables: columns of numbers beside the values
     [[flags]]               name, type, values = [{bit, name, doc}]; prefix
     [[struct]]              name, size, members = [{at, type, name, doc}], offsets and sizes in bytes. type: u8..u64,
                             i8..i64, atomic_u32, atomic_u64, a struct of this file, with [n] for arrays; enum, flags,
