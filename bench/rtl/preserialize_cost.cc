@@ -19,8 +19,8 @@
 #include "codec/encode/encode.h"
 #include "codec/preserialize/preserialize.h"
 #include "codec/preserialize/preserialize_handlers.h"
+#include "testing/test_object.h"
 #include "workload/workload.h"
-#include "workload/workload_testing.h"
 
 #if __has_include(<valgrind/callgrind.h>)
 #include <valgrind/callgrind.h>
@@ -90,7 +90,7 @@ class Message1 {
   }
 
  private:
-  workload::testing::Object object_;
+  drover::testing::TestObject object_;
   Encoded encoded_;
   std::vector<char> out_;
 };

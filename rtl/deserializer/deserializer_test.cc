@@ -4,25 +4,25 @@
 #include <filesystem>
 #include <fstream>
 
-#include "codec/codec_testing.h"
 #include "message/raw.h"
 #include "rtl/deserializer/deserializer_testing.h"
 #include "rtl/driver/schema_table.h"
+#include "testing/every_schema.h"
+#include "testing/test_schema.h"
 #include "workload/hyperproto_like.h"
 #include "workload/message_generator.h"
 #include "workload/random_schema.h"
 #include "workload/wire_mutation.h"
 #include "workload/workload.h"
-#include "workload/workload_testing.h"
 
 namespace drover::rtl {
 namespace {
 
-using workload::testing::parse_proto;
-using workload::testing::PeerSchema;
+using testing::parse_proto;
+using testing::TestSchema;
 
-const PeerSchema& scalars() {
-  static const PeerSchema schema(parse_proto(R"(
+const TestSchema& scalars() {
+  static const TestSchema schema(parse_proto(R"(
       syntax = "proto2";
       message Flat {
         optional int32 a = 1; optional int64 b = 2; optional uint32 c = 3; optional uint64 d = 4;
@@ -124,7 +124,7 @@ TEST_P(DeserializerTest, ObjectsInManyChunks) {
 }
 
 TEST_P(DeserializerTest, PayloadsGoToEngineMemoryWhereTheTargetBitSaysSo) {
-  PeerSchema schema(parse_proto(R"(
+  TestSchema schema(parse_proto(R"(
       syntax = "proto3"; message T { bytes a = 1; string b = 2; repeated fixed32 c = 3; repeated bytes d = 4; })"));
   schema::MessageType type = schema.type("T");
   DeserializerBench bench(stalled(9, eager()));
@@ -158,7 +158,7 @@ TEST_P(DeserializerTest, PayloadsGoToEngineMemoryWhereTheTargetBitSaysSo) {
 }
 
 TEST_P(DeserializerTest, PackedVarintsOfAnyLength) {
-  PeerSchema schema(parse_proto(R"(
+  TestSchema schema(parse_proto(R"(
       syntax = "proto2"; enum E { A = 1; B = 5; C = 9; }
       message P {
         repeated int32 a = 1 [packed = true]; repeated uint64 b = 2 [packed = true]; repeated bool c = 3 [packed = true];
@@ -233,7 +233,7 @@ TEST_P(DeserializerTest, TheDecodersFuzzingCorpus) {
     bool implicit = schema == schemas[1];
     DeserializerBench bench(stalled(77, eager()));
     bench.load(*schema->type(implicit ? "t3.Implicit" : "t.Every").image);
-    for (const auto& entry : std::filesystem::directory_iterator(DECODE_CORPUS)) {
+    for (const auto& entry : std::filesystem::directory_iterator(DROVER_DECODE_CORPUS)) {
       std::ifstream file(entry.path(), std::ios::binary);
       std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
       wires.push_back(bytes.substr(std::min<size_t>(1, bytes.size())));
@@ -251,8 +251,8 @@ TEST_P(DeserializerTest, TheDecodersFuzzingCorpus) {
 
 // ---- keys of maps
 
-const PeerSchema& maps() {
-  static const PeerSchema schema(parse_proto(R"(
+const TestSchema& maps() {
+  static const TestSchema schema(parse_proto(R"(
       syntax = "proto3";
       message Maps {
         map<string, int32> s = 1; map<int32, int32> i = 2; map<int64, int32> l = 3; map<sint64, bool> z = 4;
@@ -362,7 +362,7 @@ TEST_P(DeserializerTest, WorkloadWithTheShapeOfHyperProtoBench) {
 void random_round(uint64_t seed, const workload::MessageOptions& message_options, bool one_shot, bool mutate,
                   bool eager, Tally* tally) {
   workload::SchemaOptions schema_options;
-  PeerSchema schema(workload::random_schema(seed, schema_options));
+  TestSchema schema(workload::random_schema(seed, schema_options));
   std::vector<std::string> names = workload::message_names(schema.files());
   BenchOptions options = stalled(seed, eager);
   options.one_shot = one_shot;

@@ -5,6 +5,8 @@
 #include "rtl/serializer/serializer_testing.h"
 #include "rtl/testing/field_sweep.h"
 #include "rtl/testing/wire_coverage.h"
+#include "testing/test_object.h"
+#include "testing/test_schema.h"
 
 namespace drover::rtl {
 namespace {
@@ -37,13 +39,13 @@ class StreamMaker {
  private:
   static void slot(std::string* to, uint64_t word) { to->append(reinterpret_cast<const char*>(&word), 8); }
   static void raw(std::string* to, size_t size) {
-    slot(to, uint64_t{kRecordRawInline} << 17 | uint64_t{size} << 32);
+    slot(to, record_head(kRecordRawInline, size));
     to->append(size, 'r').append((8 - size % 8) % 8, '\0');
   }
   void head(std::string* to, uint32_t op, uint64_t value, bool tagged = true) {
     uint64_t form = tagged ? random_.below(3) : 0;
     uint64_t tag = form == 2 ? 0 : form == 1 ? 0x1a8 : 1 + random_.below(127);
-    slot(to, tag | (form != 0 ? 0x10000 : 0) | uint64_t{op} << 17 | (value & 0xffffffff) << 32);
+    slot(to, record_head(op, value, tag, form != 0));
     if (form == 2) slot(to, 1 + (random_.next() >> (32 + random_.below(32))) % 0xfffffff0);
   }
   uint64_t value(uint64_t bits) {
@@ -69,7 +71,7 @@ class StreamMaker {
     std::string before, record;  // what an open has to have in front of it
     size_t inside = 0, far = 0;
     if (op == kRecordOpen) {
-      slot(&before, uint64_t{kRecordClose} << 17);
+      slot(&before, record_head(kRecordClose, 0));
       inside = length();
       if (inside != 0) raw(&before, inside);
     }
@@ -123,7 +125,7 @@ class StreamMaker {
     size_t count = length();
     uint32_t op = 1 + static_cast<uint32_t>(random_.below(kRecordClosedEnum));
     bool wide = op == kRecordVarint64 || op == kRecordSint64 || op == kRecordFixed64;
-    slot(to, op | uint64_t{kRecordElements} << 17 | uint64_t{count} << 32);
+    slot(to, record_head(kRecordElements, count, op));
     for (size_t i = 0; i < (wide ? count : (count + 1) / 2); ++i) slot(to, random_.next() >> random_.below(64));
   }
 
@@ -224,7 +226,7 @@ TEST(Coverage, OfRandomMessages) {
   SerializerCoverage cover;
   WireCoverage walked("kind x label x length x place", WireCoverage::possible_encoded);
   for (uint64_t seed = 1; seed <= 40; ++seed) {
-    PeerSchema schema(workload::random_schema(seed));
+    TestSchema schema(workload::random_schema(seed));
     std::vector<std::string> names = workload::message_names(schema.files());
     SerializerBench::Options options = stalled(seed, seed % 2 * 60);
     options.host_bytes = 16 << 20;
@@ -236,7 +238,7 @@ TEST(Coverage, OfRandomMessages) {
     std::vector<Sent> sent;
     std::vector<schema::MessageType> types;
     for (int i = 0; i < 40; ++i) {
-      Object object(schema.type(names[random.index(names.size())]));
+      TestObject object(schema.type(names[random.index(names.size())]));
       workload::MessageOptions content;
       content.max_size = 5000;
       content.unknown_permille = 100;
@@ -279,7 +281,7 @@ TEST(Coverage, OfRandomMessages) {
 }
 
 TEST(Coverage, WalksOfEveryKindLabelLengthAndPlace) {
-  PeerSchema schema(workload::testing::parse_proto(every_field()));
+  TestSchema schema(testing::parse_proto(every_field()));
   schema::MessageType type = schema.type("All");
   WireCoverage cover("kind x label x length x place", WireCoverage::possible_encoded);
   std::deque<std::string> wires = field_sweep(shortest_varint);
@@ -291,7 +293,7 @@ TEST(Coverage, WalksOfEveryKindLabelLengthAndPlace) {
     bench.load(*type.image);
     std::vector<Expectation> expected;
     for (size_t i = done; i < std::min(done + 512, wires.size()); ++i) {
-      Object object(type);
+      TestObject object(type);
       ASSERT_TRUE(object.decode(wires[i]).ok());
       ASSERT_NE(walk(bench, object, &expected), nullptr);
     }

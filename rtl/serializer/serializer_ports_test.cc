@@ -4,6 +4,8 @@
 
 #include "rtl/serializer/serializer_testing.h"
 #include "rtl/testing/read_faults.h"
+#include "testing/test_object.h"
+#include "testing/test_schema.h"
 
 namespace drover::rtl {
 namespace {
@@ -32,7 +34,7 @@ TEST_P(BrokenAnswers, EndInABusErrorOfTheirMessageAlone) {
     for (size_t i = 0; i < kEngineBytes; ++i) bench.engine()[i] = static_cast<char>(i * 11);
     std::vector<Expectation> expected;
     for (bool breaks : {false, true, false, true, false}) {
-      Object object(node_schema().type("Node"));
+      TestObject object(node_schema().type("Node"));
       // Short strings, so that records and object have several lines; a long one for payload and references.
       ASSERT_TRUE(object.decode(many_strings(20, 40) + many_strings(1, 3000)).ok());
       auto cookie = static_cast<uint16_t>(expected.size());
@@ -61,7 +63,7 @@ TEST_P(BrokenAnswers, EndInABusErrorOfTheirMessageAlone) {
         PreserializedOutput stream = bench.room(wire.size() * 9 + 4096);
         ASSERT_NE(stream.buffer, nullptr);
         if (read == ReadOf::kEngineReference) {
-          uint64_t words[3] = {0x12 | uint64_t{kRecordEngine} << 17 | uint64_t{kEngineBytes} << 32, 0, 0};
+          uint64_t words[3] = {record_head(kRecordEngine, kEngineBytes, 0x12), 0, 0};
           std::memcpy(stream.buffer, words, sizeof(words));
           stream.record_bytes = sizeof(words);
           stream.payload_bytes = 0;
@@ -108,7 +110,7 @@ class RandomBrokenAnswers : public ::testing::TestWithParam<int> {};
 
 TEST_P(RandomBrokenAnswers, EndInABusErrorOfTheirMessageAlone) {
   uint64_t seed = static_cast<uint64_t>(GetParam());
-  PeerSchema schema(workload::random_schema(4000 + seed));
+  TestSchema schema(workload::random_schema(4000 + seed));
   std::vector<std::string> names = workload::message_names(schema.files());
   SerializerBench::Options options = stalled(seed, static_cast<uint32_t>(seed % 3 * 60));
   options.engine_bytes = 1 << 20;
@@ -125,7 +127,7 @@ TEST_P(RandomBrokenAnswers, EndInABusErrorOfTheirMessageAlone) {
   std::vector<Expectation> expected;
   Random random(seed);
   for (int i = 0; i < 60; ++i) {
-    Object object(schema.type(names[random.index(names.size())]));
+    TestObject object(schema.type(names[random.index(names.size())]));
     workload::MessageOptions content;
     content.max_size = 5000;
     content.unknown_permille = 200;
@@ -184,7 +186,7 @@ TEST(SerializerPorts, TakeNoNoticeOfBeatsThatAnswerNothing) {
   host.answer_nothing(true);
   engine.answer_nothing(true);
   std::vector<Expectation> expected;
-  Object object(node_schema().type("Node"));
+  TestObject object(node_schema().type("Node"));
   ASSERT_TRUE(object.decode(many_strings(3, 300)).ok());
   for (int i = 0; i < 6; ++i) {
     bench.step(500);
@@ -230,7 +232,7 @@ class Refusals {
 
  private:
   SerializerBench bench_;
-  Object object_;
+  TestObject object_;
   std::vector<Expectation> expected_;
 };
 
@@ -300,7 +302,7 @@ TEST(SerializerPorts, AResetInTheMiddleOfTrafficLeavesNothingBehind) {
     for (int round = 0; round < 4; ++round) {
       expected.clear();
       for (int i = 0; i < 24; ++i) {
-        Object object(node_schema().type("Node"));
+        TestObject object(node_schema().type("Node"));
         std::string wire = many_strings(1 + random.below(30), 1 + random.below(400)) + nested(random.below(10));
         ASSERT_TRUE(object.decode(wire).ok());
         auto run = static_cast<uint32_t>(random.chance(500) ? 1000 : 0);
@@ -331,7 +333,7 @@ TEST(SerializerPorts, DoTheSameWhateverRegistersAndMemoriesPowerUpWith) {
     bench.load(*node_schema().type("Node").image);
     std::vector<Expectation> expected;
     for (const std::string& wire : {nested(5), many_strings(40, 30), many_strings(3, 700), std::string()}) {
-      Object object(node_schema().type("Node"));
+      TestObject object(node_schema().type("Node"));
       ASSERT_TRUE(object.decode(wire).ok());
       ASSERT_TRUE(send(bench, object, 256, &expected));
       ASSERT_NE(walk(bench, object, &expected), nullptr);
