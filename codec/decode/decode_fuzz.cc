@@ -1,4 +1,4 @@
-// Decoding beside protobuf C++: the same inputs are accepted, and what was accepted says the same. The first byte of
+// Decoding compared with protobuf C++: the same inputs are accepted, with the same content. The first byte of
 // the input chooses the message and how it is cut into pieces.
 #include <google/protobuf/stubs/logging.h>
 

@@ -19,7 +19,7 @@ namespace drover {
 
 template <typename Memory>
 struct Decoder<Memory>::Lookup {
-  // Most that come here have a tag of two bytes and share their slot with another number.
+  // Usually the tag has two bytes and its slot belongs to another number.
   static DROVER_NOINLINE DROVER_DECODE_HANDLER(find) {
     tag = raw::load<uint16_t>(p);
     if ((tag & 0x80) == 0 && reinterpret_cast<const FieldStep*>(slots)[(tag & 0x7f) >> 3].position == 0) {
@@ -80,7 +80,7 @@ struct Decoder<Memory>::Lookup {
     DROVER_DECODE_NEXT();
   }
 
-  // Whatever a step cannot say: members of oneofs, far has-bits, far offsets.
+  // Fields that a step cannot describe: members of oneofs, far has-bits, far offsets.
   template <int kTagSize>
   static DROVER_DECODE_HANDLER(by_entry) {
     DROVER_DECODE_CHECK_TAG();

@@ -20,9 +20,8 @@ DROVER_INLINE bool Decoder<Memory>::next_is(const char* p, uint32_t tag, int* ta
   return raw::load<uint16_t>(p) == ((tag & 0x7f) | 0x80 | (tag >> 7) << 8);
 }
 
-// How many elements with a length and this tag (of tag_size bytes, as it stands on the wire) follow each other from p
-// on, as far as that can be told at a glance: at least 1. So that an array is made once, and no longer than it has to
-// be.
+// A lower bound, at least 1, of how many consecutive elements with a length and this tag (of tag_size bytes, as on the
+// wire) begin at p. The array is then allocated once, and no longer than needed.
 template <typename Memory>
 DROVER_NOINLINE uint32_t Decoder<Memory>::count_run(const char* p, uint32_t tag_size, uint32_t tag) const {
   constexpr uint32_t kMost = 1024;
@@ -97,8 +96,8 @@ DROVER_NOINLINE bool Decoder<Memory>::grow_scalars(raw::Words* repeated, const F
   return grow(repeated, repeated->size + 1, field_at(step), p);
 }
 
-// Unpacked varints of one field, as many as follow each other: `next` says whether one more does, and the size of its
-// tag. Size and place are kept in registers meanwhile.
+// Consecutive unpacked varints of one field: `next` says whether another one follows, and the size of its tag. Size and
+// place are kept in registers meanwhile.
 template <typename Memory>
 template <uint32_t kOp, typename Next>
 DROVER_INLINE const char* Decoder<Memory>::repeated_varints(const char* p, char* object, raw::Words* to,
@@ -196,8 +195,8 @@ const char* Decoder<Memory>::repeated_strings(const char* p, char* object, const
   return p;
 }
 
-// A new element at the end of the repeated field `at`: empty; one that was cleared is used again. p is at the element's
-// length; in front of it stands the tag, if tag_size is not 0.
+// A new, empty element at the end of the repeated field `at`; a cleared element is reused. p is at the element's
+// length; its tag is in front if tag_size is not 0.
 template <typename Memory>
 char* Decoder<Memory>::add_message(const char* p, char* at, const FieldEntry& field, uint32_t tag_size, uint32_t tag) {
   auto* to = reinterpret_cast<raw::Words*>(at);
@@ -249,7 +248,7 @@ const char* Decoder<Memory>::packed_fixed(const char* p, raw::Words* to, const F
   uint32_t element_size = schema::kStorageOfKind[field.kind];
   uint32_t count = size / element_size;
   if (size % element_size != 0) return fail(DecodeError::kTruncated, p);
-  if (to->data == 0) {  // exactly as many as there are
+  if (to->data == 0) {  // an array of exactly that size
     char* fresh = static_cast<char*>(arena_.allocate(size));
     if (fresh == nullptr) return fail(DecodeError::kOutOfMemory, p);
     to->set_begin(fresh);
@@ -317,7 +316,7 @@ DROVER_NOINLINE bool Decoder<Memory>::end_map_entry(const char* p, char* object,
   return fail(DecodeError::kOutOfMemory, p), false;
 }
 
-// ---- handlers: as many elements as follow each other with the same tag
+// ---- handlers: all consecutive elements with the same tag
 
 template <typename Memory>
 struct Decoder<Memory>::Runs {

@@ -132,7 +132,7 @@ struct Decoder<Memory>::Strings {
     to->meta = (to->meta & ~((1u << raw::Words::kBackShift) - 1)) | raw::Words::kBorrowed |
                (terminate ? 0 : raw::Words::kUnterminated);
   }
-  // The string may reach into the piece's last bytes, or be one that is copied; p is at the length.
+  // The string may reach into the piece's last bytes, or may have to be copied; p is at the length.
   template <bool kUtf8>
   static DROVER_NOINLINE DROVER_DECODE_HANDLER(string_aliased_near_end) {
     uint32_t size;
@@ -162,7 +162,7 @@ struct Decoder<Memory>::Strings {
   }
 };
 
-// ---- strings by the general way; p is at the length
+// ---- strings, the general case; p is at the length
 template <typename Memory>
 const char* Decoder<Memory>::string(const char* p, raw::Words* to, bool check_utf8) {
   uint32_t size;

@@ -1,4 +1,4 @@
-// What a decode is told and what it answers; codec/decode/decode.h has the functions. Freestanding.
+// The options and the result of a decode; codec/decode/decode.h has the functions. Freestanding.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Unknown fields: appended to the object's `unknown` String as wire bytes, tags and varints in shortest form.
 //
-// The tag is written anew rather than copied: its first byte in the buffer may be the NUL of the string in front.
+// The tag is encoded again, not copied: its first byte in the buffer may be the NUL of the string in front.
 #pragma once
 
 #include "codec/decode/decoder.h"

@@ -147,8 +147,8 @@ class Decoder {
   // empty, or if the buffer or the arena's block at hand ends too soon.
   static constexpr uint32_t kShortString = 32;
   DROVER_INLINE char* copy_short(const char* p, uint32_t size) {
-    // Twice 16 bytes are copied whatever the size says, the first and the last ones (or the first again). What is read
-    // beyond the string lies in the 16 bytes that can be read behind any position well inside.
+    // Always copies 16 bytes twice: the first and the last ones (or the first again). Bytes read beyond the string are
+    // among the 16 that can be read behind any position well inside.
     if (static_cast<int64_t>(size) >= input_.left_inside(p) || !arena_.has_room(size + 1, kShortString) || size == 0)
         [[unlikely]]
       return nullptr;
@@ -162,8 +162,8 @@ class Decoder {
   const char* string(const char* p, raw::Words* to, bool check_utf8);
   const char* string_copy(const char* p, raw::Words* to, uint32_t size, bool check_utf8);
   bool string_alias(const char* p, raw::Words* to, uint32_t size);
-  // The NUL behind an aliased string is written once the tag that stands there has been read for certain: when the
-  // next string is at hand, or at the end.
+  // The NUL behind an aliased string is written once the tag there has certainly been read: at the next string, or at
+  // the end.
   void terminate_later(char* at) {
     *pending_nul_ = '\0';
     pending_nul_ = at;

@@ -1,12 +1,12 @@
-// Packed varints on x86-64 with AVX2 and BMI2, and with AVX-512 VBMI2 where there is that.
+// Packed varints on x86-64 with AVX2 and BMI2, and with AVX-512 VBMI2 where available.
 //
 // A window of 64 bytes begins at the next varint. The top bits of its bytes make a mask of where varints end, so that
 // the place of the next one does not depend on the bytes of the one before:
 //
 //   window:  05 | 96 01 | 80 80 04 | 7f ...      ends:  1 0 1 0 0 1 1 ...
 //
-// A window of one-byte varints is widened as it is; with AVX-512 one of one- and two-byte varints is put together in
-// its 16-bit lanes and compressed; in any other each varint is gathered with pext.
+// A window of one-byte varints is widened directly. With AVX-512 a window of one- and two-byte varints is combined in
+// 16-bit lanes and compressed. In any other window each varint is gathered with pext.
 #include "codec/decode/packed_varints.h"
 
 #if DROVER_BMI2
@@ -18,7 +18,7 @@ namespace drover::x86 {
 namespace {
 
 constexpr uint64_t kSevenBits = 0x7f7f7f7f7f7f7f7f;
-// Which bits of the ninth and tenth byte belong to a varint of so many bytes.
+// Which bits of the ninth and tenth byte belong to a varint of [n] bytes.
 constexpr uint16_t kHighBytes[11] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0x007f, 0x017f};
 
 DROVER_AVX2_BMI2 DROVER_INLINE uint64_t load64(const char* p) { return raw::load<uint64_t>(p); }
@@ -104,7 +104,7 @@ DROVER_AVX2_BMI2 DROVER_INLINE PackedResult read_rest(const char* p, const char*
   return {};
 }
 
-// A window in which anything may come; the position behind its last whole varint, or null.
+// A window with varints of any length; the position behind its last whole varint, or null.
 template <uint32_t kOp>
 DROVER_AVX2_BMI2 DROVER_INLINE const char* read_window(const char* p, uint64_t goes_on, char** at) {
   const char* start = p;

@@ -1,4 +1,4 @@
-// BackwardSink: the encoder's sink in the buffers of an Encoded, which grow as they must.
+// BackwardSink: the encoder's sink in the buffers of an Encoded, which grow on demand.
 #pragma once
 
 #include <cstddef>
@@ -113,7 +113,7 @@ class BackwardSink {
   const EncodeOptions& options_;
   Piece* next_piece_;  // the first of those that are done
   char* low_;          // the block at hand begins kScalarRoom below
-  char* segment_end_;  // what was written last ends here, and is no piece yet
+  char* segment_end_;  // end of the bytes that are written but not yet a piece
   uintptr_t base_;     // what total() counts down from: segment_end_, and the bytes of the pieces that are done
   size_t used_;        // blocks taken so far
   EncodeError error_;  // set where a function fails

@@ -1,4 +1,4 @@
-// The ways in to the encoder: pieces from a trusted or a hostile object, one array, and the size alone.
+// The entry points of the encoder: pieces from a trusted or a hostile object, one array, and the size alone.
 #include "codec/encode/encode.h"
 
 #include "codec/encode/backward_sink.h"

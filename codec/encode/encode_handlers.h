@@ -186,7 +186,7 @@ struct Encoder<Memory, Sink>::Handlers : WalkHandlers<Encoder<Memory, Sink>, Mem
     p = put_tag<kTagSize>(e, p, step);
     DROVER_WALK_NEXT();
   }
-  // A null pointer, or one that leads astray: absent, or in a map entry the empty message.
+  // A null pointer, or one that leaves the bounds: absent, or in a map entry the empty message.
   static DROVER_WALK_HANDLER(Encoder, no_message) {
     if constexpr (!Memory::kTrusted) {
       const FieldEntry& field = e->field_of(step);

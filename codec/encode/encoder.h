@@ -1,7 +1,7 @@
 // Encoder<Memory, Sink>: the encoder itself, private to codec/. Memory says how the object is read
-// (codec/encode/encode_memory.h), Sink where the bytes go (codec/encode/encode_sink.h); the way through it is
-// codec/encode/object_walk.h's. Every writing function takes the position in front of which it writes, and returns the
-// new one, or null after fail().
+// (codec/encode/encode_memory.h), Sink where the bytes go (codec/encode/encode_sink.h);
+// codec/encode/object_walk.h visits the fields. Every writing function takes the position in front of which it writes,
+// and returns the new one, or null after fail().
 #pragma once
 
 #include "codec/encode/encode_sink.h"

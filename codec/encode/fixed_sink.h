@@ -2,8 +2,8 @@
 //
 //   buffer:  [ room | written <- ]        pieces:  [ room | first .. last ]
 //
-// Long strings and arrays are referred to as long as there are pieces left for them, and copied from then on: running
-// out of pieces is no error. Running out of buffer is: EncodeError::kNoRoom.
+// Long strings and arrays are referred to while pieces are left, and copied after that: running out of pieces is no
+// error. Running out of buffer is EncodeError::kNoRoom.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct FixedPiece {
 // Where an encode may write, and what it has written.
 struct FixedOutput {
   // kSpare bytes more than the message always suffice: the encoder asks for room for the largest varint and tag,
-  // whatever it then writes.
+  // even if it writes less.
   char* buffer = nullptr;
   size_t buffer_size = 0;
   // With fewer than three nothing is referred to: the message ends where the buffer does, in one piece.

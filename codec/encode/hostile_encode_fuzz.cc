@@ -1,6 +1,6 @@
 // Encoding an object that the input scribbled over. The object and all below it lie in one heap block of exactly the
-// size of the bounds, so that AddressSanitizer sees every read outside. The encoder that reads by DMA must come to the
-// same end, and so must the preserializer and the reader of its streams.
+// size of the bounds, so that AddressSanitizer sees every read outside. The encoder that reads by DMA must give the
+// same result, and so must the preserializer with the reader of its streams.
 //
 //   input: [message choice | patches: u16 position, u8 length (low 3 bits, + 1), bytes]
 #include <cstring>

@@ -1,6 +1,6 @@
 // ObjectWalk<Walker, Memory, Options>: the way through an object that the encoder and the preserializer share, private
-// to codec/. It follows a message's steps (docs/formats.md, FieldStep) from the last to the first, and so elements;
-// what is written for a field is the Walker's. Freestanding.
+// to codec/. It visits a message's steps (docs/formats.md, FieldStep) and a field's elements from the last to the
+// first; the Walker decides what is written for a field. Freestanding.
 //
 //   whole() -> begin -> next -> handler of a step -> next -> ... -> end
 //
@@ -52,7 +52,7 @@ class ObjectWalk {
   uint32_t error_field() const { return error_field_; }
 
  protected:
-  // A hostile object may show the same sub-objects again and again: fields looked at, beyond the allowance, are bounded
+  // A hostile object may refer to the same sub-objects many times: fields looked at, beyond the allowance, are bounded
   // by the output.
   static constexpr uint64_t kWorkPerByte = 4;
 
@@ -90,8 +90,8 @@ class ObjectWalk {
   Walker& walker() { return static_cast<Walker&>(*this); }
 };
 
-// Fields looked at are charged against what has been written so far, not against what may be: a small object that shows
-// itself over and over ends soon, whatever the limit is.
+// Fields looked at are charged against the bytes written so far, not against the limit: a small object that refers to
+// itself ends soon under any limit.
 template <typename Walker, typename Memory, typename Options>
 DROVER_INLINE bool ObjectWalk<Walker, Memory, Options>::may_go_on(const char* p, const MessageEntry& entry) {
   work_ += entry.field_count;
@@ -101,8 +101,8 @@ DROVER_INLINE bool ObjectWalk<Walker, Memory, Options>::may_go_on(const char* p,
   return fail(EncodeError::kTooMuchWork, entry, 0), false;
 }
 
-// What comes before an object's fields: its unknown ones (which stand at the end), and whether the required ones are
-// there.
+// The work before an object's fields: writes its unknown fields (which stand at the end) and checks that the required
+// ones are there.
 template <typename Walker, typename Memory, typename Options>
 DROVER_NOINLINE char* ObjectWalk<Walker, Memory, Options>::begin_slow(char* p, const char* object,
                                                                       const MessageEntry& entry, uint64_t has) {

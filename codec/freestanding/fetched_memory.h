@@ -5,9 +5,9 @@
 //                        |  lines, as they are looked at    |  long: by one DMA into the output
 //   local:  cache  [ line | line | line ... ]   output [ <- ]
 //
-// The object is hostile, as it is to BoundedMemory: all that it says is checked against the area, each word is loaded
-// once, and a line that was thrown out and fetched again may hold other words without harm. What the encoder takes for
-// a pointer into the object is an offset into the area, plus kBias, so that none is null.
+// The object is hostile, as for BoundedMemory: everything in it is checked against the area, and each word is loaded
+// once. A line that was evicted and fetched again may therefore hold other words. The encoder's pointers into the
+// object are offsets into the area, plus kBias, so that none is null.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The way in to the preserializer.
+// The entry points of the preserializer.
 #include "codec/preserialize/preserialize.h"
 
 #include "codec/copy/best_copy.h"

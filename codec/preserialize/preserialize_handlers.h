@@ -131,7 +131,7 @@ struct Preserializer<Memory, Engine>::Handlers : WalkHandlers<Preserializer<Memo
     p = put_head<kTagSize>(e, p, step, 0);
     DROVER_WALK_NEXT();
   }
-  // A null pointer, or one that leads astray: absent, or in a map entry the empty message.
+  // A null pointer, or one that leaves the bounds: absent, or in a map entry the empty message.
   static DROVER_NOINLINE DROVER_WALK_HANDLER(Preserializer, no_message) {
     p = e->generic(p, object, *e->entry_, e->field_of(step));
     if (p == nullptr) return nullptr;

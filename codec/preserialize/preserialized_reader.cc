@@ -1,4 +1,4 @@
-// finish_preserialized: records in turn, wire bytes from the last to the first. Written for clarity, and for input
+// finish_preserialized: reads the records forward and emits wire bytes backward. Written for clarity, and for input
 // from an untrusted writer; the RTL (rtl/serializer/) must agree with it on every stream.
 #include <algorithm>
 #include <bit>

@@ -73,7 +73,7 @@ class Preserializer : public ObjectWalk<Preserializer<Memory, Engine>, Memory, P
     std::memcpy(p, &head, sizeof head);
     return p + sizeof head;
   }
-  // A field's tag, of whatever length, with an op and a value.
+  // A field's tag, of any length, with an op and a value.
   static char* put_tagged(char* p, uint32_t number, uint32_t wire_type, uint32_t op, uint32_t value) {
     uint32_t tag = wire::make_tag(number, wire_type);
     if (number < 16) return put(p, tag, op << RecordOpByte::kCodeShift, value);
@@ -107,7 +107,7 @@ class Preserializer : public ObjectWalk<Preserializer<Memory, Engine>, Memory, P
   bool in_host(const char* data, size_t size) const {
     return size >= reference_from_ && options_.host.holds(reinterpret_cast<uintptr_t>(data), size);
   }
-  // Bytes in one of the ways there are.
+  // Bytes as a reference, as payload or among the records.
   char* bytes(char* p, const char* data, size_t size, uint32_t number, bool raw, const MessageEntry& entry) {
     bool refer = in_host(data, size), inline_body = !refer && size < options_.payload_threshold;
     p = room(p, inline_body ? size : 0, entry, number);
@@ -222,7 +222,7 @@ char* Preserializer<Memory, Engine>::sub_message(char* p, const char* object, co
   return put_tagged(p, field.number, field.wire_type, group ? kRecordTag : kRecordOpen, 0);
 }
 
-// As the walk has it, unless the elements lie in the engine's memory.
+// Elements in the engine's memory become a reference; others are written as the walk does.
 template <typename Memory, MemcpyEngine Engine>
 char* Preserializer<Memory, Engine>::repeated(char* p, const char* object, const MessageEntry& entry,
                                               const FieldEntry& field) {

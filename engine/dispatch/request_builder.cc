@@ -35,7 +35,7 @@ BuiltRequest build_request(const Call& call, HostLink& link, const HostMethod& m
   DecodeOptions options;
   options.received = true;
   options.alias = alias;
-  // NULs behind the strings spoil the wire bytes for a second try: only where it will hardly come to one.
+  // NULs behind the strings destroy the wire bytes for a second try: only where one is unlikely.
   options.terminate_aliases =
       alias && pool.free_chunks() >= kPlentyFactor * ChunkPool::chunks_for(wire.size() + object_size);
   const CallMetadata* metadata = nullptr;
