@@ -222,10 +222,10 @@ TEST(Serializer, SaysSoonWhatIsWrong) {
 TEST(Serializer, DoesNotWaitForALineBehindTheRecordsEnd) {
   SerializerBench bench({});
   std::vector<Expectation> expected;
-  for (uint64_t last : {record_head(kRecordVarint64, 0, 0x08),                    // its value is not there
-                        record_head(kRecordInt32, 0, 0, true),          // nor its tag
-                        record_head(kRecordEngine, 5, 0x12),  // nor its place
-                        record_head(kRecordInline, 5, 0x12),  // nor its bytes
+  for (uint64_t last : {record_head(kRecordVarint64, 0, 0x08),  // its value is not there
+                        record_head(kRecordInt32, 0, 0, true),  // nor its tag
+                        record_head(kRecordEngine, 5, 0x12),    // nor its place
+                        record_head(kRecordInline, 5, 0x12),    // nor its bytes
                         record_head(kRecordElements, 5, kRecordInt32)}) {
     PreserializedOutput stream = bench.room(64);
     const uint64_t number = record_head(kRecordInt32, 5, 0x08);

@@ -27,8 +27,8 @@ using testing::TestObject;
 using testing::TestSchema;
 using workload::Random;
 
-// The first slot of a record. `long_tag`: `tag` has two bytes, or is 0 and stands in the next slot as a u32. Of elements
-// `tag` is their op.
+// The first slot of a record. `long_tag`: `tag` has two bytes, or is 0 and stands in the next slot as a u32. Of
+// elements `tag` is their op.
 inline uint64_t record_head(uint64_t op, uint64_t value, uint64_t tag = 0, bool long_tag = false) {
   return std::bit_cast<uint64_t>(
       RecordHead{.tag = static_cast<uint16_t>(tag),
