@@ -30,10 +30,10 @@ module deser_field (
   localparam logic [3:0] OpBytes = drover_image_pkg::OpBytes[3:0];
   localparam logic [3:0] OpMessage = drover_image_pkg::OpMessage[3:0];
   localparam logic [3:0] OpGroup = drover_image_pkg::OpGroup[3:0];
-  logic [5:0] step_op;
+  logic [6:0] step_op;
   logic generic_step;
-  assign step_op      = step_i[23:18];
-  assign generic_step = step_op == drover_image_pkg::OpGeneric[5:0];
+  assign step_op      = step_i[23:17];
+  assign generic_step = step_op == drover_image_pkg::OpGeneric;
   assign there_o      = step_i[47:32] != '0;
   assign offset_o     = generic_step ? side_i[deser_pkg::SideOffsetAt+:12] : step_i[59:48];
   assign has_bit_o    = generic_step ? side_i[deser_pkg::SideHasBitAt+:7]
