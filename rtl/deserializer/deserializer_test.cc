@@ -45,6 +45,31 @@ TEST_P(DeserializerTest, FlatMessagesOfScalars) {
   expect_done(&bench);
 }
 
+// A FieldStep cannot name has-bits from 62 on: the side word does.
+TEST_P(DeserializerTest, HasBitsThatNoStepCanNameAreSet) {
+  std::string text = "syntax = \"proto2\"; message Wide {";
+  for (int i = 1; i <= 66; ++i) text += "optional int32 f" + std::to_string(i) + " = " + std::to_string(i) + ";";
+  PeerSchema schema(parse_proto(text + "}"));
+  DeserializerBench bench(plain());
+  bench.load(*schema.type("Wide").image);
+  std::deque<std::string> wires;
+  for (uint32_t number = 1; number <= 66; ++number) {
+    wires.push_back(varint(number << 3) + '\x05');
+    bench.add(schema.type("Wide"), wires.back());
+  }
+  ASSERT_TRUE(bench.run()) << "hangs";
+  for (size_t bit = 0; bit < wires.size(); ++bit) {
+    const Outcome& outcome = bench.outcomes()[bit];
+    if (bit < 64) {
+      EXPECT_EQ(outcome.record.kind, RecordKind::kDone) << bit;
+      EXPECT_EQ(outcome.difference, "") << bit;
+    } else {
+      ASSERT_EQ(outcome.record.kind, RecordKind::kSoftware) << bit;
+      EXPECT_EQ(left_to_software_reason(outcome.record.code), "has_bit") << bit;
+    }
+  }
+}
+
 // ---- strings, memory, errors
 
 TEST_P(DeserializerTest, StringsOfEveryLengthAtEveryAlignment) {
