@@ -12,7 +12,7 @@ namespace {
 
 Area area_of(uint32_t chunks) { return {16 * kChunkSize, chunks * kChunkSize}; }
 
-TEST(ChunkPoolTest, ASingleChunkComesBackLastInFirstOut) {
+TEST(ChunkPool, ASingleChunkComesBackLastInFirstOut) {
   ChunkPool pool(area_of(100));
   uint64_t a = pool.allocate(1), b = pool.allocate(1);
   EXPECT_EQ(a, 16 * kChunkSize);
@@ -23,7 +23,7 @@ TEST(ChunkPoolTest, ASingleChunkComesBackLastInFirstOut) {
   EXPECT_EQ(pool.allocate(1), a);
 }
 
-TEST(ChunkPoolTest, RunsTakeTheLowestPlaceWhereTheyFit) {
+TEST(ChunkPool, RunsTakeTheLowestPlaceWhereTheyFit) {
   ChunkPool pool(area_of(200));
   uint64_t a = pool.allocate(70), b = pool.allocate(3), c = pool.allocate(90);
   EXPECT_EQ(b, a + 70 * kChunkSize);
@@ -35,7 +35,7 @@ TEST(ChunkPoolTest, RunsTakeTheLowestPlaceWhereTheyFit) {
   EXPECT_EQ(pool.allocate(68), a);
 }
 
-TEST(ChunkPoolTest, AFullPoolSaysNoneAndComesBackWhole) {
+TEST(ChunkPool, AFullPoolSaysNoneAndComesBackWhole) {
   ChunkPool pool(area_of(130));
   std::vector<uint64_t> singles;
   for (uint64_t offset; (offset = pool.allocate(1)) != ChunkPool::kNone;) singles.push_back(offset);
@@ -47,14 +47,14 @@ TEST(ChunkPoolTest, AFullPoolSaysNoneAndComesBackWhole) {
   EXPECT_EQ(pool.allocate(1), ChunkPool::kNone);
 }
 
-TEST(ChunkPoolTest, RequestsThatCannotBeAreRefused) {
+TEST(ChunkPool, RequestsThatCannotBeAreRefused) {
   ChunkPool pool(area_of(10));
   EXPECT_EQ(pool.allocate(0), ChunkPool::kNone);
   EXPECT_EQ(pool.allocate(11), ChunkPool::kNone);
   EXPECT_EQ(pool.allocate(UINT32_MAX), ChunkPool::kNone);
 }
 
-TEST(ChunkPoolTest, ARunMayBeGivenBackInParts) {
+TEST(ChunkPool, ARunMayBeGivenBackInParts) {
   ChunkPool pool(area_of(10));
   uint64_t run = pool.allocate(10);
   pool.free(run + 6 * kChunkSize, 4);
@@ -78,7 +78,7 @@ TEST(ChunkPoolDeathTest, MisuseEndsTheProcess) {
 
 // Against a map of what is out: no run overlaps another or leaves the area, the counts agree, and a run is refused
 // only when the gaps say that none fits.
-TEST(ChunkPoolTest, AnyOrderOfTakingAndGivingKeepsTheBooks) {
+TEST(ChunkPool, AnyOrderOfTakingAndGivingKeepsTheBooks) {
   EXPECT_TRUE(rc::check([] {
     const auto total = *rc::gen::inRange<uint32_t>(1, 400);
     ChunkPool pool(area_of(total));
@@ -120,7 +120,7 @@ TEST(ChunkPoolTest, AnyOrderOfTakingAndGivingKeepsTheBooks) {
   }));
 }
 
-TEST(ChunkPoolTest, SeveralThreadsShareOneThatLocks) {
+TEST(ChunkPool, SeveralThreadsShareOneThatLocks) {
   ChunkPool pool(area_of(64), ChunkPool::Threads::kMany);
   auto work = [&](uint32_t seed) {
     for (uint32_t i = 0; i < 20'000; ++i) {
@@ -145,7 +145,7 @@ struct Memory {
   ChunkPool pool;
 };
 
-TEST(ChunkBlockSourceTest, AnArenaOverAPoolGivesEverythingBack) {
+TEST(ChunkBlockSource, AnArenaOverAPoolGivesEverythingBack) {
   Memory memory(64);
   {
     ChunkBlockSource source(memory.pool, memory.bytes.get());
@@ -162,7 +162,7 @@ TEST(ChunkBlockSourceTest, AnArenaOverAPoolGivesEverythingBack) {
   EXPECT_EQ(memory.pool.free_chunks(), 64u);
 }
 
-TEST(ChunkBlockSourceTest, TakenRunsOutliveTheArena) {
+TEST(ChunkBlockSource, TakenRunsOutliveTheArena) {
   Memory memory(64);
   RunList runs;
   {
@@ -182,7 +182,7 @@ TEST(ChunkBlockSourceTest, TakenRunsOutliveTheArena) {
   EXPECT_EQ(memory.pool.free_chunks(), 64u);
 }
 
-TEST(ChunkBlockSourceTest, AnEmptyPoolGivesNoBlock) {
+TEST(ChunkBlockSource, AnEmptyPoolGivesNoBlock) {
   Memory memory(2);
   ChunkBlockSource source(memory.pool, memory.bytes.get());
   Arena arena(source);
@@ -191,7 +191,7 @@ TEST(ChunkBlockSourceTest, AnEmptyPoolGivesNoBlock) {
   EXPECT_NE(arena.allocate(kChunkSize), nullptr);
 }
 
-TEST(RunListTest, RunsBeyondTheInlineOnesAreKeptAndRemoved) {
+TEST(RunList, RunsBeyondTheInlineOnesAreKeptAndRemoved) {
   RunList list;
   for (uint64_t i = 0; i < 10; ++i) list.push({i * kChunkSize, static_cast<uint32_t>(i + 1)});
   for (uint64_t i : {3, 9, 0, 5, 4, 8, 1, 2, 7}) {

@@ -49,7 +49,7 @@ void send_raw(int socket, std::string bytes, const std::vector<int>& fds) {
   ASSERT_GE(::sendmsg(socket, &out, MSG_NOSIGNAL), 0) << std::strerror(errno);
 }
 
-TEST(ControlSocketTest, AnAttachmentHandsOverARegionThatBothSidesUse) {
+TEST(ControlSocket, AnAttachmentHandsOverARegionThatBothSidesUse) {
   Pair pair;
   ControlError error;
   std::vector<UniqueFd> fds;
@@ -93,7 +93,7 @@ TEST(ControlSocketTest, AnAttachmentHandsOverARegionThatBothSidesUse) {
   EXPECT_EQ(attached->rx()[5000], 42);
 }
 
-TEST(ControlSocketTest, WaitingEndsWithANamedError) {
+TEST(ControlSocket, WaitingEndsWithANamedError) {
   Pair pair;
   ControlError error;
   std::vector<UniqueFd> fds;
@@ -113,7 +113,7 @@ TEST(ControlSocketTest, WaitingEndsWithANamedError) {
   EXPECT_EQ(error.code, ControlCode::kClosed);
 }
 
-TEST(ControlSocketTest, UninvitedDescriptorsAreClosed) {
+TEST(ControlSocket, UninvitedDescriptorsAreClosed) {
   Pair pair;
   ControlError error;
   std::string start = encode_control(Start{}, &error);
@@ -140,7 +140,7 @@ TEST(ControlSocketTest, UninvitedDescriptorsAreClosed) {
   EXPECT_TRUE(pair.engine.receive(&fds, 1000, &error)) << error.message;
 }
 
-TEST(ControlSocketTest, OversizedPacketsAreRefused) {
+TEST(ControlSocket, OversizedPacketsAreRefused) {
   Pair pair;
   ControlError error;
   std::vector<UniqueFd> fds;
@@ -149,7 +149,7 @@ TEST(ControlSocketTest, OversizedPacketsAreRefused) {
   EXPECT_EQ(error.code, ControlCode::kBadPacket);
 }
 
-TEST(ControlSocketTest, AnErrorCarriesItsNameAndText) {
+TEST(ControlSocket, AnErrorCarriesItsNameAndText) {
   Pair pair;
   ControlError error;
   std::vector<UniqueFd> fds;
@@ -192,7 +192,7 @@ TEST_P(ControlListenerTest, HostsConnectByAddress) {
   EXPECT_EQ(error.code, ControlCode::kAddressInUse) << error.message;
 }
 
-TEST(ControlListenerFileTest, AFileLeftByADeadEngineIsReplacedAndAnotherFileIsNot) {
+TEST(ControlListenerFile, AFileLeftByADeadEngineIsReplacedAndAnotherFileIsNot) {
   std::string path = "/tmp/drover-test-stale-" + std::to_string(::getpid());
   std::string address = "unix:" + path;
   ControlError error;
@@ -218,7 +218,7 @@ TEST(ControlListenerFileTest, AFileLeftByADeadEngineIsReplacedAndAnotherFileIsNo
   ::unlink(path.c_str());
 }
 
-TEST(ControlListenerFileTest, ConnectingWaitsForAnEngineThatIsComingUp) {
+TEST(ControlListenerFile, ConnectingWaitsForAnEngineThatIsComingUp) {
   std::string address = "unix:@drover-test-late-" + std::to_string(::getpid());
   ControlError error;
   EXPECT_FALSE(ControlSocket::connect(address, 0, &error));
@@ -236,7 +236,7 @@ TEST(ControlListenerFileTest, ConnectingWaitsForAnEngineThatIsComingUp) {
   EXPECT_TRUE(host) << error.message;
 }
 
-TEST(ControlListenerFileTest, AddressesThatCannotBeAreRefused) {
+TEST(ControlListenerFile, AddressesThatCannotBeAreRefused) {
   ControlError error;
   for (const std::string& address :
        {std::string(), std::string("unix:"), std::string("unix:@"), std::string("/run/drover.sock"),
@@ -250,7 +250,7 @@ TEST(ControlListenerFileTest, AddressesThatCannotBeAreRefused) {
   }
 }
 
-TEST(ControlSocketTest, OnlySequencedPacketSocketsAreAdopted) {
+TEST(ControlSocket, OnlySequencedPacketSocketsAreAdopted) {
   ControlError error;
   int fds[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);

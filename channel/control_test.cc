@@ -48,7 +48,7 @@ std::vector<ControlMessage> examples() {
           HostStatus{HostStatus::State::kDraining, 7, 1234567}};
 }
 
-TEST(ControlTest, EveryMessageComesBackAsItWas) {
+TEST(Control, EveryMessageComesBackAsItWas) {
   ASSERT_EQ(examples().size(), std::variant_size_v<ControlMessage>);
   for (const ControlMessage& message : examples()) {
     ControlError error;
@@ -71,13 +71,13 @@ TEST(ControlTest, EveryMessageComesBackAsItWas) {
   EXPECT_EQ(expected_fds(welcome), 4u);
 }
 
-TEST(ControlTest, ThePacketOfADrainHasTheseBytes) {
+TEST(Control, ThePacketOfADrainHasTheseBytes) {
   ControlError error;
   std::string packet = encode_control(Drain{0x0102}, &error);
   EXPECT_EQ(packet, std::string("DRVC\1\0\6\0\x8\0\0\0\0\0\0\0\2\1\0\0\0\0\0\0", 24));
 }
 
-TEST(ControlTest, NoPrefixOrExtensionOfAPacketIsAPacket) {
+TEST(Control, NoPrefixOrExtensionOfAPacketIsAPacket) {
   for (const ControlMessage& message : examples()) {
     ControlError error;
     std::string packet = encode_control(message, &error);
@@ -102,7 +102,7 @@ TEST(ControlTest, NoPrefixOrExtensionOfAPacketIsAPacket) {
   }
 }
 
-TEST(ControlTest, HeadersThatAreWrongAreNamed) {
+TEST(Control, HeadersThatAreWrongAreNamed) {
   ControlError error;
   std::string good = encode_control(Start{}, &error);
   auto with = [&](size_t at, char byte) {
@@ -123,7 +123,7 @@ TEST(ControlTest, HeadersThatAreWrongAreNamed) {
   EXPECT_FALSE(parse_control(std::string(kMaxControlPacket + 1, 'D'), &error));
 }
 
-TEST(ControlTest, CountsLargerThanThePacketAllocateNothing) {
+TEST(Control, CountsLargerThanThePacketAllocateNothing) {
   ControlError error;
   std::string packet = encode_control(RegisterMethods{{{"/a/b", 0, 0, 0, 0}}}, &error);
   uint32_t huge = 0xffffffff;
@@ -134,7 +134,7 @@ TEST(ControlTest, CountsLargerThanThePacketAllocateNothing) {
   EXPECT_FALSE(parse_control(packet, &error));
 }
 
-TEST(ControlTest, ValuesOutOfRangeAreNamed) {
+TEST(Control, ValuesOutOfRangeAreNamed) {
   struct Case {
     ControlMessage message;
     const char* named;
@@ -174,7 +174,7 @@ TEST(ControlTest, ValuesOutOfRangeAreNamed) {
   }
 }
 
-TEST(ControlTest, ManyMethodsTravelInSeveralPackets) {
+TEST(Control, ManyMethodsTravelInSeveralPackets) {
   std::vector<RegisterMethods::Method> methods;
   for (uint32_t i = 0; i < 3000; ++i) {
     methods.push_back({"/package.Service" + std::string(i % 200, 'x') + "/Method" + std::to_string(i), 0, i, 0, i, 0});
@@ -197,7 +197,7 @@ TEST(ControlTest, ManyMethodsTravelInSeveralPackets) {
 }
 
 // Whatever is done to a good packet, it is either refused with a name, or it is a message that says the same again.
-TEST(ControlTest, DamagedPacketsAreRefusedOrMeanWhatTheySay) {
+TEST(Control, DamagedPacketsAreRefusedOrMeanWhatTheySay) {
   const auto all = examples();
   EXPECT_TRUE(rc::check([&] {
     ControlError error;
@@ -215,7 +215,7 @@ TEST(ControlTest, DamagedPacketsAreRefusedOrMeanWhatTheySay) {
   }));
 }
 
-TEST(ControlTest, AnImageTravelsInASealedMemfd) {
+TEST(Control, AnImageTravelsInASealedMemfd) {
   std::string image(300'000, '\0');
   for (size_t i = 0; i < image.size(); ++i) image[i] = static_cast<char>(i * 7);
   ControlError error;
@@ -231,7 +231,7 @@ TEST(ControlTest, AnImageTravelsInASealedMemfd) {
   EXPECT_FALSE(read_image_fd(fd.get(), UINT64_MAX, &error));
 }
 
-TEST(ControlTest, ADescriptorThatMayChangeOrBlockIsNoImage) {
+TEST(Control, ADescriptorThatMayChangeOrBlockIsNoImage) {
   ControlError error;
   UniqueFd loose(::memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(::pwrite(loose.get(), "1234", 4, 0), 4);

@@ -18,7 +18,7 @@ namespace {
 constexpr SpinPolicy::Options kNeverSpin{0, 0};
 constexpr int64_t kMillisecond = 1'000'000;
 
-TEST(DoorbellTest, AWaitThatIsReadyMakesNoSystemCall) {
+TEST(Doorbell, AWaitThatIsReadyMakesNoSystemCall) {
   WorkerShared shared{};
   WorkerWaiter waiter(&shared, kNeverSpin);
   EXPECT_TRUE(waiter.wait([] { return true; }));
@@ -26,7 +26,7 @@ TEST(DoorbellTest, AWaitThatIsReadyMakesNoSystemCall) {
   EXPECT_FALSE(wake_worker(shared));
 }
 
-TEST(DoorbellTest, AWaitEndsAtItsDeadline) {
+TEST(Doorbell, AWaitEndsAtItsDeadline) {
   WorkerShared shared{};
   for (int64_t spin_ns : {int64_t{0}, 10 * kMillisecond}) {
     WorkerWaiter waiter(&shared, {spin_ns, spin_ns});
@@ -39,7 +39,7 @@ TEST(DoorbellTest, AWaitEndsAtItsDeadline) {
   }
 }
 
-TEST(DoorbellTest, AStrayWakeUpDoesNotEndAWait) {
+TEST(Doorbell, AStrayWakeUpDoesNotEndAWait) {
   WorkerShared shared{};
   std::atomic<bool> flag{false};
   std::thread waker([&] {
@@ -86,18 +86,18 @@ void ping_pong_with_sleeps(int rounds, const SpinPolicy::Options& spin) {
   other.join();
 }
 
-TEST(DoorbellTest, NoWakeUpIsLostWithoutSpinning) { ping_pong_with_sleeps(30'000, kNeverSpin); }
-TEST(DoorbellTest, NoWakeUpIsLostWithAShortSpin) { ping_pong_with_sleeps(30'000, {1'000, 1'000}); }
-TEST(DoorbellTest, NoWakeUpIsLostWithALongSpin) { ping_pong_with_sleeps(10'000, {50'000, 4'000}); }
+TEST(Doorbell, NoWakeUpIsLostWithoutSpinning) { ping_pong_with_sleeps(30'000, kNeverSpin); }
+TEST(Doorbell, NoWakeUpIsLostWithAShortSpin) { ping_pong_with_sleeps(30'000, {1'000, 1'000}); }
+TEST(Doorbell, NoWakeUpIsLostWithALongSpin) { ping_pong_with_sleeps(10'000, {50'000, 4'000}); }
 
-TEST(DoorbellTest, SeveralWakersMakeOneSystemCallForOneSleep) {
+TEST(Doorbell, SeveralWakersMakeOneSystemCallForOneSleep) {
   WorkerShared shared{};
   shared.waiting = 1;
   EXPECT_TRUE(wake_worker(shared));
   EXPECT_FALSE(wake_worker(shared));
 }
 
-TEST(DoorbellTest, AWakeUpCrossesProcesses) {
+TEST(Doorbell, AWakeUpCrossesProcesses) {
   void* memory = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   struct Shared {
@@ -136,7 +136,7 @@ struct EngineLoop {
   UniqueFd event, epoll;
 };
 
-TEST(DoorbellTest, AHostRingsOncePerSleepOfTheEngine) {
+TEST(Doorbell, AHostRingsOncePerSleepOfTheEngine) {
   EngineThreadShared shared{};
   EngineLoop loop;
   EngineSleeper sleeper(&shared);
@@ -154,7 +154,7 @@ TEST(DoorbellTest, AHostRingsOncePerSleepOfTheEngine) {
   }
 }
 
-TEST(DoorbellTest, NoWakeUpOfTheEngineIsLost) {
+TEST(Doorbell, NoWakeUpOfTheEngineIsLost) {
   constexpr int kRounds = 20'000;
   EngineThreadShared engine_shared{};
   WorkerShared worker_shared{};
@@ -197,7 +197,7 @@ TEST(DoorbellTest, NoWakeUpOfTheEngineIsLost) {
 
 // ---- the policy
 
-TEST(SpinPolicyTest, TheBudgetFollowsHowSoonWorkComes) {
+TEST(SpinPolicy, TheBudgetFollowsHowSoonWorkComes) {
   SpinPolicy policy({50'000, 4'000});
   for (int i = 0; i < 20; ++i) policy.waited(10'000'000);
   EXPECT_EQ(policy.budget_ns(), 0);  // work comes seldom: sleep at once
@@ -212,7 +212,7 @@ TEST(SpinPolicyTest, TheBudgetFollowsHowSoonWorkComes) {
   EXPECT_GE(policy.budget_ns(), 4'000);
 }
 
-TEST(SpinPolicyTest, APreemptedSpinnerStopsForAWhile) {
+TEST(SpinPolicy, APreemptedSpinnerStopsForAWhile) {
   SpinPolicy policy({50'000, 4'000});
   EXPECT_FALSE(policy.preempted(1'000));
   EXPECT_TRUE(policy.preempted(4 * kMillisecond));
@@ -223,7 +223,7 @@ TEST(SpinPolicyTest, APreemptedSpinnerStopsForAWhile) {
   EXPECT_GT(policy.budget_ns(), 0);
 }
 
-TEST(SpinPolicyTest, TwoSidesOnOneCpuNeverSpin) {
+TEST(SpinPolicy, TwoSidesOnOneCpuNeverSpin) {
   int zero[] = {0}, one[] = {1}, both[] = {0, 1};
   EXPECT_EQ(SpinPolicy::for_cpus(zero, zero).max_ns, 0);
   EXPECT_GT(SpinPolicy::for_cpus(zero, one).max_ns, 0);

@@ -17,7 +17,7 @@ RegionLayout layout_of(const ChannelOptions& options) {
   return *layout;
 }
 
-TEST(LayoutTest, NoTwoPartsOverlapAndNothingIsOutside) {
+TEST(Layout, NoTwoPartsOverlapAndNothingIsOutside) {
   for (uint32_t threads : {1u, 2u, 7u}) {
     for (uint32_t workers : {1u, 3u, 64u}) {
       for (uint32_t slots : {16u, 1024u}) {
@@ -53,7 +53,7 @@ TEST(LayoutTest, NoTwoPartsOverlapAndNothingIsOutside) {
   }
 }
 
-TEST(LayoutTest, AThreadsChunksAreItsChannelsChunks) {
+TEST(Layout, AThreadsChunksAreItsChannelsChunks) {
   RegionLayout layout = layout_of({3, 4, 16, 8192, 4096});
   for (uint32_t e = 0; e < 3; ++e) {
     Area area = layout.rx_chunks_of_thread(e);
@@ -66,7 +66,7 @@ TEST(LayoutTest, AThreadsChunksAreItsChannelsChunks) {
   EXPECT_EQ(all.offset + all.size, layout.sizes().rx + layout.sizes().tx);
 }
 
-TEST(LayoutTest, OptionsOutOfRangeAreNamed) {
+TEST(Layout, OptionsOutOfRangeAreNamed) {
   struct Case {
     ChannelOptions options;
     const char* named;
@@ -90,7 +90,7 @@ TEST(LayoutTest, OptionsOutOfRangeAreNamed) {
   }
 }
 
-TEST(LayoutTest, TheHostReadsWhatTheEngineWroteAndRefusesAnythingElse) {
+TEST(Layout, TheHostReadsWhatTheEngineWroteAndRefusesAnythingElse) {
   ChannelOptions options{2, 2, 32, 16384, 8192};
   RegionLayout layout = layout_of(options);
   RegionError error;

@@ -37,7 +37,7 @@ Slot numbered(uint64_t number) {
 
 bool same(const Slot& a, const Slot& b) { return std::memcmp(&a.type, &b.type, kSlotSize - sizeof a.sequence) == 0; }
 
-TEST(RingTest, SlotsComeOutInOrderAndUnchanged) {
+TEST(Ring, SlotsComeOutInOrderAndUnchanged) {
   Ring ring(16);
   Slot out;
   EXPECT_FALSE(ring.consumer.ready());
@@ -51,7 +51,7 @@ TEST(RingTest, SlotsComeOutInOrderAndUnchanged) {
   EXPECT_FALSE(ring.consumer.try_pop(out));
 }
 
-TEST(RingTest, ItWrapsManyTimes) {
+TEST(Ring, ItWrapsManyTimes) {
   for (uint32_t capacity : {16u, 64u, 1024u}) {
     Ring ring(capacity);
     Slot out;
@@ -65,7 +65,7 @@ TEST(RingTest, ItWrapsManyTimes) {
   }
 }
 
-TEST(RingTest, AFullRingRefusesUntilTheConsumerGoesOn) {
+TEST(Ring, AFullRingRefusesUntilTheConsumerGoesOn) {
   Ring ring(16);
   for (uint64_t i = 0; i < 16; ++i) ASSERT_EQ(ring.producer.try_push(numbered(i)), PushResult::kOk);
   EXPECT_TRUE(ring.producer.full());
@@ -83,7 +83,7 @@ TEST(RingTest, AFullRingRefusesUntilTheConsumerGoesOn) {
   EXPECT_FALSE(ring.consumer.try_pop(out));
 }
 
-TEST(RingTest, ADrainedRingAlwaysHasRoomAgain) {
+TEST(Ring, ADrainedRingAlwaysHasRoomAgain) {
   // However few slots were in it: progress must not depend on when the consumer publishes.
   Ring ring(16);
   Slot out;
@@ -94,7 +94,7 @@ TEST(RingTest, ADrainedRingAlwaysHasRoomAgain) {
   }
 }
 
-TEST(RingTest, AConsumerPositionBeyondTheHeadIsReported) {
+TEST(Ring, AConsumerPositionBeyondTheHeadIsReported) {
   Ring ring(16);
   for (uint64_t i = 0; i < 16; ++i) ASSERT_EQ(ring.producer.try_push(numbered(i)), PushResult::kOk);
   for (uint64_t lie : {uint64_t{17}, uint64_t{1} << 32, UINT64_MAX}) {
@@ -104,7 +104,7 @@ TEST(RingTest, AConsumerPositionBeyondTheHeadIsReported) {
   }
 }
 
-TEST(RingTest, AConsumerPositionThatGoesBackIsReported) {
+TEST(Ring, AConsumerPositionThatGoesBackIsReported) {
   Ring ring(16);
   for (uint64_t i = 0; i < 16; ++i) ASSERT_EQ(ring.producer.try_push(numbered(i)), PushResult::kOk);
   ring.position->position = 8;
@@ -115,7 +115,7 @@ TEST(RingTest, AConsumerPositionThatGoesBackIsReported) {
   EXPECT_EQ(ring.producer.try_push(numbered(16)), PushResult::kFull);
 }
 
-TEST(RingTest, APoppedSlotIsPrivate) {
+TEST(Ring, APoppedSlotIsPrivate) {
   Ring ring(16);
   ASSERT_EQ(ring.producer.try_push(numbered(1)), PushResult::kOk);
   Slot out;
@@ -125,7 +125,7 @@ TEST(RingTest, APoppedSlotIsPrivate) {
   EXPECT_FALSE(ring.consumer.ready());  // 0xffffffff is not the next sequence
 }
 
-TEST(RingTest, SequencesOfOtherLapsAreNotValid) {
+TEST(Ring, SequencesOfOtherLapsAreNotValid) {
   Ring ring(16);
   Slot out;
   for (uint32_t wrong : {0u, 2u, 3u, UINT32_MAX}) {
@@ -135,7 +135,7 @@ TEST(RingTest, SequencesOfOtherLapsAreNotValid) {
   }
 }
 
-TEST(RingTest, TypedSlotsKeepTheirFields) {
+TEST(Ring, TypedSlotsKeepTheirFields) {
   Ring ring(16);
   CallSlot call{};
   call.type = static_cast<uint8_t>(RequestSlotType::kCall);
@@ -156,7 +156,7 @@ TEST(RingTest, TypedSlotsKeepTheirFields) {
   EXPECT_EQ(seen.rx_chunks, 3u);
 }
 
-TEST(RingTest, TwoThreadsSeeEverySlotOnceAndWhole) {
+TEST(Ring, TwoThreadsSeeEverySlotOnceAndWhole) {
   Ring ring(64);
   constexpr uint64_t kSlots = 200'000;
   std::thread producer([&] {
@@ -183,7 +183,7 @@ TEST(RingTest, TwoThreadsSeeEverySlotOnceAndWhole) {
   EXPECT_FALSE(ring.consumer.ready());
 }
 
-TEST(RingTest, AChannelIsTheSameRingFromBothSidesOfARegion) {
+TEST(Ring, AChannelIsTheSameRingFromBothSidesOfARegion) {
   std::string wrong;
   auto layout = RegionLayout::compute({2, 3, 16, 4096, 4096}, &wrong);
   ASSERT_TRUE(layout) << wrong;

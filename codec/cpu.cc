@@ -8,7 +8,7 @@ namespace drover::cpu {
 #if DROVER_BMI2
 namespace {
 
-// DROVER_CPU=portable, bmi2 or avx2 holds the codec back to that; for tests and measurements.
+// DROVER_CPU=portable, bmi2 or avx2 restricts the codec to these instructions; for tests and measurements.
 Features ask() {
   __builtin_cpu_init();
   const char* held = std::getenv("DROVER_CPU");

@@ -1,6 +1,6 @@
 // Which machine this is. Code for newer machines is compiled function by function for them (the target attribute),
-// never file by file: an inline function that both share must not be compiled for the newer one. Freestanding where it
-// has nothing to say.
+// never file by file: an inline function that both share must not be compiled for the newer one. Freestanding on other
+// machines than x86-64, where it is empty.
 #pragma once
 
 #if defined(__x86_64__) && defined(__clang__) && __STDC_HOSTED__
@@ -13,7 +13,7 @@
 namespace drover::cpu {
 
 #if DROVER_BMI2
-// All are false until they are initialized: what runs before then takes the portable way.
+// All are false until static initialization; code that runs earlier uses the portable version.
 struct Features {
   bool fast_bmi2 = false;  // pext and pdep in hardware: AMD's before Zen 3 run them in microcode, slower than shifts
   bool avx2 = false;       // with fast_bmi2

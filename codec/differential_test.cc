@@ -34,7 +34,7 @@ void expect_same(const TestSchema& schema, const std::string& name, const std::s
   bool peer_ok = peer->ParsePartialFromString(wire);
   DecodeResult result = object.decode(wire, options);
   // protobuf C++ 3.21 cuts an overlong tag to 32 bits where we refuse it.
-  if (result.error == DecodeError::bad_tag && peer_ok) return;
+  if (result.error == DecodeError::kBadTag && peer_ok) return;
   ASSERT_EQ(result.ok(), peer_ok) << to_string(result) << "\n" << testing::to_hex(wire);
   if (!peer_ok) return;
   std::string ours = object.encode();

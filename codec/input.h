@@ -135,7 +135,7 @@ class Input {
   const char* flip(const char* p);
   const char* copy_slow(const char* p, char* to, size_t size);
 
-  // Set by start(); what only a piece or the patch buffer needs is not set before there is one.
+  // Set by start(). Members of a piece or of the patch buffer are set when the first one begins.
   const char* limit_ptr_;
   const char* end_;
   int64_t limit_;

@@ -1,5 +1,5 @@
 // The portable way: ASCII is skipped 16 bytes at a time, then 8; everything else is checked sequence by sequence.
-// utf8_x86.cc has another.
+// utf8_x86.cc has the AVX2 version.
 #include "codec/utf8.h"
 
 #include <cstdint>

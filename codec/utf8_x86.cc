@@ -1,7 +1,7 @@
 // UTF-8 validation with AVX2, 32 bytes at a time, by the look-up method of Keiser and Lemire ("Validating UTF-8 In Less
-// Than One Instruction Per Byte", 2021): for each byte, three look-ups by the nibbles of it and the byte before say
-// which rules the pair may break; a rule that all three name is broken. What only the third and fourth byte of a
-// sequence can break is told from the bytes two and three before.
+// Than One Instruction Per Byte", 2021): for each byte, three look-ups by the nibbles of it and the byte before give
+// the rules that the pair may break; a rule that all three give is broken. Rules on the third and fourth byte of a
+// sequence are checked by the bytes two and three before.
 #include "codec/cpu.h"
 #include "codec/utf8.h"
 

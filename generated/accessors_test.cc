@@ -8,7 +8,7 @@
 namespace drover::accessors {
 namespace {
 
-TEST(AccessorsTest, HasBitsAreSetAndClearedOneByOne) {
+TEST(Accessors, HasBitsAreSetAndClearedOneByOne) {
   uint32_t words[3] = {};
   for (uint32_t bit : {0u, 31u, 32u, 95u}) {
     EXPECT_FALSE(has(words, bit));
@@ -21,7 +21,7 @@ TEST(AccessorsTest, HasBitsAreSetAndClearedOneByOne) {
   EXPECT_EQ(words[2], 0x80000000u);
 }
 
-TEST(AccessorsTest, AMemberOfAOneofStartsAsZeroWhenItTakesTheSlotOver) {
+TEST(Accessors, AMemberOfAOneofStartsAsZeroWhenItTakesTheSlotOver) {
   alignas(8) unsigned char slot[16];
   std::memset(slot, 0xff, sizeof(slot));
   uint32_t which = 3;
@@ -34,7 +34,7 @@ TEST(AccessorsTest, AMemberOfAOneofStartsAsZeroWhenItTakesTheSlotOver) {
   EXPECT_EQ(*slot_as<int32_t>(slot), 0);
 }
 
-TEST(AccessorsTest, DefaultStringsReferToTheirLiterals) {
+TEST(Accessors, DefaultStringsReferToTheirLiterals) {
   static const char kText[] = "some text";
   static const String* const text = default_string(kText, 9);  // never freed, as in generated code
   EXPECT_EQ(text->view(), "some text");
@@ -42,7 +42,7 @@ TEST(AccessorsTest, DefaultStringsReferToTheirLiterals) {
   EXPECT_EQ(empty_string().view(), "");
 }
 
-TEST(AccessorsTest, AReleasedStringIsACopyAndTheFieldIsEmpty) {
+TEST(Accessors, AReleasedStringIsACopyAndTheFieldIsEmpty) {
   Arena arena;
   String field;
   field.assign_in(&arena, "a string that is long enough to be stored");
@@ -52,7 +52,7 @@ TEST(AccessorsTest, AReleasedStringIsACopyAndTheFieldIsEmpty) {
   delete released;
 }
 
-TEST(AccessorsTest, EnumValuesHaveTheirFirstDeclaredName) {
+TEST(Accessors, EnumValuesHaveTheirFirstDeclaredName) {
   testing::TestSchema schema(R"(syntax = "proto2"; enum E { option allow_alias = true; A = 0; ALIAS = 0; B = -5; }
                                 message M { optional E e = 1; })");
   const schema::FieldEntry& field = schema.type("M").fields()[0];
@@ -62,7 +62,7 @@ TEST(AccessorsTest, EnumValuesHaveTheirFirstDeclaredName) {
   EXPECT_EQ(&enum_name(schema.image(), field.sub, -5), &enum_name(schema.image(), field.sub, -5));
 }
 
-TEST(AccessorsTest, EnumNamesAreLookedUpInTheirTable) {
+TEST(Accessors, EnumNamesAreLookedUpInTheirTable) {
   static constexpr EnumName kNames[] = {{"A", 0}, {"ALIAS", 0}, {"B", -5}};
   int number = 9;
   EXPECT_TRUE(enum_parse(kNames, 3, "B", &number));
@@ -72,7 +72,7 @@ TEST(AccessorsTest, EnumNamesAreLookedUpInTheirTable) {
   for (const char* name : {"", "C", "AL", "a"}) EXPECT_FALSE(enum_parse(kNames, 3, name, &number)) << name;
 }
 
-TEST(AccessorsTest, TypeUrlsEndInTheFullName) {
+TEST(Accessors, TypeUrlsEndInTheFullName) {
   EXPECT_EQ(type_url("type.googleapis.com", "t.M"), "type.googleapis.com/t.M");
   EXPECT_EQ(type_url("type.googleapis.com/", "t.M"), "type.googleapis.com/t.M");
   EXPECT_EQ(type_url("", "t.M"), "/t.M");

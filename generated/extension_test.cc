@@ -52,7 +52,7 @@ const auto text = extension<std::string, false>(102);
 const auto texts = extension<std::string, true>(103);
 const auto base = extension<Base, false>(104);
 
-TEST(ExtensionTest, IsItsDefaultUntilItIsSet) {
+TEST(Extension, IsItsDefaultUntilItIsSet) {
   Base message;
   EXPECT_FALSE(message.HasExtension(number));
   EXPECT_EQ(message.GetExtension(number), -7);
@@ -67,7 +67,7 @@ TEST(ExtensionTest, IsItsDefaultUntilItIsSet) {
   EXPECT_TRUE(message.HasExtension(text));
 }
 
-TEST(ExtensionTest, RepeatedOnesAreAddedSetAndCounted) {
+TEST(Extension, RepeatedOnesAreAddedSetAndCounted) {
   Base message;
   for (int i = 0; i < 5; ++i) {
     message.AddExtension(numbers, -i);
@@ -85,7 +85,7 @@ TEST(ExtensionTest, RepeatedOnesAreAddedSetAndCounted) {
   EXPECT_EQ(sum, 0 - 1 + 22 - 3);
 }
 
-TEST(ExtensionTest, MessagesAreWrittenBackWhenTheExpressionEnds) {
+TEST(Extension, MessagesAreWrittenBackWhenTheExpressionEnds) {
   Base message;
   message.MutableExtension(base)->set_own(3);
   message.MutableExtension(base)->SetExtension(number, 4);
@@ -98,7 +98,7 @@ TEST(ExtensionTest, MessagesAreWrittenBackWhenTheExpressionEnds) {
   EXPECT_FALSE(message.ReadExtension(base, &read));
 }
 
-TEST(ExtensionTest, StandsOnTheWireByNumberAmongTheUnknownFields) {
+TEST(Extension, StandsOnTheWireByNumberAmongTheUnknownFields) {
   Base message;
   message.SetExtension(text, "b");
   message.SetExtension(number, 1);

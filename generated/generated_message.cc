@@ -133,7 +133,7 @@ bool write_to_array(const schema::MessageType& type, const Message& message, voi
   ThreadBuffers& buffers = thread_buffers();
   EncodeError error = encode_to_array(type, &message, {}, buffers.encoded.get(), data, capacity, nullptr);
   buffers.trim();
-  return error == EncodeError::ok;
+  return error == EncodeError::kOk;
 }
 
 char* write_to_sized_array(const schema::MessageType& type, const Message& message, char* data) {

@@ -27,7 +27,7 @@ void set(AttachError* error, ControlCode code, std::string message) {
 
 void set(AttachError* error, const ControlError& what) { set(error, what.code, what.message); }
 
-// An engine that was told to listen on one of our addresses by an earlier process of this user, and lives.
+// A living engine that an earlier process of this user told to listen on one of our addresses.
 std::optional<ControlSocket> connect_to_earlier_engine(const std::string& directory, const Offer& offer) {
   for (const std::string& address : offer.addresses) {
     std::string host, port;
@@ -244,7 +244,7 @@ bool Attachment::start(AttachError* error) {
   return ask<Started>(&question, nullptr, error).has_value();
 }
 
-// An engine that works hangs up on Detach at once.
+// A working engine hangs up on Detach at once.
 bool Attachment::detach() {
   ControlError error;
   if (!socket_) return false;

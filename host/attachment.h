@@ -1,7 +1,7 @@
-// Attachment: one engine that we are attached to: the control connection, the link that the workers use, and the
-// child process if it is ours. `open` does the whole handshake of channel/control.h.
+// Attachment: one engine that this process is attached to: the control connection, the link that the workers use, and
+// the child process if we started it. `open` does the whole handshake of channel/control.h.
 //
-// Thread-safety: one thread at a time (the Runtime's control thread), but for `link`, which is the workers' too.
+// Thread-safety: one thread at a time (the Runtime's control thread), except for `link`, which the workers use too.
 #pragma once
 
 #include <memory>
@@ -30,14 +30,14 @@ struct AttachError {
 
 class Attachment {
  public:
-  // Finds an engine (the service that DROVER_ENGINE names; one that still listens on our address; a new child) and
-  // attaches. `ports` gets the bound port of each address. Null: `error`.
+  // Finds an engine (the service that DROVER_ENGINE names, else an engine that still listens on our address, else a new
+  // child) and attaches. `ports` gets the bound port of each address. Null: `error`.
   static std::unique_ptr<Attachment> open(const Offer& offer, std::vector<uint32_t>* ports, AttachError* error);
-  // Attaches over a connection that is there already.
+  // Attaches over an existing connection.
   static std::unique_ptr<Attachment> over(ControlSocket socket, const Offer& offer, std::vector<uint32_t>* ports,
                                           AttachError* error);
-  // Detaches: the engine forgets us. Workers must have been told (link->gone). A child of ours that other hosts are
-  // attached to is left running; it ends when the last of them has detached.
+  // Detaches from the engine. Workers must have been told (link->gone). Our child keeps running while other hosts are
+  // attached to it; it ends when the last of them has detached.
   ~Attachment();
 
   ControlSocket& socket() { return socket_; }
@@ -61,7 +61,7 @@ class Attachment {
   std::vector<std::string> links_;  // that lead to it
 };
 
-// The worker threads' CPUs and the engine's, as SpinPolicy wants to know them.
+// The worker threads' CPUs and the engine's, for SpinPolicy.
 SpinPolicy::Options worker_spin(const HostOptions& options, const std::vector<int32_t>& engine_cpus);
 
 // Splits "host:port" at its last colon; false for "unix:..." and the like.

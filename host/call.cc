@@ -236,7 +236,7 @@ bool Call::linearize_answer(uint64_t* response, uint64_t* trailer) {
                  (needs_trailer() ? trailer_size() : 0);
   char* run = memory.allocate_run(ChunkPool::chunks_for(bytes));
   if (run == nullptr) {
-    // Let go of what the reply holds of tx: calls that each wait with a part of it would wait for each other.
+    // Free the reply's part of tx: calls that wait while each holds a part would wait for each other.
     if (!evacuate_reply()) return false;
     object = static_cast<const Message*>(reply);
     run = memory.allocate_run(ChunkPool::chunks_for(bytes));

@@ -85,7 +85,7 @@ class Call {
   grpc::Status status;
   grpc::ServerUnaryReactor* reactor = nullptr;  // what the handler returned
 
-  // ---- where it stands; the leader's
+  // ---- its progress; only the leader uses it
   bool active = false;        // between CALL and done
   bool bound = false;         // the handler has returned its reactor
   bool completed = false;     // COMPLETE is pushed or, with a dead engine, needless
@@ -94,7 +94,7 @@ class Call {
   bool cancel_seen = false;   // OnCancel was called, or there is no reactor to call
   int reactions_running = 0;  // OnCancel and OnSendInitialMetadataDone on threads that lost the lead
   bool initial_metadata_asked = false;
-  bool no_room = false;            // there was no memory for the reply, nor for a trailer that says so
+  bool no_room = false;            // no memory for the reply, nor for a trailer that reports it
   int64_t memory_deadline_ns = 0;  // while waiting for room for the reply
 
   std::atomic<bool> cancelled{false};     // what IsCancelled says
@@ -115,8 +115,8 @@ class Call {
   void give_up_reply();
   // True if the application has a reactor of its own, whose OnDone is to be called.
   bool has_user_reactor() const { return reactor != nullptr && reactor != &default_reactor_; }
-  // Frees what was kept beside the request for its readers. To be called before the engine is told that the request is
-  // not used any more: from then on its memory is another call's.
+  // Frees what was kept beside the request for its readers. Call it before the engine is told that the request is no
+  // longer used: after that its memory belongs to another call.
   void forget_request();
   // Ready for the pool.
   void recycle();

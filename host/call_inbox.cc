@@ -12,7 +12,7 @@ void CallInbox::post(CallEvent& event) {
   do {
     event.next = first;
   } while (!events_.compare_exchange_weak(first, &event, std::memory_order_release, std::memory_order_relaxed));
-  // The poster of the first event has rung already: the leader cannot go to sleep over a non-empty inbox.
+  // The poster of the first event has rung already: the leader does not sleep while the inbox holds an event.
   if (first == nullptr) wake_worker(shared_);
   posting_.fetch_sub(1, std::memory_order_release);
 }

@@ -1,4 +1,4 @@
-// CallInbox: how any thread tells a worker's leader something about a call.
+// CallInbox: events about calls, from any thread to a worker's leader.
 //
 // Events form a stack that posters push with one exchange and the leader takes whole. A poster may find that its event
 // has already ended the last call: `posting` counts threads inside post and request_cancel_scan, and the worker stays
@@ -19,14 +19,14 @@ namespace drover::host {
 
 class Call;
 
-// What a thread other than the leader tells the leader about a call.
+// An event about a call, from another thread to the leader.
 struct CallEvent {
   enum class Kind : uint8_t {
     kHandlerReturned,       // on a thread that had lost the lead
     kFinished,              // Finish was called
     kInitialMetadataAsked,  // StartSendInitialMetadata was called
     kReactionReturned,      // OnCancel or OnSendInitialMetadataDone, on a thread that had lost the lead
-    kDoneReturned,          // OnDone, likewise
+    kDoneReturned,          // OnDone, on a thread that had lost the lead
   };
   CallEvent* next = nullptr;
   Call* call = nullptr;

@@ -31,7 +31,7 @@ Crew::~Crew() {
 void Crew::add(std::shared_ptr<Worker> worker) {
   std::lock_guard lock(mutex_);
   watched_.push_back({.worker = worker});
-  assign(worker);  // whatever max_threads says: without a leader it would never serve
+  assign(worker);  // even beyond max_threads: without a leader it would never serve
 }
 
 size_t Crew::threads() const {

@@ -1,10 +1,10 @@
 // Crew: the threads that lead Workers, and the monitor that passes the lead on.
 //
-// Every Worker has one leading thread. The monitor looks at the Workers' phases (host/worker.h) once in `takeover_ns`;
-// one that is in the same piece of application code twice in a row has a handler that blocks, and a spare thread takes
-// the lead over. There are at most `max_threads` threads; while all of them block, calls wait in the rings.
+// Every Worker has one leading thread. The monitor reads the Workers' phases (host/worker.h) once in `takeover_ns`. If
+// a phase shows the same piece of application code twice in a row, its handler blocks, and a spare thread takes the
+// lead. There are at most `max_threads` threads; while all of them block, calls wait in the rings.
 //
-// While nothing has moved for a while the monitor looks only every 5 ms, so that an idle server costs next to nothing.
+// While the server is idle the monitor looks only every 5 ms, which costs next to nothing.
 // Thread-safe.
 #pragma once
 
@@ -28,12 +28,12 @@ class Crew {
     std::vector<int> cpus;  // the threads' CPUs; empty: any
   };
   explicit Crew(const Options& options);
-  // Waits for all Workers to be done; the caller has seen to it that they will be (EngineLink::gone).
+  // Waits for all Workers to be done; the caller has told them to end (EngineLink::gone).
   ~Crew();
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  // Gives the Worker its first leader. It is let go of when it is done.
+  // Gives the Worker its first leader, and releases the Worker when it is done.
   void add(std::shared_ptr<Worker> worker);
 
   size_t threads() const;
@@ -43,7 +43,7 @@ class Crew {
   struct Watched {
     std::shared_ptr<Worker> worker;
     uint64_t phase = 0;       // as the monitor saw it last
-    uint64_t rung_phase = 0;  // the last one that it rang the engine's bells in
+    uint64_t rung_phase = 0;  // the phase in which it last rang the engine's bells
   };
 
   void thread_main();
@@ -57,7 +57,7 @@ class Crew {
   std::vector<Watched> watched_;
   std::deque<std::shared_ptr<Worker>> to_lead_;
   std::vector<std::thread> threads_;
-  size_t spare_ = 0;  // threads that wait for a Worker and are not spoken for
+  size_t spare_ = 0;  // threads that wait for a Worker and have none assigned
   uint64_t takeovers_ = 0;
   bool stop_ = false;
   std::thread monitor_;

@@ -63,7 +63,7 @@ std::vector<std::string> arguments(const HostOptions& options, const std::string
   return result;
 }
 
-// What of our process the child must not inherit.
+// Properties of our process that the child must not inherit.
 struct SpawnSettings {
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_t files;

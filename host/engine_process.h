@@ -1,5 +1,5 @@
-// EngineProcess: droverd as our child. And where its control socket lies, so that a host that was restarted finds an
-// engine of the same listening address that is still alive.
+// EngineProcess: droverd as our child, and the place of its control socket, so that a restarted host finds a living
+// engine with the same listening address.
 //
 //   <directory>/<pid>-<n>.sock                    a control socket; its name is unique
 //   <directory>/at-<address>  ->  <pid>-<n>.sock  left behind for each address that the engine listens on for us
@@ -36,9 +36,9 @@ class EngineProcess {
   bool alive(std::string* how);
   // Waits for it to end by itself; false: it has not. True also without a process.
   bool ends_within(int patience_ms);
-  // Lets it go on without us; it does not become a zombie when it ends while this process lives.
+  // Leaves it running; it does not become a zombie when it ends while this process lives.
   void leave();
-  // Waits for it to end by itself, which it does once its last host has detached; then insists: SIGTERM, SIGKILL.
+  // Waits for it to end by itself, which it does once its last host has detached; then sends SIGTERM, then SIGKILL.
   void end(int patience_ms);
 
  private:
@@ -48,20 +48,20 @@ class EngineProcess {
   int wait_status_ = 0;
 };
 
-// Where the executable is; empty: nowhere, and `error` lists the places.
+// The executable's path; empty: not found, and `error` lists the places.
 std::string find_droverd(const HostOptions& options, std::string* error);
 
-// The directory above, made if need be; empty: `error` says why not.
+// The directory above, made if it does not exist; empty: `error` says why not.
 std::string control_directory(std::string* error);
 std::string new_control_path(const std::string& directory);
-// The link that leads to the engine that listens on `address` for this user.
+// The link to the engine that listens on `address` for this user.
 std::string address_link(const std::string& directory, const std::string& address);
-// Points a link to a socket of the same directory, in place of what was there.
+// Points a link to a socket of the same directory; replaces an old one.
 bool publish_link(const std::string& link, const std::string& control_path);
-// Removes the link if it still leads there.
+// Removes the link if it still points there.
 void withdraw_link(const std::string& link, const std::string& control_path);
 // Removes the remains of killed engines: dangling links, and sockets without a listener. Keeps everything younger than
-// a minute, which may be about to be used.
+// a minute: it may be about to be used.
 void sweep_control_directory(const std::string& directory);
 
 }  // namespace drover::host

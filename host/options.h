@@ -1,5 +1,5 @@
-// HostOptions: how the host library runs, from the environment. Everything has a default; a value that cannot be read
-// is an error that names the variable.
+// HostOptions: the host library's options, from the environment. Everything has a default; an invalid value is an error
+// that names the variable.
 //
 //   DROVER_ENGINE       unix:PATH of an engine that runs as a service; unset: start one as a child
 //   DROVER_DROVERD      the engine's executable

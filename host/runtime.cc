@@ -14,7 +14,7 @@ constexpr int kWatchMs = 1'000;  // how often the control thread looks at the wo
 constexpr int kDrainLookMs = 2;
 constexpr auto kFirstPause = std::chrono::milliseconds(10);
 constexpr auto kLongestPause = std::chrono::milliseconds(1'000);
-// An engine that says nothing about being drained, while no call has been here for so long, is not waited for.
+// If no call has been here for this long, an engine that does not report the end of its drain is not waited for.
 constexpr auto kDrainPatience = std::chrono::seconds(5);
 constexpr uint64_t kForeverMs = 365ull * 24 * 3600 * 1000;
 
@@ -182,7 +182,7 @@ void Runtime::drain() {
   bool cancelled = false;
   while (attachment_ != nullptr) {
     if (poll_control(kDrainLookMs)) take_messages();
-    if (attachment_ == nullptr) return;  // it has died; nothing to wait for but the handlers, in finish
+    if (attachment_ == nullptr) return;  // it has died; finish waits for the handlers
     if (calls_in_flight() != 0) last_busy = Clock::now();
     bool quiet = engine_drained_ || cancelled || Clock::now() - last_busy > kDrainPatience;
     if (calls_in_flight() == 0 && quiet) return;

@@ -3,9 +3,9 @@
 //
 //   starting -> serving <-> reattaching (the engine has died) -> draining (shutdown) -> stopped
 //
-// When the engine dies, the calls in flight become cancelled and their answers are dropped; the memory that they use
-// stays mapped until their handlers are done. Meanwhile another engine is started or attached to, on the same ports,
-// again and again with growing pauses.
+// When the engine dies, the calls in flight become cancelled and their answers are dropped; their memory stays mapped
+// until their handlers are done. Meanwhile the Runtime starts another engine or attaches to one, on the same ports, and
+// retries with growing pauses.
 //
 // Thread-safe.
 #pragma once
@@ -56,12 +56,12 @@ class Runtime {
   void wake_workers();
   uint32_t calls_in_flight() const;
   bool shutting_down();
-  bool poll_control(int timeout_ms);  // true if the engine said something, or has gone
+  bool poll_control(int timeout_ms);  // true if the engine sent a message or closed
   void nudge();
 
   Offer offer_;
   std::unique_ptr<Crew> crew_;
-  // The control thread's, once it runs.
+  // Used by the control thread alone once it runs.
   std::unique_ptr<Attachment> attachment_;
   std::vector<std::shared_ptr<Worker>> workers_;
   bool engine_drained_ = false;

@@ -10,7 +10,7 @@
 namespace drover::host {
 namespace {
 
-// How long the leader sleeps at most while answers wait for room that the engine has to make.
+// The leader's longest sleep while answers wait for room that the engine has to make.
 constexpr int64_t kRetryNs = 100'000;
 
 }  // namespace
@@ -437,8 +437,8 @@ Call* Worker::take_call() {
   return calls_.back().get();
 }
 
-// First chunks are kept for ever, so that they are taken in runs: strewn over tx, they would leave no room for large
-// replies between them.
+// First chunks are kept for ever, so they are taken in runs: scattered over tx they would leave no room for large
+// replies.
 void* Worker::take_first_chunk() {
   if (unused_first_chunks_.chunks == 0) {
     for (uint32_t chunks : {kFirstChunkRun, 1u}) {
@@ -481,7 +481,7 @@ void Worker::release(uint32_t tx_call) {
 }
 
 void Worker::recycle_if_over(Call* call) {
-  if (!call->finished || !call->released) return;  // with a dead engine, the whole Worker goes instead
+  if (!call->finished || !call->released) return;  // with a dead engine, the whole Worker is freed instead
   call->recycle();
   free_calls_.push_back(call);
 }

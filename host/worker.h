@@ -7,17 +7,17 @@
 //   leader:   phase = 2n+1 ; handler ... ; CAS phase 2n+1 -> 2n+2         succeeded: still the leader, send the answer
 //   Crew:                       CAS phase 2n+1 -> 2n+2 after ~1 ms        succeeded: another thread leads from here on
 //
-// so that a handler that blocks holds up only its own call: the Crew's monitor (host/crew.h) gives the lead to a spare
-// thread, and the thread that lost it, once its handler returns, posts what is to be done to the Worker's inbox and
-// becomes a spare. The price on the hot path is one store and one exchange on a line that no other thread touches.
+// so that a handler that blocks delays only its own call: the Crew's monitor (host/crew.h) gives the lead to a spare
+// thread. The thread that lost it posts an event to the Worker's inbox once its handler returns, and becomes a spare.
+// On the hot path this costs one store and one exchange on a line that no other thread touches.
 //
 // Finish from any other thread goes through the same inbox (host/call_inbox.h).
 //
 // Doorbells: engine threads are rung once a round of slots, and within a round as soon as the first unannounced answer
 // is older than kBellDelayUs because a handler took long. For a leader whose handler blocks, the monitor rings.
 //
-// The engine's death (`EngineLink::gone`): every call is cancelled, answers go nowhere, and the Worker is done once its
-// last call is.
+// The engine's death (`EngineLink::gone`): every call is cancelled, answers are dropped, and the Worker ends with its
+// last call.
 #pragma once
 
 #include <atomic>
@@ -57,7 +57,7 @@ struct EngineLink {
   ChunkPool tx;
   std::atomic<bool> gone{false};             // the engine is dead or detached
   std::atomic<bool> cancel_all{false};       // shutting down, and the deadline has passed
-  std::atomic<const char*> broken{nullptr};  // a worker found something that no working engine does
+  std::atomic<const char*> broken{nullptr};  // a worker found a violation of the channel's rules
 };
 
 class Worker {
@@ -68,7 +68,7 @@ class Worker {
   ~Worker();
 
   enum class Lead { kLost, kDone };
-  // Leads until another thread has taken over (kLost: the Worker is not to be touched any more) or until the engine is
+  // Leads until another thread has taken over (kLost: the Worker must not be used any more) or until the engine is
   // gone and no call is left (kDone). The caller has the lead: it is the first, or take_over succeeded for it.
   Lead lead();
 
@@ -81,8 +81,8 @@ class Worker {
   }
   // The leader looks at all calls for ones that have become cancelled; also after a change of EngineLink's flags.
   void request_cancel_scan() { inbox_.request_cancel_scan(); }
-  // Tells the engine's threads of answers that a leader has pushed whose handler now blocks, before it could. One
-  // thread at a time: the Crew's monitor.
+  // Rings for answers that a leader has pushed, but not announced before its handler blocked. One thread at a time: the
+  // Crew's monitor.
   void ring_for_stuck_leader();
   uint32_t calls_in_flight() const { return in_flight_.load(std::memory_order_acquire); }
   uint64_t sleeps() const { return sleeps_.load(std::memory_order_relaxed); }
@@ -96,7 +96,7 @@ class Worker {
   struct Channel {
     HostChannel ends;
     EngineBell bell;
-    bool rung = true;                   // false: an answer was pushed that the engine was not told of
+    bool rung = true;                   // false: an answer was pushed without ringing
     std::deque<Slot> backlog;           // answers that found the ring full
     std::vector<Call*> by_engine_call;  // for CANCEL
   };

@@ -67,17 +67,17 @@ TEST(JsonExtension, AreLimitedInTheirNesting) {
   std::string text = "{}";
   for (int i = 0; i < 101; ++i) text = "{\"[jt2.Scope.inside]\":" + text + "}";
   Object object("jt2.Mapping");
-  EXPECT_EQ(object.parse(text).error, Error::depth_limit);
+  EXPECT_EQ(object.parse(text).error, Error::kDepthLimit);
   Object deeper("jt2.Mapping");
   ASSERT_EQ(to_string(deeper.parse(text, {.depth_limit = 102})), "ok");
   std::string out;
-  EXPECT_EQ(print(deeper.type(), *deeper.get(), {.depth_limit = 50}, &out).error, Error::depth_limit);
+  EXPECT_EQ(print(deeper.type(), *deeper.get(), {.depth_limit = 50}, &out).error, Error::kDepthLimit);
 }
 
 TEST(Any, HoldsNoMapEntriesAndNoExtensions) {
   EXPECT_EQ(Object("jt.Mapping").parse(R"({"any":{"@type":"a/jt.Mapping.StringToInt32Entry"}})").error,
-            Error::unknown_type);
-  EXPECT_EQ(Object("jt.Mapping").parse(R"({"any":{"@type":"a/[jt2.Mapping:100]"}})").error, Error::unknown_type);
+            Error::kUnknownType);
+  EXPECT_EQ(Object("jt.Mapping").parse(R"({"any":{"@type":"a/[jt2.Mapping:100]"}})").error, Error::kUnknownType);
 }
 
 }  // namespace

@@ -26,35 +26,35 @@
 namespace drover::json {
 
 enum class Error : uint8_t {
-  ok = 0,
-  syntax,              // not JSON; `expected` says what should stand there
-  bad_utf8,            // the text is not UTF-8, or escapes a surrogate without its other half
-  depth_limit,         // objects and arrays (when printing: messages) nested deeper than the options allow
-  wrong_type,          // a JSON value of another type than the field takes; null as an element is one, too
-  out_of_range,        // a number that the field cannot hold
-  bad_value,           // text, or a message, that is not a valid timestamp, duration, field mask, base64 and the like
-  unknown_field,       // no field of that name
-  unknown_enum_value,  // no value of that name
-  unknown_type,        // an Any names a type that the resolver does not find, or none at all
-  duplicate_field,     // a field, under either of its names, for the second time
-  duplicate_oneof,     // a second member of the same oneof
-  duplicate_key,       // a map key for the second time
-  missing_required,    // only with check_required
-  bad_any_value,       // the bytes of an Any do not parse as the type that it names
-  out_of_memory,       // the message's arena has no more
-  too_large,           // a string, a repeated field or an Any past 2 GiB - 1
+  kOk = 0,
+  kSyntax,            // not JSON; `expected` says what should stand there
+  kBadUtf8,           // the text is not UTF-8, or escapes a surrogate without its other half
+  kDepthLimit,        // objects and arrays (when printing: messages) nested deeper than the options allow
+  kWrongType,         // a JSON value of another type than the field takes; null as an element is one, too
+  kOutOfRange,        // a number that the field cannot hold
+  kBadValue,          // text, or a message, that is not a valid timestamp, duration, field mask, base64 and the like
+  kUnknownField,      // no field of that name
+  kUnknownEnumValue,  // no value of that name
+  kUnknownType,       // an Any names a type that the resolver does not find, or none at all
+  kDuplicateField,    // a field, under either of its names, for the second time
+  kDuplicateOneof,    // a second member of the same oneof
+  kDuplicateKey,      // a map key for the second time
+  kMissingRequired,   // only with check_required
+  kBadAnyValue,       // the bytes of an Any do not parse as the type that it names
+  kOutOfMemory,       // the message's arena has no more
+  kTooLarge,          // a string, a repeated field or an Any past 2 GiB - 1
 };
 const char* error_name(Error error);
 
 struct Result {
-  Error error = Error::ok;
+  Error error = Error::kOk;
   // Where in the text, for parse: the byte, and its line and column (in bytes), both counted from 1.
   size_t offset = 0;
   uint32_t line = 0;
   uint32_t column = 0;
   std::string path;      // the field, "items[2].price" or "prices[\"a\"]"; empty: the message itself
   std::string expected;  // what was expected: "a number", "a field of pkg.Order", ...
-  bool ok() const { return error == Error::ok; }
+  bool ok() const { return error == Error::kOk; }
 };
 // "wrong type at 3:17, in items[2].price: expected a number"
 std::string to_string(const Result& result);

@@ -73,7 +73,7 @@ bool is_number(std::string_view text) {
 }
 
 bool Lexer::fail_at(Error error, std::string_view expected, size_t at) {
-  if (error_ != Error::ok) return false;
+  if (error_ != Error::kOk) return false;
   error_ = error;
   error_offset_ = at;
   expected_ = expected;
@@ -87,7 +87,7 @@ bool Lexer::literal(std::string_view word) {
   const auto left = static_cast<size_t>(end_ - at_);
   const bool matches = left >= word.size() && std::memcmp(at_, word.data(), word.size()) == 0 &&
                        (left == word.size() || !continues_word(at_[word.size()]));
-  if (!matches) return fail(Error::syntax, "a JSON value");
+  if (!matches) return fail(Error::kSyntax, "a JSON value");
   at_ += word.size();
   return true;
 }
@@ -96,7 +96,7 @@ bool Lexer::number(std::string_view* text) {
   peek();
   token_ = at_;
   const char* behind = number_end(at_, end_);
-  if (behind == at_ || (behind < end_ && continues_word(*behind))) return fail(Error::syntax, "a JSON number");
+  if (behind == at_ || (behind < end_ && continues_word(*behind))) return fail(Error::kSyntax, "a JSON number");
   *text = {at_, static_cast<size_t>(behind - at_)};
   at_ = behind;
   return true;
@@ -124,14 +124,14 @@ const char* Lexer::scan_plain(const char* p, bool* ascii) const {
 }
 
 bool Lexer::string(std::string_view* content) {
-  if (peek() != '"') return fail(Error::syntax, "a string");
+  if (peek() != '"') return fail(Error::kSyntax, "a string");
   token_ = at_;
   const char* first = at_ + 1;
   bool ascii = true;
   const char* stop = scan_plain(first, &ascii);
   if (stop == end_ || *stop != '"') return unescape(first, content);
   if (!ascii && !is_valid_utf8(first, static_cast<size_t>(stop - first))) {
-    return fail_at(Error::bad_utf8, "UTF-8", token());
+    return fail_at(Error::kBadUtf8, "UTF-8", token());
   }
   *content = {first, static_cast<size_t>(stop - first)};
   at_ = stop + 1;
@@ -145,13 +145,13 @@ bool Lexer::unescape(const char* p, std::string_view* content) {
     bool ascii = true;
     const char* stop = scan_plain(p, &ascii);
     const auto size = static_cast<size_t>(stop - p);
-    if (!ascii && !is_valid_utf8(p, size)) return fail_at(Error::bad_utf8, "UTF-8", token());
+    if (!ascii && !is_valid_utf8(p, size)) return fail_at(Error::kBadUtf8, "UTF-8", token());
     scratch_.append(p, size);
-    if (stop == end_) return fail_at(Error::syntax, "'\"' at the end of the string", token());
+    if (stop == end_) return fail_at(Error::kSyntax, "'\"' at the end of the string", token());
     p = stop;
     if (*p == '"') break;
     if (*p != '\\') {
-      return fail_at(Error::syntax, "an escape instead of a control character", static_cast<size_t>(p - begin_));
+      return fail_at(Error::kSyntax, "an escape instead of a control character", static_cast<size_t>(p - begin_));
     }
     if (!escape(&p)) return false;
   }
@@ -190,16 +190,16 @@ bool Lexer::escape(const char** p) {
     case 'u':
       break;
     default:
-      return fail_at(Error::syntax, "one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u", at);
+      return fail_at(Error::kSyntax, "one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u", at);
   }
   uint32_t code;
-  if (!hex4(behind, &code)) return fail_at(Error::syntax, "four hexadecimal digits behind \\u", at);
+  if (!hex4(behind, &code)) return fail_at(Error::kSyntax, "four hexadecimal digits behind \\u", at);
   behind += 4;
   if (code >= 0xd800 && code < 0xe000) {
     uint32_t low = 0;
     const bool pair = code < 0xdc00 && end_ - behind >= 6 && behind[0] == '\\' && behind[1] == 'u' &&
                       hex4(behind + 2, &low) && low >= 0xdc00 && low < 0xe000;
-    if (!pair) return fail_at(Error::bad_utf8, "a high surrogate with its low one behind it", at);
+    if (!pair) return fail_at(Error::kBadUtf8, "a high surrogate with its low one behind it", at);
     code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     behind += 6;
   }
@@ -243,7 +243,7 @@ bool Lexer::skip_value(int depth, std::vector<TypeKey>* types) {
     std::string_view ignored;
     const char c = peek();
     if (c == '{' || c == '[') {
-      if (static_cast<int>(open_.size()) >= depth) return fail(Error::depth_limit, "less nesting");
+      if (static_cast<int>(open_.size()) >= depth) return fail(Error::kDepthLimit, "less nesting");
       open_.push_back(offset());
       ++at_;
       if (!take(c == '{' ? '}' : ']')) {

@@ -35,7 +35,7 @@ class Lexer {
     ++at_;
     return true;
   }
-  bool expect(char punctuation, const char* what) { return take(punctuation) || fail(Error::syntax, what); }
+  bool expect(char punctuation, const char* what) { return take(punctuation) || fail(Error::kSyntax, what); }
   bool literal(std::string_view word);  // true, false, null
   // A string's content, unescaped. Valid until the next call of string().
   bool string(std::string_view* content);
@@ -63,7 +63,7 @@ class Lexer {
     return fail_at(error, expected, offset());
   }
   bool fail_at(Error error, std::string_view expected, size_t at);
-  bool failed() const { return error_ != Error::ok; }
+  bool failed() const { return error_ != Error::kOk; }
   Error error() const { return error_; }
   size_t error_offset() const { return error_offset_; }
   const std::string& expected() const { return expected_; }
@@ -84,7 +84,7 @@ class Lexer {
   Path* path_;
   std::string scratch_;       // of the last string that had escapes
   std::vector<size_t> open_;  // offsets of the brackets that skip_value is inside of
-  Error error_ = Error::ok;
+  Error error_ = Error::kOk;
   size_t error_offset_ = 0;
   std::string expected_;
 };

@@ -50,26 +50,26 @@ Error magnitude(const Decimal& parts, uint64_t* value) {
     const char c = at < parts.whole.size() ? parts.whole[at] : parts.fraction[at - parts.whole.size()];
     const auto digit = static_cast<uint64_t>(c - '0');
     if (i >= integral) {
-      if (digit != 0) return Error::wrong_type;
+      if (digit != 0) return Error::kWrongType;
       continue;
     }
-    if (result > (kMax - digit) / 10) return Error::out_of_range;
+    if (result > (kMax - digit) / 10) return Error::kOutOfRange;
     result = result * 10 + digit;
   }
   if (result != 0) {
     for (int64_t i = digits; i < integral; ++i) {
-      if (result > kMax / 10) return Error::out_of_range;
+      if (result > kMax / 10) return Error::kOutOfRange;
       result *= 10;
     }
   }
   *value = result;
-  return Error::ok;
+  return Error::kOk;
 }
 
 template <typename T>
 Error read_real(std::string_view text, T* value) {
   const auto [behind, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
-  if (error == std::errc()) return Error::ok;
+  if (error == std::errc()) return Error::kOk;
   // Too large or too small? By the place of the first digit that is not zero.
   const Decimal parts = split(text);
   int64_t place = static_cast<int64_t>(parts.whole.size()) + parts.exponent;
@@ -80,9 +80,9 @@ Error read_real(std::string_view text, T* value) {
     const size_t behind_point = parts.fraction.find_first_not_of('0');
     place = parts.exponent - static_cast<int64_t>(std::min(behind_point, parts.fraction.size()));
   }
-  if (place > 0) return Error::out_of_range;
+  if (place > 0) return Error::kOutOfRange;
   *value = parts.negative ? T{-0.0f} : T{0};
-  return Error::ok;
+  return Error::kOk;
 }
 
 // Plain digits where they are short (a large integer has all its digits written out), an exponent beyond.
@@ -101,22 +101,22 @@ char* write_real(char* to, T value) {
 
 Error read_int64(std::string_view text, int64_t* value) {
   const auto [behind, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
-  if (error == std::errc() && behind == text.data() + text.size()) return Error::ok;
+  if (error == std::errc() && behind == text.data() + text.size()) return Error::kOk;
   const Decimal parts = split(text);
   uint64_t size;
-  if (const Error bad = magnitude(parts, &size); bad != Error::ok) return bad;
+  if (const Error bad = magnitude(parts, &size); bad != Error::kOk) return bad;
   const uint64_t limit = uint64_t{std::numeric_limits<int64_t>::max()} + (parts.negative ? 1 : 0);
-  if (size > limit) return Error::out_of_range;
+  if (size > limit) return Error::kOutOfRange;
   *value = static_cast<int64_t>(parts.negative ? 0 - size : size);
-  return Error::ok;
+  return Error::kOk;
 }
 
 Error read_uint64(std::string_view text, uint64_t* value) {
   const auto [behind, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
-  if (error == std::errc() && behind == text.data() + text.size()) return Error::ok;
+  if (error == std::errc() && behind == text.data() + text.size()) return Error::kOk;
   const Decimal parts = split(text);
-  if (const Error bad = magnitude(parts, value); bad != Error::ok) return bad;
-  return parts.negative && *value != 0 ? Error::out_of_range : Error::ok;
+  if (const Error bad = magnitude(parts, value); bad != Error::kOk) return bad;
+  return parts.negative && *value != 0 ? Error::kOutOfRange : Error::kOk;
 }
 
 Error read_double(std::string_view text, double* value) { return read_real(text, value); }

@@ -10,10 +10,10 @@
 namespace drover::json {
 
 // `text` keeps to JSON's grammar (lexer.h, is_number). An integer may be written with a fraction and an exponent as
-// long as its value is one: 1.50e1 is 15. Error::ok, ::out_of_range, or ::wrong_type if it is not an integer.
+// long as its value is one: 1.50e1 is 15. Error::kOk, ::out_of_range, or ::wrong_type if it is not an integer.
 Error read_int64(std::string_view text, int64_t* value);
 Error read_uint64(std::string_view text, uint64_t* value);
-// Error::ok, or ::out_of_range if it is too large; values below the smallest become 0.
+// Error::kOk, or ::out_of_range if it is too large; values below the smallest become 0.
 Error read_double(std::string_view text, double* value);
 Error read_float(std::string_view text, float* value);
 

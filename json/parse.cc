@@ -19,7 +19,7 @@ Result Parser::run(const MessageType& type, Message* object) {
   arena_ = arena_of(object->drover_owner());
   Result result;
   if (message(type, object->drover_bytes(), std::clamp(options_.depth_limit, 0, kMostDepth)) && !lexer_.at_end()) {
-    fail(Error::syntax, "the end of the text");
+    fail(Error::kSyntax, "the end of the text");
   }
   if (lexer_.failed()) {
     result.error = lexer_.error();
@@ -32,7 +32,7 @@ Result Parser::run(const MessageType& type, Message* object) {
   } else if (options_.check_required && !message::is_initialized(type, *object)) {
     std::vector<std::string> missing;
     message::find_missing(type, *object, &missing);
-    result.error = Error::missing_required;
+    result.error = Error::kMissingRequired;
     if (!missing.empty()) result.path = missing.front();
   }
   return result;
@@ -42,23 +42,23 @@ Result Parser::run(const MessageType& type, Message* object) {
 
 bool Parser::message(const MessageType& type, char* object, int depth) {
   switch (well_known(type)) {
-    case WellKnown::none:
+    case WellKnown::kNone:
       return fields(type, object, depth, false);
-    case WellKnown::any:
+    case WellKnown::kAny:
       return any(type, object, depth);
-    case WellKnown::timestamp:
+    case WellKnown::kTimestamp:
       return time(type, object, false);
-    case WellKnown::duration:
+    case WellKnown::kDuration:
       return time(type, object, true);
-    case WellKnown::field_mask:
+    case WellKnown::kFieldMask:
       return field_mask(type, object);
-    case WellKnown::struct_:
+    case WellKnown::kStruct:
       return map(type, object, *type.find_field(1), depth);
-    case WellKnown::value:
+    case WellKnown::kValue:
       return value(type, object, depth);
-    case WellKnown::list_value:
+    case WellKnown::kListValue:
       return list(type, object, *type.find_field(1), depth);
-    case WellKnown::wrapper:
+    case WellKnown::kWrapper:
       return singular(type, object, *type.find_field(1), depth);
   }
   return false;
@@ -76,8 +76,8 @@ MessageType find_extension(const MessageType& type, std::string_view name) {
 
 // With in_any, "@type" may stand among the fields, once.
 bool Parser::fields(const MessageType& type, char* object, int depth, bool in_any) {
-  if (lexer_.peek() != '{') return fail(Error::wrong_type, "an object");
-  if (depth <= 0) return fail(Error::depth_limit, "less nesting");
+  if (lexer_.peek() != '{') return fail(Error::kWrongType, "an object");
+  if (depth <= 0) return fail(Error::kDepthLimit, "less nesting");
   lexer_.take('{');
   if (lexer_.take('}')) return true;
   Seen seen(this, type.fields().size() + type.entry().oneof_count);
@@ -115,7 +115,7 @@ bool Parser::fields(const MessageType& type, char* object, int depth, bool in_an
 bool Parser::unknown_field(const MessageType& type, std::string_view name, int depth) {
   if (!options_.ignore_unknown) {
     const Scope scope(&path_, name);
-    return fail_at_token(Error::unknown_field, std::string("a field of ") + type.full_name());
+    return fail_at_token(Error::kUnknownField, std::string("a field of ") + type.full_name());
   }
   return lexer_.expect(':', "':'") && lexer_.skip_value(depth - 1);
 }
@@ -123,18 +123,18 @@ bool Parser::unknown_field(const MessageType& type, std::string_view name, int d
 // Null is a value only for a google.protobuf.Value and a NullValue; elsewhere the field stays as it is.
 bool Parser::takes_null(const MessageType& type, const FieldEntry& field) const {
   if (field.label != schema::kLabelSingular) return false;
-  if (schema::is_message_kind(field.kind)) return well_known(type.sub(field)) == WellKnown::value;
+  if (schema::is_message_kind(field.kind)) return well_known(type.sub(field)) == WellKnown::kValue;
   return is_null_value(*type.image, field);
 }
 
 bool Parser::mark_seen(const MessageType& type, const FieldEntry& field, size_t name_at, Seen* seen) {
   if (!seen->mark(static_cast<size_t>(&field - type.fields().begin()))) {
-    return lexer_.fail_at(Error::duplicate_field, "each field once", name_at);
+    return lexer_.fail_at(Error::kDuplicateField, "each field once", name_at);
   }
   if (field.case_offset == 0) return true;
   const size_t oneof = (field.case_offset - schema::case_words_offset(type.entry())) / sizeof(uint32_t);
   if (seen->mark(type.fields().size() + oneof)) return true;
-  return lexer_.fail_at(Error::duplicate_oneof, "one member of a oneof", name_at);
+  return lexer_.fail_at(Error::kDuplicateOneof, "one member of a oneof", name_at);
 }
 
 bool Parser::field(const MessageType& type, char* object, const FieldEntry& field, int depth) {
@@ -161,13 +161,13 @@ bool Parser::singular(const MessageType& type, char* object, const FieldEntry& f
   if (field.kind == static_cast<uint8_t>(Kind::kEnum)) {
     int32_t number;
     switch (enum_value(type, field, &number)) {
-      case EnumText::failed:
+      case EnumText::kFailed:
         return false;
-      case EnumText::ignored:
+      case EnumText::kIgnored:
         return true;
-      case EnumText::unknown_number:
+      case EnumText::kUnknownNumber:
         return unknown_enum(object, field, number);
-      case EnumText::stored:
+      case EnumText::kStored:
         raw::mark_present(object, field);
         raw::store(at, number);
         return true;
@@ -183,8 +183,8 @@ bool Parser::singular(const MessageType& type, char* object, const FieldEntry& f
 // ---- lists
 
 bool Parser::list(const MessageType& type, char* object, const FieldEntry& field, int depth) {
-  if (lexer_.peek() != '[') return fail(Error::wrong_type, "an array");
-  if (depth <= 0) return fail(Error::depth_limit, "less nesting");
+  if (lexer_.peek() != '[') return fail(Error::kWrongType, "an array");
+  if (depth <= 0) return fail(Error::kDepthLimit, "less nesting");
   lexer_.take('[');
   if (lexer_.take(']')) return true;
   Scope scope(&path_);
@@ -198,14 +198,14 @@ bool Parser::list(const MessageType& type, char* object, const FieldEntry& field
 
 bool Parser::element(const MessageType& type, char* object, const FieldEntry& field, int depth) {
   if (schema::is_message_kind(field.kind)) {
-    if (lexer_.peek() == 'n' && well_known(type.sub(field)) != WellKnown::value) {
-      return fail(Error::wrong_type, "no null in a list");
+    if (lexer_.peek() == 'n' && well_known(type.sub(field)) != WellKnown::kValue) {
+      return fail(Error::kWrongType, "no null in a list");
     }
     char* sub = raw::append_element(type, object, field, arena_);
     return sub == nullptr ? no_memory() : message(type.sub(field), sub, depth);
   }
   if (schema::is_string_kind(field.kind)) {
-    if (lexer_.peek() != '"') return fail(Error::wrong_type, "a string");
+    if (lexer_.peek() != '"') return fail(Error::kWrongType, "a string");
     char* at = raw::append_element(type, object, field, arena_);
     return at == nullptr ? no_memory() : string(field, reinterpret_cast<String*>(at));
   }
@@ -213,9 +213,9 @@ bool Parser::element(const MessageType& type, char* object, const FieldEntry& fi
   if (field.kind == static_cast<uint8_t>(Kind::kEnum)) {
     int32_t number;
     const EnumText became = enum_value(type, field, &number);
-    if (became == EnumText::failed) return false;
-    if (became == EnumText::ignored) return true;
-    if (became == EnumText::unknown_number) return unknown_enum(object, field, number);
+    if (became == EnumText::kFailed) return false;
+    if (became == EnumText::kIgnored) return true;
+    if (became == EnumText::kUnknownNumber) return unknown_enum(object, field, number);
     raw::store(bits, number);
   } else if (!scalar(field, bits)) {
     return false;
@@ -229,8 +229,8 @@ bool Parser::element(const MessageType& type, char* object, const FieldEntry& fi
 // ---- maps
 
 bool Parser::map(const MessageType& type, char* object, const FieldEntry& field, int depth) {
-  if (lexer_.peek() != '{') return fail(Error::wrong_type, "an object");
-  if (depth <= 0) return fail(Error::depth_limit, "less nesting");
+  if (lexer_.peek() != '{') return fail(Error::kWrongType, "an object");
+  if (depth <= 0) return fail(Error::kDepthLimit, "less nesting");
   lexer_.take('{');
   if (lexer_.take('}')) return true;
   // Entries that were there before may be replaced, each once; a key that comes twice in the text is refused.
@@ -258,11 +258,11 @@ bool Parser::map_entry(const MessageType& type, char* object, const FieldEntry& 
   scope->set_entry(entry, &key);
   const int64_t found = map->find(MapBase::key_of(entry, key.offset, key_kind), key.offset, key_kind);
   if (found >= 0 && (found >= old_entries || !seen->mark(static_cast<size_t>(found)))) {
-    return fail_at_token(Error::duplicate_key, "each key once");
+    return fail_at_token(Error::kDuplicateKey, "each key once");
   }
   if (!lexer_.expect(':', "':'")) return false;
   char* at = entry + value.offset;
-  if (lexer_.peek() == 'n' && !takes_null(entry_type, value)) return fail(Error::wrong_type, "no null in a map");
+  if (lexer_.peek() == 'n' && !takes_null(entry_type, value)) return fail(Error::kWrongType, "no null in a map");
   if (schema::is_message_kind(value.kind)) {
     char* sub = raw::new_object(entry_type.sub(value), arena_);
     if (sub == nullptr) return no_memory();
@@ -273,10 +273,10 @@ bool Parser::map_entry(const MessageType& type, char* object, const FieldEntry& 
   } else if (value.kind == static_cast<uint8_t>(Kind::kEnum)) {
     int32_t number;
     const EnumText became = enum_value(entry_type, value, &number);
-    if (became == EnumText::failed) return false;
-    if (became == EnumText::ignored) return true;
+    if (became == EnumText::kFailed) return false;
+    if (became == EnumText::kIgnored) return true;
     raw::store(at, number);
-    if (became == EnumText::unknown_number) return unknown_map_entry(entry_type, object, field, entry);
+    if (became == EnumText::kUnknownNumber) return unknown_map_entry(entry_type, object, field, entry);
   } else if (!scalar(value, at)) {
     return false;
   }
@@ -288,12 +288,12 @@ bool Parser::map_key(const FieldEntry& key, std::string_view text, char* entry) 
   const auto kind = static_cast<Kind>(key.kind);
   if (kind == Kind::kString) return store_string(text, reinterpret_cast<String*>(at));
   if (kind == Kind::kBool) {
-    if (text != "true" && text != "false") return fail_at_token(Error::wrong_type, "\"true\" or \"false\" as a key");
+    if (text != "true" && text != "false") return fail_at_token(Error::kWrongType, "\"true\" or \"false\" as a key");
     *at = text == "true" ? 1 : 0;
     return true;
   }
   if (!is_number(text) || text.find_first_of(".eE") != std::string_view::npos) {
-    return fail_at_token(Error::wrong_type, "an integer, in quotes, as a key");
+    return fail_at_token(Error::kWrongType, "an integer, in quotes, as a key");
   }
   return integer(kind, text, at);
 }
@@ -301,7 +301,7 @@ bool Parser::map_key(const FieldEntry& key, std::string_view text, char* entry) 
 // A closed enum's value that the schema does not know takes its whole entry to the unknown fields, as on the wire.
 bool Parser::unknown_map_entry(const MessageType& entry, char* object, const FieldEntry& field, const char* added) {
   const EncodeResult encoded = encode(entry, reinterpret_cast<const Message*>(added), {}, &encoded_);
-  if (!encoded.ok()) return fail_at_token(Error::too_large, "an entry that can be kept");
+  if (!encoded.ok()) return fail_at_token(Error::kTooLarge, "an entry that can be kept");
   std::string wire(2 * wire::kMaxVarint, '\0');
   char* to = wire::write_varint(wire.data(), wire::make_tag(field.number, wire::kLengthDelimited));
   to = wire::write_varint(to, encoded_.size());

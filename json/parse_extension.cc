@@ -35,7 +35,7 @@ bool Parser::extension(const MessageType& type, const MessageType& extension, ch
   const Scope scope(&path_, extension.image->name(only.json_name));
   if (lexer_.peek() == 'n' && !takes_null(extension, only)) return lexer_.literal("null");
   if (!seen->insert(only.number).second) {
-    return lexer_.fail_at(Error::duplicate_field, "each extension once", name_at);
+    return lexer_.fail_at(Error::kDuplicateField, "each extension once", name_at);
   }
   Arena side;
   char* built = raw::new_object(extension, &side);
@@ -48,7 +48,7 @@ bool Parser::extension(const MessageType& type, const MessageType& extension, ch
   const MessageType written = item ? extension.sub(only) : extension;
   const char* from = item ? raw::pointer(built, only.offset)->get() : built;
   if (!encode(written, reinterpret_cast<const Message*>(from), {}, &encoded_).ok()) {
-    return lexer_.fail_at(Error::too_large, "an extension of at most 2 GiB - 1", name_at);
+    return lexer_.fail_at(Error::kTooLarge, "an extension of at most 2 GiB - 1", name_at);
   }
   std::string wire(encoded_.size(), '\0');
   encoded_.copy_to(wire.data());

@@ -16,7 +16,7 @@ bool Parser::scalar(const FieldEntry& field, char* to) {
   const auto kind = static_cast<Kind>(field.kind);
   switch (kind) {
     case Kind::kBool:
-      if (lexer_.peek() != 't' && lexer_.peek() != 'f') return fail(Error::wrong_type, "true or false");
+      if (lexer_.peek() != 't' && lexer_.peek() != 'f') return fail(Error::kWrongType, "true or false");
       *to = lexer_.peek() == 't' ? 1 : 0;
       return lexer_.literal(*to != 0 ? "true" : "false");
     case Kind::kDouble:
@@ -33,8 +33,8 @@ bool Parser::scalar(const FieldEntry& field, char* to) {
 bool Parser::number_text(std::string_view* text) {
   const char c = lexer_.peek();
   if (Lexer::starts_number(c)) return lexer_.number(text);
-  if (c != '"') return fail(Error::wrong_type, "a number");
-  return lexer_.string(text) && (is_number(*text) || fail_at_token(Error::wrong_type, "a number"));
+  if (c != '"') return fail(Error::kWrongType, "a number");
+  return lexer_.string(text) && (is_number(*text) || fail_at_token(Error::kWrongType, "a number"));
 }
 
 namespace {
@@ -43,10 +43,10 @@ namespace {
 template <typename T, typename Wide>
 Error read_as(Error (*read)(std::string_view, Wide*), std::string_view text, char* to) {
   Wide wide = 0;
-  if (const Error error = read(text, &wide); error != Error::ok) return error;
-  if (wide < std::numeric_limits<T>::min() || wide > std::numeric_limits<T>::max()) return Error::out_of_range;
+  if (const Error error = read(text, &wide); error != Error::kOk) return error;
+  if (wide < std::numeric_limits<T>::min() || wide > std::numeric_limits<T>::max()) return Error::kOutOfRange;
   raw::store(to, static_cast<T>(wide));
-  return Error::ok;
+  return Error::kOk;
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ bool Parser::integer(Kind kind, std::string_view text, char* to) {
       error = read_as<int32_t>(read_int64, text, to);
       expected = "an integer of 32 bits";
   }
-  return error == Error::ok || fail_at_token(error, expected);
+  return error == Error::kOk || fail_at_token(error, expected);
 }
 
 bool Parser::real(Kind kind, char* to) {
@@ -92,18 +92,18 @@ bool Parser::real(Kind kind, char* to) {
       return true;
     }
     if (!is_number(text)) {
-      return fail_at_token(Error::wrong_type, "a number, \"NaN\", \"Infinity\" or \"-Infinity\"");
+      return fail_at_token(Error::kWrongType, "a number, \"NaN\", \"Infinity\" or \"-Infinity\"");
     }
   } else if (!number_text(&text)) {
     return false;
   }
   if (is_float) {
     float value;
-    if (read_float(text, &value) != Error::ok) return fail_at_token(Error::out_of_range, "a float");
+    if (read_float(text, &value) != Error::kOk) return fail_at_token(Error::kOutOfRange, "a float");
     raw::store(to, value);
   } else {
     double value;
-    if (read_double(text, &value) != Error::ok) return fail_at_token(Error::out_of_range, "a double");
+    if (read_double(text, &value) != Error::kOk) return fail_at_token(Error::kOutOfRange, "a double");
     raw::store(to, value);
   }
   return true;
@@ -117,30 +117,30 @@ Parser::EnumText Parser::enum_value(const MessageType& type, const FieldEntry& f
   std::string_view text;
   if (lexer_.peek() == 'n' && is_null_value(image, field)) {
     *number = 0;
-    return lexer_.literal("null") ? EnumText::stored : EnumText::failed;
+    return lexer_.literal("null") ? EnumText::kStored : EnumText::kFailed;
   }
   if (lexer_.peek() == '"') {
-    if (!lexer_.string(&text)) return EnumText::failed;
+    if (!lexer_.string(&text)) return EnumText::kFailed;
     if (const auto* value = names_.find_enum_value(image, e, text)) {
       *number = value->number;
-      return EnumText::stored;
+      return EnumText::kStored;
     }
     if (!is_number(text)) {
-      if (options_.ignore_unknown) return EnumText::ignored;
-      fail_at_token(Error::unknown_enum_value, std::string("a value of ") + image.name(e.name));
-      return EnumText::failed;
+      if (options_.ignore_unknown) return EnumText::kIgnored;
+      fail_at_token(Error::kUnknownEnumValue, std::string("a value of ") + image.name(e.name));
+      return EnumText::kFailed;
     }
   } else if (Lexer::starts_number(lexer_.peek())) {
-    if (!lexer_.number(&text)) return EnumText::failed;
+    if (!lexer_.number(&text)) return EnumText::kFailed;
   } else {
-    fail(Error::wrong_type, "an enum value's name or number");
-    return EnumText::failed;
+    fail(Error::kWrongType, "an enum value's name or number");
+    return EnumText::kFailed;
   }
   char bits[4];
-  if (!integer(Kind::kInt32, text, bits)) return EnumText::failed;
+  if (!integer(Kind::kInt32, text, bits)) return EnumText::kFailed;
   *number = raw::load<int32_t>(bits);
   const bool closed = (field.flags & schema::kFieldFlagClosedEnum) != 0;
-  return closed && image.find_enum_value(e, *number) == nullptr ? EnumText::unknown_number : EnumText::stored;
+  return closed && image.find_enum_value(e, *number) == nullptr ? EnumText::kUnknownNumber : EnumText::kStored;
 }
 
 bool Parser::unknown_enum(char* object, const FieldEntry& field, int32_t number) {
@@ -154,20 +154,20 @@ bool Parser::unknown_enum(char* object, const FieldEntry& field, int32_t number)
 
 bool Parser::string(const FieldEntry& field, String* to) {
   std::string_view text;
-  if (lexer_.peek() != '"') return fail(Error::wrong_type, "a string");
+  if (lexer_.peek() != '"') return fail(Error::kWrongType, "a string");
   if (!lexer_.string(&text)) return false;
   if (field.kind == static_cast<uint8_t>(Kind::kString)) return store_string(text, to);
   const ptrdiff_t size = base64_decoded_size(text);
-  if (size < 0) return fail_at_token(Error::bad_value, "base64");
+  if (size < 0) return fail_at_token(Error::kBadValue, "base64");
   if (size == 0) return to->clear(), true;
   char* bytes = to->allocate_in(arena_, static_cast<size_t>(size));
   if (bytes == nullptr) return no_memory();
-  return decode_base64(text, bytes) || fail_at_token(Error::bad_value, "base64");
+  return decode_base64(text, bytes) || fail_at_token(Error::kBadValue, "base64");
 }
 
 bool Parser::store_string(std::string_view bytes, String* to) {
   if (bytes.empty()) return to->clear(), true;
-  if (bytes.size() > String::kMaxSize) return fail_at_token(Error::too_large, "at most 2 GiB - 1");
+  if (bytes.size() > String::kMaxSize) return fail_at_token(Error::kTooLarge, "at most 2 GiB - 1");
   char* at = to->allocate_in(arena_, bytes.size());
   if (at == nullptr) return no_memory();
   std::memcpy(at, bytes.data(), bytes.size());

@@ -64,7 +64,7 @@ TEST(Parse, SaysWhereItWentWrongAndWhatWasExpected) {
             "wrong type at 2:35, in manyMapping[1].anInt32: expected a number");
   Object object("jt.Mapping");
   const Result result = object.parse("{\"uint64ToMapping\":{\"5\":{\"aMapping\":{\"aBool\":1}}}}");
-  EXPECT_EQ(result.error, Error::wrong_type);
+  EXPECT_EQ(result.error, Error::kWrongType);
   EXPECT_EQ(result.path, "uint64ToMapping[5].aMapping.aBool");
   EXPECT_EQ(result.offset, 45u);
   EXPECT_EQ(result.line, 1u);
@@ -105,7 +105,7 @@ TEST(Parse, RefusesWhatIsNoJson) {
         "{} {}", "{\"aBool\":tru}", "/**/{}", "{\"aDouble\":NaN}", "{\"aString\":\"\t\"}", "\xef\xbb\xbf{}"}) {
     Object object("jt.Mapping");
     const Result result = object.parse(bad);
-    EXPECT_TRUE(result.error == Error::syntax || result.error == Error::wrong_type) << bad << to_string(result);
+    EXPECT_TRUE(result.error == Error::kSyntax || result.error == Error::kWrongType) << bad << to_string(result);
   }
   EXPECT_EQ(through("{\"aString\":\"\\ud800\"}"),
             "bad UTF-8 at 1:13, in aString: expected a high surrogate with its low one behind it");
@@ -177,7 +177,7 @@ TEST(Parse, MergesIntoWhatIsThere) {
                   .ok());
   EXPECT_EQ(object.print(), R"({"anInt32":2,"aMapping":{"aFloat":1,"aBool":true},"manyInt32":[1,2],)"
                             R"("stringToInt32":{"a":1,"b":3,"c":4},"chosenInt32":5})");
-  EXPECT_EQ(object.parse(R"({"stringToInt32":{"a":1,"a":2}})").error, Error::duplicate_key);
+  EXPECT_EQ(object.parse(R"({"stringToInt32":{"a":1,"a":2}})").error, Error::kDuplicateKey);
 }
 
 // ---- limits
@@ -194,14 +194,14 @@ TEST(Parse, LimitsNesting) {
   auto error = [](const std::string& text, const ParseOptions& options = {}) {
     return Object("jt.Mapping").parse(text, options).error;
   };
-  EXPECT_EQ(error(nested(99, "{\"aMapping\":", "{}", "}")), Error::ok);
-  EXPECT_EQ(error(nested(100, "{\"aMapping\":", "{}", "}")), Error::depth_limit);
-  EXPECT_EQ(error("{\"value\":" + nested(99, "[", "", "]") + "}"), Error::ok);
-  EXPECT_EQ(error("{\"value\":" + nested(100, "[", "", "]") + "}"), Error::depth_limit);
-  EXPECT_EQ(error("{\"nothing\":" + nested(100, "[", "", "]") + "}", {.ignore_unknown = true}), Error::depth_limit);
-  EXPECT_EQ(error("{\"value\":" + nested(100000, "[", "", "]") + "}", {.depth_limit = 1 << 30}), Error::depth_limit);
-  EXPECT_EQ(error("{\"value\":" + nested(300, "[", "", "]") + "}", {.depth_limit = 1000}), Error::ok);
-  EXPECT_EQ(error("{\"anInt32\":1}", {.depth_limit = 0}), Error::depth_limit);
+  EXPECT_EQ(error(nested(99, "{\"aMapping\":", "{}", "}")), Error::kOk);
+  EXPECT_EQ(error(nested(100, "{\"aMapping\":", "{}", "}")), Error::kDepthLimit);
+  EXPECT_EQ(error("{\"value\":" + nested(99, "[", "", "]") + "}"), Error::kOk);
+  EXPECT_EQ(error("{\"value\":" + nested(100, "[", "", "]") + "}"), Error::kDepthLimit);
+  EXPECT_EQ(error("{\"nothing\":" + nested(100, "[", "", "]") + "}", {.ignore_unknown = true}), Error::kDepthLimit);
+  EXPECT_EQ(error("{\"value\":" + nested(100000, "[", "", "]") + "}", {.depth_limit = 1 << 30}), Error::kDepthLimit);
+  EXPECT_EQ(error("{\"value\":" + nested(300, "[", "", "]") + "}", {.depth_limit = 1000}), Error::kOk);
+  EXPECT_EQ(error("{\"anInt32\":1}", {.depth_limit = 0}), Error::kDepthLimit);
 }
 
 // Blocks from the heap, up to a given number of bytes.
@@ -239,7 +239,7 @@ TEST(Parse, SaysSoWhenTheArenaHasNoMore) {
     auto* object = static_cast<Message*>(arena.allocate_zeroed(type.entry().object_size));
     *object->drover_owner() = reinterpret_cast<OwnerWord>(&arena);
     const Result result = parse(type, text, {}, object);
-    EXPECT_EQ(result.error, Error::out_of_memory) << text.substr(0, 40) << ": " << to_string(result);
+    EXPECT_EQ(result.error, Error::kOutOfMemory) << text.substr(0, 40) << ": " << to_string(result);
     std::string printed;
     EXPECT_TRUE(print(type, *object, {}, &printed).ok()) << "what was read before must be whole";
   }
@@ -276,7 +276,7 @@ TEST(Parse, FindsNamesInMessagesWithManyFieldsInAnyOrder) {
   EXPECT_EQ(to_string(object.parse(text)), "ok");
   EXPECT_EQ(object.print(), expected);
   for (const char* bad : {"field500", "field_", "Field1", "field1x"}) {
-    EXPECT_EQ(object.parse("{\"" + std::string(bad) + "\":1}").error, Error::unknown_field) << bad;
+    EXPECT_EQ(object.parse("{\"" + std::string(bad) + "\":1}").error, Error::kUnknownField) << bad;
   }
 }
 

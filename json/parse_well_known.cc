@@ -23,13 +23,13 @@ void set(char* object, const schema::FieldEntry& field, T value) {
 
 bool Parser::time(const MessageType& type, char* object, bool is_duration) {
   const char* expected = is_duration ? "a duration, \"1.5s\"" : "a time, \"2000-01-31T00:00:00Z\"";
-  if (lexer_.peek() != '"') return fail(Error::wrong_type, expected);
+  if (lexer_.peek() != '"') return fail(Error::kWrongType, expected);
   std::string_view text;
   if (!lexer_.string(&text)) return false;
   int64_t seconds;
   int32_t nanos;
   const bool good = is_duration ? read_duration(text, &seconds, &nanos) : read_timestamp(text, &seconds, &nanos);
-  if (!good) return fail_at_token(Error::bad_value, expected);
+  if (!good) return fail_at_token(Error::kBadValue, expected);
   const FieldEntry &seconds_field = *type.find_field(1), &nanos_field = *type.find_field(2);
   set(object, seconds_field, seconds);
   set(object, nanos_field, nanos);
@@ -37,7 +37,7 @@ bool Parser::time(const MessageType& type, char* object, bool is_duration) {
 }
 
 bool Parser::field_mask(const MessageType& type, char* object) {
-  if (lexer_.peek() != '"') return fail(Error::wrong_type, "a string of field paths");
+  if (lexer_.peek() != '"') return fail(Error::kWrongType, "a string of field paths");
   std::string_view text;
   if (!lexer_.string(&text)) return false;
   const FieldEntry& paths = *type.find_field(1);
@@ -46,7 +46,7 @@ bool Parser::field_mask(const MessageType& type, char* object) {
     const size_t comma = text.find(',');
     const bool last = comma == std::string_view::npos;
     if (comma + 1 == text.size() || !read_mask_path(text.substr(0, comma), &path)) {
-      return fail_at_token(Error::bad_value, "paths in camelCase with commas between");
+      return fail_at_token(Error::kBadValue, "paths in camelCase with commas between");
     }
     char* at = raw::append_element(type, object, paths, arena_);
     if (at == nullptr) return no_memory();
@@ -77,7 +77,7 @@ bool Parser::value(const MessageType& type, char* object, int depth) {
     case '[':
       return sub(6);
     default:
-      if (!Lexer::starts_number(c)) return fail(Error::syntax, "a JSON value");
+      if (!Lexer::starts_number(c)) return fail(Error::kSyntax, "a JSON value");
       return singular(type, object, member(2), depth);
   }
 }
@@ -85,8 +85,8 @@ bool Parser::value(const MessageType& type, char* object, int depth) {
 // ---- Any: {"@type": url, and the fields of that type}, or {"@type": url, "value": its own form}
 
 bool Parser::any(const MessageType& type, char* object, int depth) {
-  if (lexer_.peek() != '{') return fail(Error::wrong_type, "an object");
-  if (depth <= 0) return fail(Error::depth_limit, "less nesting");
+  if (lexer_.peek() != '{') return fail(Error::kWrongType, "an object");
+  if (depth <= 0) return fail(Error::kDepthLimit, "less nesting");
   const size_t begin = lexer_.offset();
   std::string url;
   bool empty = false;
@@ -96,7 +96,7 @@ bool Parser::any(const MessageType& type, char* object, int depth) {
   lexer_.rewind(begin);
   const MessageType content = find_any_type(options_.resolver, *type.image, url);
   if (content.image == nullptr) {
-    return lexer_.fail_at(Error::unknown_type, "a type URL, \"type.googleapis.com/\" and a known message's name",
+    return lexer_.fail_at(Error::kUnknownType, "a type URL, \"type.googleapis.com/\" and a known message's name",
                           url_at);
   }
   // The content is parsed into a temporary message, whose wire bytes go into the Any.
@@ -104,8 +104,8 @@ bool Parser::any(const MessageType& type, char* object, int depth) {
   char* built = raw::new_object(content, &side);
   if (built == nullptr) return no_memory();
   Arena* const outer = std::exchange(arena_, &side);
-  const bool read =
-      well_known(content) == WellKnown::none ? fields(content, built, depth, true) : any_content(content, built, depth);
+  const bool read = well_known(content) == WellKnown::kNone ? fields(content, built, depth, true)
+                                                            : any_content(content, built, depth);
   arena_ = outer;
   if (!read) return false;
   const FieldEntry &url_field = *type.find_field(1), &value_field = *type.find_field(2);
@@ -114,10 +114,10 @@ bool Parser::any(const MessageType& type, char* object, int depth) {
   EncodeOptions encode_options;
   encode_options.check_required = options_.check_required;
   const EncodeResult encoded = encode(content, reinterpret_cast<const Message*>(built), encode_options, &encoded_);
-  if (encoded.error == EncodeError::missing_required) {
-    return lexer_.fail_at(Error::missing_required, "all required fields", begin);
+  if (encoded.error == EncodeError::kMissingRequired) {
+    return lexer_.fail_at(Error::kMissingRequired, "all required fields", begin);
   }
-  if (!encoded.ok()) return lexer_.fail_at(Error::too_large, "content of at most 2 GiB - 1", begin);
+  if (!encoded.ok()) return lexer_.fail_at(Error::kTooLarge, "content of at most 2 GiB - 1", begin);
   auto* bytes = reinterpret_cast<String*>(object + value_field.offset);
   raw::mark_present(object, value_field);
   if (encoded.size == 0) return bytes->clear(), true;
@@ -148,13 +148,13 @@ bool Parser::any_url(int depth, std::string* url, bool* empty) {
     }
     const auto at = std::lower_bound(type_keys_.begin(), type_keys_.end(), Lexer::TypeKey{begin, 0}, by_object);
     if (at == type_keys_.end() || at->object != begin) {
-      return lexer_.fail_at(Error::unknown_type, "\"@type\" in an Any", begin);
+      return lexer_.fail_at(Error::kUnknownType, "\"@type\" in an Any", begin);
     }
     lexer_.rewind(at->value);
   } else if (!lexer_.expect(':', "':'")) {
     return false;
   }
-  if (lexer_.peek() != '"') return fail(Error::wrong_type, "a type URL");
+  if (lexer_.peek() != '"') return fail(Error::kWrongType, "a type URL");
   if (!lexer_.string(&text)) return false;
   *url = text;
   return true;
@@ -162,7 +162,7 @@ bool Parser::any_url(int depth, std::string* url, bool* empty) {
 
 // Skips "@type", whose value any_url has read.
 bool Parser::type_key(bool* seen_type, int depth) {
-  if (*seen_type) return fail_at_token(Error::duplicate_field, "\"@type\" once");
+  if (*seen_type) return fail_at_token(Error::kDuplicateField, "\"@type\" once");
   *seen_type = true;
   return lexer_.expect(':', "':'") && lexer_.skip_value(depth);
 }
@@ -182,11 +182,11 @@ bool Parser::any_content(const MessageType& type, char* object, int depth) {
       if (!unknown_field(type, name, depth)) return false;
       continue;
     }
-    if (seen_value) return fail_at_token(Error::duplicate_field, "\"value\" once");
+    if (seen_value) return fail_at_token(Error::kDuplicateField, "\"value\" once");
     seen_value = true;
     if (!any_value(type, object, depth - 1)) return false;
   } while (lexer_.take(','));
-  if (!seen_value) return fail(Error::bad_value, "\"value\" in the Any");
+  if (!seen_value) return fail(Error::kBadValue, "\"value\" in the Any");
   return lexer_.expect('}', "',' or '}'");
 }
 

@@ -55,10 +55,10 @@ class Parser {
 
   // The outcome of reading an enum's text.
   enum class EnumText : uint8_t {
-    failed,
-    stored,
-    unknown_number,  // which a closed enum does not hold: it goes among the unknown fields
-    ignored,         // an unknown name, with ignore_unknown
+    kFailed,
+    kStored,
+    kUnknownNumber,  // which a closed enum does not hold: it goes among the unknown fields
+    kIgnored,        // an unknown name, with ignore_unknown
   };
 
   // ---- values. `object` has the type; `depth` brackets may open in the value.
@@ -102,7 +102,7 @@ class Parser {
   // ---- failure: always false
   bool fail(Error error, std::string_view expected) { return lexer_.fail(error, expected); }
   bool fail_at_token(Error error, std::string_view expected) { return lexer_.fail_at(error, expected, lexer_.token()); }
-  bool no_memory() { return fail_at_token(Error::out_of_memory, "room in the message's arena"); }
+  bool no_memory() { return fail_at_token(Error::kOutOfMemory, "room in the message's arena"); }
 
   const ParseOptions& options_;
   Path path_;

@@ -36,25 +36,25 @@ Result Printer::run(const MessageType& type, const Message& object) {
 
 bool Printer::message(const MessageType& type, const char* object, int depth) {
   switch (well_known(type)) {
-    case WellKnown::none:
-      if (depth <= 0) return fail(Error::depth_limit, "less nesting");
+    case WellKnown::kNone:
+      if (depth <= 0) return fail(Error::kDepthLimit, "less nesting");
       open('{');
       return fields(type, object, depth - 1, true);
-    case WellKnown::any:
+    case WellKnown::kAny:
       return any(type, object, depth);
-    case WellKnown::timestamp:
+    case WellKnown::kTimestamp:
       return time(type, object, false);
-    case WellKnown::duration:
+    case WellKnown::kDuration:
       return time(type, object, true);
-    case WellKnown::field_mask:
+    case WellKnown::kFieldMask:
       return field_mask(type, object);
-    case WellKnown::struct_:
+    case WellKnown::kStruct:
       return map(type, object, *type.find_field(1), depth);
-    case WellKnown::value:
+    case WellKnown::kValue:
       return value(type, object, depth);
-    case WellKnown::list_value:
+    case WellKnown::kListValue:
       return list(type, object, *type.find_field(1), depth);
-    case WellKnown::wrapper: {
+    case WellKnown::kWrapper: {
       const FieldEntry& field = *type.find_field(1);
       if (raw::present(object, field)) return element(type, field, object + field.offset, depth);
       return default_value(type, field), true;
@@ -131,7 +131,7 @@ bool Printer::field(const MessageType& type, const char* object, const FieldEntr
 }
 
 bool Printer::list(const MessageType& type, const char* object, const FieldEntry& field, int depth) {
-  if (depth <= 0) return fail(Error::depth_limit, "less nesting");
+  if (depth <= 0) return fail(Error::kDepthLimit, "less nesting");
   const raw::Words* repeated = raw::words(object, field.offset);
   const size_t stride = schema::kStorageOfKind[field.kind];
   const char* at = repeated->begin();
@@ -148,7 +148,7 @@ bool Printer::list(const MessageType& type, const char* object, const FieldEntry
 }
 
 bool Printer::map(const MessageType& type, const char* object, const FieldEntry& field, int depth) {
-  if (depth <= 0) return fail(Error::depth_limit, "less nesting");
+  if (depth <= 0) return fail(Error::kDepthLimit, "less nesting");
   const auto* map = reinterpret_cast<const MapBase*>(object + field.offset);
   const MessageType entry_type = type.sub(field);
   const FieldEntry &key = entry_type.fields()[0], &value = entry_type.fields()[1];

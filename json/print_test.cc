@@ -92,7 +92,7 @@ TEST(Print, LimitsNesting) {
   EXPECT_EQ(object.print({.depth_limit = 21}), text);
   std::string out = "before";
   const Result result = print(object.type(), *object.get(), {.depth_limit = 20}, &out);
-  EXPECT_EQ(result.error, Error::depth_limit);
+  EXPECT_EQ(result.error, Error::kDepthLimit);
   EXPECT_EQ(out, "before");
 }
 

@@ -18,7 +18,7 @@ bool Printer::time(const MessageType& type, const char* object, bool is_duration
   const auto nanos = raw::load<int32_t>(object + type.find_field(2)->offset);
   out_ += '"';
   if (!(is_duration ? append_duration(seconds, nanos, &out_) : append_timestamp(seconds, nanos, &out_))) {
-    return fail(Error::bad_value, is_duration ? "at most 315576000000 seconds, and nanos of the same sign"
+    return fail(Error::kBadValue, is_duration ? "at most 315576000000 seconds, and nanos of the same sign"
                                               : "a time of the years 1 to 9999, and nanos of 0 to 999999999");
   }
   out_ += '"';
@@ -32,7 +32,7 @@ bool Printer::field_mask(const MessageType& type, const char* object) {
   for (uint32_t i = 0; i < paths->size; ++i) {
     if (i != 0) out_ += ',';
     if (!append_mask_path(strings[i].view(), &out_)) {
-      return fail(Error::bad_value, "field paths of small letters, digits and single '_' in front of a letter");
+      return fail(Error::kBadValue, "field paths of small letters, digits and single '_' in front of a letter");
     }
   }
   out_ += '"';
@@ -46,19 +46,19 @@ bool Printer::value(const MessageType& type, const char* object, int depth) {
     if (!raw::present(object, member)) continue;
     const char* at = object + member.offset;
     if (number == 2 && !std::isfinite(raw::load<double>(at))) {
-      return fail(Error::bad_value, "a finite number in a Value");
+      return fail(Error::kBadValue, "a finite number in a Value");
     }
     if (number != 1) return element(type, member, at, depth);
     out_ += "null";
     return true;
   }
-  return fail(Error::bad_value, "a Value with one of its members set");
+  return fail(Error::kBadValue, "a Value with one of its members set");
 }
 
 // ---- Any
 
 bool Printer::any(const MessageType& type, const char* object, int depth) {
-  if (depth <= 0) return fail(Error::depth_limit, "less nesting");
+  if (depth <= 0) return fail(Error::kDepthLimit, "less nesting");
   const auto* url = reinterpret_cast<const String*>(object + type.find_field(1)->offset);
   const auto* wire = reinterpret_cast<const String*>(object + type.find_field(2)->offset);
   if (url->empty() && wire->empty()) {
@@ -67,7 +67,7 @@ bool Printer::any(const MessageType& type, const char* object, int depth) {
   }
   const MessageType content = find_any_type(options_.resolver, *type.image, url->view());
   if (content.image == nullptr) {
-    return fail(Error::unknown_type, "a type URL, \"type.googleapis.com/\" and a known message's name");
+    return fail(Error::kUnknownType, "a type URL, \"type.googleapis.com/\" and a known message's name");
   }
   return any_content(content, url->view(), wire->view(), depth);
 }
@@ -75,19 +75,19 @@ bool Printer::any(const MessageType& type, const char* object, int depth) {
 bool Printer::any_content(const MessageType& content, std::string_view url, std::string_view wire, int depth) {
   Arena arena;
   char* object = raw::new_object(content, &arena);
-  if (object == nullptr) return fail(Error::out_of_memory, "memory for the content of an Any");
+  if (object == nullptr) return fail(Error::kOutOfMemory, "memory for the content of an Any");
   DecodeOptions options;
   options.alias = true;
   options.depth_limit = 3 * kMostDepth;  // objects; the text's depth is limited by itself
   const DecodeResult decoded = decode(content, reinterpret_cast<Message*>(object), wire, arena, options);
-  if (!decoded.ok()) return fail(Error::bad_any_value, "a " + std::string(content.full_name()) + " in the Any");
+  if (!decoded.ok()) return fail(Error::kBadAnyValue, "a " + std::string(content.full_name()) + " in the Any");
   open('{');
   bool first = true;
   separate(&first);
   plain_string("@type");
   colon();
   string(url);
-  if (well_known(content) == WellKnown::none) return fields(content, object, depth - 1, false);
+  if (well_known(content) == WellKnown::kNone) return fields(content, object, depth - 1, false);
   separate(&first);
   plain_string("value");
   colon();

@@ -91,7 +91,7 @@ class Printer {
   message::ExtensionFinder finder_;
   int level_ = 0;
   Path path_;
-  Error error_ = Error::ok;
+  Error error_ = Error::kOk;
   std::string expected_;
 };
 

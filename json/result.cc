@@ -25,7 +25,7 @@ const char* error_name(Error error) {
       "out of memory",
       "too large",
   };
-  static_assert(std::size(kNames) == static_cast<size_t>(Error::too_large) + 1);
+  static_assert(std::size(kNames) == static_cast<size_t>(Error::kTooLarge) + 1);
   auto index = static_cast<size_t>(error);
   return index < std::size(kNames) ? kNames[index] : "unknown error";
 }

@@ -13,12 +13,12 @@
 namespace drover::json {
 namespace {
 
-int64_t int64_of(std::string_view text, Error expected = Error::ok) {
+int64_t int64_of(std::string_view text, Error expected = Error::kOk) {
   int64_t value = -77;
   EXPECT_EQ(read_int64(text, &value), expected) << text;
   return value;
 }
-uint64_t uint64_of(std::string_view text, Error expected = Error::ok) {
+uint64_t uint64_of(std::string_view text, Error expected = Error::kOk) {
   uint64_t value = 77;
   EXPECT_EQ(read_uint64(text, &value), expected) << text;
   return value;
@@ -41,32 +41,32 @@ TEST(Number, ReadsIntegersExactlyHoweverTheyAreWritten) {
 }
 
 TEST(Number, RefusesIntegersThatAreNoneOrTooLarge) {
-  int64_of("0.5", Error::wrong_type);
-  int64_of("1e-1", Error::wrong_type);
-  int64_of("123e-99999999999999999999", Error::wrong_type);
-  int64_of("9223372036854775808", Error::out_of_range);
-  int64_of("-9223372036854775809", Error::out_of_range);
-  int64_of("1e99999999999999999999", Error::out_of_range);
-  uint64_of("18446744073709551616", Error::out_of_range);
-  uint64_of("1.8446744073709551616e19", Error::out_of_range);
-  uint64_of("-1", Error::out_of_range);
+  int64_of("0.5", Error::kWrongType);
+  int64_of("1e-1", Error::kWrongType);
+  int64_of("123e-99999999999999999999", Error::kWrongType);
+  int64_of("9223372036854775808", Error::kOutOfRange);
+  int64_of("-9223372036854775809", Error::kOutOfRange);
+  int64_of("1e99999999999999999999", Error::kOutOfRange);
+  uint64_of("18446744073709551616", Error::kOutOfRange);
+  uint64_of("1.8446744073709551616e19", Error::kOutOfRange);
+  uint64_of("-1", Error::kOutOfRange);
 }
 
 TEST(Number, TellsTooLargeFromTooSmall) {
   double value;
-  EXPECT_EQ(read_double("1.7976931348623157e308", &value), Error::ok);
+  EXPECT_EQ(read_double("1.7976931348623157e308", &value), Error::kOk);
   EXPECT_EQ(value, std::numeric_limits<double>::max());
-  EXPECT_EQ(read_double("1.8e308", &value), Error::out_of_range);
-  EXPECT_EQ(read_double("100000000000000000000e300", &value), Error::out_of_range);
-  EXPECT_EQ(read_double("-1e-400", &value), Error::ok);
+  EXPECT_EQ(read_double("1.8e308", &value), Error::kOutOfRange);
+  EXPECT_EQ(read_double("100000000000000000000e300", &value), Error::kOutOfRange);
+  EXPECT_EQ(read_double("-1e-400", &value), Error::kOk);
   EXPECT_EQ(value, 0);
   EXPECT_TRUE(std::signbit(value));
-  EXPECT_EQ(read_double("0.00000000001e-400", &value), Error::ok);
+  EXPECT_EQ(read_double("0.00000000001e-400", &value), Error::kOk);
   EXPECT_EQ(value, 0);
   float narrow;
-  EXPECT_EQ(read_float("3.4028235e38", &narrow), Error::ok);
+  EXPECT_EQ(read_float("3.4028235e38", &narrow), Error::kOk);
   EXPECT_EQ(narrow, std::numeric_limits<float>::max());
-  EXPECT_EQ(read_float("3.5e38", &narrow), Error::out_of_range);
+  EXPECT_EQ(read_float("3.5e38", &narrow), Error::kOutOfRange);
 }
 
 template <typename T>
@@ -102,7 +102,7 @@ TEST(Number, EveryFloatReadsBackTheSame) {
       const std::string text = text_of(wide);
       double again = 0;
       ASSERT_TRUE(is_number(text)) << text;
-      ASSERT_EQ(read_double(text, &again), Error::ok) << text;
+      ASSERT_EQ(read_double(text, &again), Error::kOk) << text;
       ASSERT_EQ(again, wide) << text;
     }
     float narrow;
@@ -111,7 +111,7 @@ TEST(Number, EveryFloatReadsBackTheSame) {
       const std::string text = text_of(narrow);
       float again = 0;
       ASSERT_TRUE(is_number(text)) << text;
-      ASSERT_EQ(read_float(text, &again), Error::ok) << text;
+      ASSERT_EQ(read_float(text, &again), Error::kOk) << text;
       ASSERT_EQ(again, narrow) << text;
     }
   }

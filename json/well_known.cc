@@ -21,8 +21,8 @@ bool has(const MessageType& type, uint32_t number, Kind kind, uint32_t label = s
 bool is_value(const MessageType& type) {
   return has(type, 1, Kind::kEnum) && has(type, 2, Kind::kDouble) && has(type, 3, Kind::kString) &&
          has(type, 4, Kind::kBool) && has(type, 5, Kind::kMessage) && has(type, 6, Kind::kMessage) &&
-         find_well_known(type.sub(*type.find_field(5))) == WellKnown::struct_ &&
-         find_well_known(type.sub(*type.find_field(6))) == WellKnown::list_value;
+         find_well_known(type.sub(*type.find_field(5))) == WellKnown::kStruct &&
+         find_well_known(type.sub(*type.find_field(6))) == WellKnown::kListValue;
 }
 
 }  // namespace
@@ -30,22 +30,22 @@ bool is_value(const MessageType& type) {
 WellKnown find_well_known(const MessageType& type) {
   constexpr std::string_view kPackage = "google.protobuf.";
   std::string_view name = type.full_name();
-  if (!name.starts_with(kPackage)) return WellKnown::none;
+  if (!name.starts_with(kPackage)) return WellKnown::kNone;
   name.remove_prefix(kPackage.size());
-  auto form = [](bool fits, WellKnown kind) { return fits ? kind : WellKnown::none; };
-  if (name == "Any") return form(has(type, 1, Kind::kString) && has(type, 2, Kind::kBytes), WellKnown::any);
+  auto form = [](bool fits, WellKnown kind) { return fits ? kind : WellKnown::kNone; };
+  if (name == "Any") return form(has(type, 1, Kind::kString) && has(type, 2, Kind::kBytes), WellKnown::kAny);
   if (name == "Timestamp" || name == "Duration") {
     return form(has(type, 1, Kind::kInt64) && has(type, 2, Kind::kInt32),
-                name == "Duration" ? WellKnown::duration : WellKnown::timestamp);
+                name == "Duration" ? WellKnown::kDuration : WellKnown::kTimestamp);
   }
-  if (name == "FieldMask") return form(has(type, 1, Kind::kString, schema::kLabelRepeated), WellKnown::field_mask);
+  if (name == "FieldMask") return form(has(type, 1, Kind::kString, schema::kLabelRepeated), WellKnown::kFieldMask);
   if (name == "Struct") {
-    if (!has(type, 1, Kind::kMessage, schema::kLabelMap)) return WellKnown::none;
+    if (!has(type, 1, Kind::kMessage, schema::kLabelMap)) return WellKnown::kNone;
     const MessageType entry = type.sub(*type.find_field(1));
-    return form(has(entry, 1, Kind::kString) && has(entry, 2, Kind::kMessage), WellKnown::struct_);
+    return form(has(entry, 1, Kind::kString) && has(entry, 2, Kind::kMessage), WellKnown::kStruct);
   }
-  if (name == "Value") return form(is_value(type), WellKnown::value);
-  if (name == "ListValue") return form(has(type, 1, Kind::kMessage, schema::kLabelRepeated), WellKnown::list_value);
+  if (name == "Value") return form(is_value(type), WellKnown::kValue);
+  if (name == "ListValue") return form(has(type, 1, Kind::kMessage, schema::kLabelRepeated), WellKnown::kListValue);
   struct Wrapper {
     std::string_view name;
     Kind kind;
@@ -59,9 +59,9 @@ WellKnown find_well_known(const MessageType& type) {
                                  {"BoolValue", Kind::kBool},
                                  {"StringValue", Kind::kString},
                                  {"BytesValue", Kind::kBytes}}) {
-    if (name == wrapper.name) return form(has(type, 1, wrapper.kind), WellKnown::wrapper);
+    if (name == wrapper.name) return form(has(type, 1, wrapper.kind), WellKnown::kWrapper);
   }
-  return WellKnown::none;
+  return WellKnown::kNone;
 }
 
 bool is_null_value(const schema::Image& image, const FieldEntry& field) {

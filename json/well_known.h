@@ -11,15 +11,15 @@
 namespace drover::json {
 
 enum class WellKnown : uint8_t {
-  none = 0,
-  any,         // type_url = 1, value = 2
-  timestamp,   // seconds = 1, nanos = 2
-  duration,    // seconds = 1, nanos = 2
-  field_mask,  // repeated paths = 1
-  struct_,     // map<string, Value> fields = 1
-  value,       // null_value = 1, number_value = 2, string_value = 3, bool_value = 4, struct_value = 5, list_value = 6
-  list_value,  // repeated Value values = 1
-  wrapper,     // value = 1: DoubleValue and the like
+  kNone = 0,
+  kAny,        // type_url = 1, value = 2
+  kTimestamp,  // seconds = 1, nanos = 2
+  kDuration,   // seconds = 1, nanos = 2
+  kFieldMask,  // repeated paths = 1
+  kStruct,     // map<string, Value> fields = 1
+  kValue,      // null_value = 1, number_value = 2, string_value = 3, bool_value = 4, struct_value = 5, list_value = 6
+  kListValue,  // repeated Value values = 1
+  kWrapper,    // value = 1: DoubleValue and the like
 };
 
 WellKnown find_well_known(const schema::MessageType& type);
@@ -27,7 +27,7 @@ WellKnown find_well_known(const schema::MessageType& type);
 // Most messages are in another package: checked first.
 inline WellKnown well_known(const schema::MessageType& type) {
   const char* name = type.full_name();
-  return name[0] == 'g' && name[1] == 'o' && name[2] == 'o' ? find_well_known(type) : WellKnown::none;
+  return name[0] == 'g' && name[1] == 'o' && name[2] == 'o' ? find_well_known(type) : WellKnown::kNone;
 }
 
 // True if the field's type is google.protobuf.NullValue.

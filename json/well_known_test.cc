@@ -153,11 +153,11 @@ TEST(Any, FindsItsTypesInOtherImagesThroughAResolver) {
   const ImageResolver resolver({&one.image(), &other.image()});
   const std::string text = R"({"@type":"a/jt2.Needy","a":1,"below":{"a":2}})";
   Object object(testing::type_named("google.protobuf.Any", one.image()));
-  EXPECT_EQ(object.parse(text).error, Error::unknown_type);
+  EXPECT_EQ(object.parse(text).error, Error::kUnknownType);
   EXPECT_EQ(to_string(object.parse(text, {.check_required = true, .resolver = &resolver})), "ok");
   EXPECT_EQ(object.print({.resolver = &resolver}), text);
   EXPECT_EQ(object.parse(R"({"@type":"a/jt2.Needy"})", {.check_required = true, .resolver = &resolver}).error,
-            Error::missing_required);
+            Error::kMissingRequired);
 }
 
 TEST(Any, IsReadInLinearTimeHoweverItsTypesAreHidden) {

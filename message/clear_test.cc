@@ -41,7 +41,7 @@ TEST_P(ClearTest, OfOneFieldAgreesWithProtobuf) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, ClearTest, random_seeds());
 
-TEST(ClearFieldTest, LeavesAOneofToTheMemberThatIsSet) {
+TEST(ClearField, LeavesAOneofToTheMemberThatIsSet) {
   TestObject object(every_schema().type("t.Every"));
   ASSERT_TRUE(object.decode(from_hex("92 7d 02 6869")).ok());  // o2: "hi"
   clear_field(object.type(), object.get(), *object.type().find_field(2001));

@@ -25,7 +25,7 @@ TEST_P(MergeTest, AgreesWithProtobufOnRandomMessages) {
   for_messages([&](const std::string& name) { merge_both(pair(name), pair(name)); });
 }
 
-TEST(MergeMapsTest, AgreesWithProtobufsGeneratedClasses) {
+TEST(MergeMaps, AgreesWithProtobufsGeneratedClasses) {
   for_generated_classes([](const testing::TestSchema& schema, const std::string& name, std::mt19937_64& random) {
     merge_both(Pair(schema, name, random), Pair(schema, name, random));
   });
@@ -92,7 +92,7 @@ struct Aliased {
   TestObject object;
 };
 
-TEST(BorrowingTest, ALinearCopyRefersToWhatItsArenaMayBorrow) {
+TEST(Borrowing, ALinearCopyRefersToWhatItsArenaMayBorrow) {
   Aliased from;
   Arena copying, borrowing;
   borrowing.set_borrowable(from.wire.data(), from.wire.size());
@@ -100,7 +100,7 @@ TEST(BorrowingTest, ALinearCopyRefersToWhatItsArenaMayBorrow) {
   EXPECT_TRUE(from.refers(deep_copy_into(from.object.type(), *from.object.get(), &borrowing)));
 }
 
-TEST(BorrowingTest, AMergeRefersToWhatItsArenaMayBorrow) {
+TEST(Borrowing, AMergeRefersToWhatItsArenaMayBorrow) {
   Aliased from;
   TestObject copying(from.object.type()), borrowing(from.object.type());
   borrowing.arena()->set_borrowable(from.wire.data(), from.wire.size());
@@ -121,7 +121,7 @@ std::string nested(int levels) {
   return wire;
 }
 
-TEST(DepthTest, WhatNestsTooDeeplyIsNotCopied) {
+TEST(Depth, WhatNestsTooDeeplyIsNotCopied) {
   TestObject fine(every_schema().type("t.Every")), deep(fine.type()), to(fine.type());
   ASSERT_TRUE(fine.decode(nested(kMaxDepth / 2 - 2), {.depth_limit = 5000}).ok());
   ASSERT_TRUE(deep.decode(nested(kMaxDepth + 1), {.depth_limit = 5000}).ok());

@@ -50,21 +50,21 @@ TEST_P(EqualTest, AgreesWithTheBytesOfTwoMessages) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, EqualTest, random_seeds());
 
-TEST(EqualTest, TakesMapEntriesInAnyOrder) {
+TEST(Equal, TakesMapEntriesInAnyOrder) {
   const std::string one = from_hex("0a 05 0a 01 61 10 01"), two = from_hex("0a 05 0a 01 62 10 02");
   EXPECT_TRUE(same("t.Maps", one + two, two + one));
   EXPECT_FALSE(same("t.Maps", one + two, one));
   EXPECT_FALSE(same("t.Maps", one, from_hex("0a 05 0a 01 61 10 02")));
 }
 
-TEST(EqualTest, ComparesRealsByTheirBits) {
+TEST(Equal, ComparesRealsByTheirBits) {
   const std::string nan = from_hex("09 000000000000f87f"), zero = from_hex("09 0000000000000000"),
                     minus_zero = from_hex("09 0000000000000080");
   EXPECT_TRUE(same("t.Every", nan, nan));
   EXPECT_FALSE(same("t.Every", zero, minus_zero));
 }
 
-TEST(EqualTest, CountsPresenceAndTheOrderOfUnknownFields) {
+TEST(Equal, CountsPresenceAndTheOrderOfUnknownFields) {
   EXPECT_FALSE(same("t.Every", from_hex("28 00"), ""));
   EXPECT_FALSE(same("t.Every", from_hex("5a 00"), ""));
   EXPECT_TRUE(same("t.Every", from_hex("c0 25 01 c8 25 02"), from_hex("c0 25 01 c8 25 02")));
@@ -121,7 +121,7 @@ TEST_P(RequiredFieldsTest, AreMissedWhereProtobufMissesThem) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RequiredFieldsTest, random_seeds());
 
-TEST(RequiredFieldsTest, AreNamedByTheirPaths) {
+TEST(RequiredFields, AreNamedByTheirPaths) {
   TestObject object(every_schema().type("t.Required"));
   ASSERT_TRUE(object.decode(from_hex("12 00 1a 02 08 01 1a 02 12 00")).ok());
   std::vector<std::string> missing;
@@ -142,7 +142,7 @@ TEST_P(DiscardUnknownTest, AgreesWithProtobufOnRandomMessages) {
   for_messages([&](const std::string& name) { discard_both(pair(name)); });
 }
 
-TEST(DiscardUnknownInMapsTest, AgreesWithProtobufsGeneratedClasses) {
+TEST(DiscardUnknownInMaps, AgreesWithProtobufsGeneratedClasses) {
   for_generated_classes([](const testing::TestSchema& schema, const std::string& name, std::mt19937_64& random) {
     discard_both(Pair(schema, name, random));
   });

@@ -28,7 +28,7 @@ std::string records_of(const std::string& bytes, bool message_set = false) {
   return text + "read " + std::to_string(records.position());
 }
 
-TEST(UnknownRecordsTest, HaveNumberWireTypeAndValue) {
+TEST(UnknownRecords, HaveNumberWireTypeAndValue) {
   EXPECT_EQ(records_of(from_hex("08 96 01")), "1:0=96 01 read 3");
   EXPECT_EQ(records_of(from_hex("0d 01020304")), "1:5=01 02 03 04 read 5");
   EXPECT_EQ(records_of(from_hex("09 0102030405060708")), "1:1=01 02 03 04 05 06 07 08 read 9");
@@ -36,13 +36,13 @@ TEST(UnknownRecordsTest, HaveNumberWireTypeAndValue) {
   EXPECT_EQ(records_of(""), "read 0");
 }
 
-TEST(UnknownRecordsTest, HoldGroupsWithWhatIsInThem) {
+TEST(UnknownRecords, HoldGroupsWithWhatIsInThem) {
   EXPECT_EQ(records_of(from_hex("0b 10 05 0c 08 01")), "1:3=10 05 1:0=01 read 6");
   EXPECT_EQ(records_of(from_hex("0b 13 08 01 14 0c")), "1:3=13 08 01 14 read 6");
   EXPECT_EQ(records_of(from_hex("0b 0c")), "1:3=read 2");
 }
 
-TEST(UnknownRecordsTest, EndAtWhatIsNoField) {
+TEST(UnknownRecords, EndAtWhatIsNoField) {
   EXPECT_EQ(records_of(from_hex("08 01 08")), "1:0=01 read 2") << "no value";
   EXPECT_EQ(records_of(from_hex("08 01 08 ffffffffffffffffffff01")), "1:0=01 read 2") << "a varint of eleven bytes";
   EXPECT_EQ(records_of(from_hex("08 01 0a 05 01")), "1:0=01 read 2") << "a length past the end";
@@ -54,7 +54,7 @@ TEST(UnknownRecordsTest, EndAtWhatIsNoField) {
   EXPECT_EQ(records_of(from_hex("08 01 0d 010203")), "1:0=01 read 2") << "three bytes of four";
 }
 
-TEST(UnknownRecordsTest, CountAMessageSetsItemsByTheirTypeIds) {
+TEST(UnknownRecords, CountAMessageSetsItemsByTheirTypeIds) {
   const std::string item = from_hex("0b 10 ac 02 1a 02 08 05 0c"), reversed = from_hex("0b 1a 02 08 05 10 ac 02 0c");
   EXPECT_EQ(records_of(item, true), "300:item=08 05 read 9");
   EXPECT_EQ(records_of(reversed, true), "300:item=08 05 read 9");
@@ -62,7 +62,7 @@ TEST(UnknownRecordsTest, CountAMessageSetsItemsByTheirTypeIds) {
   EXPECT_EQ(records_of(from_hex("0b 10 05 0c"), true), "1:3=10 05 read 4") << "an item without a message stays a group";
 }
 
-TEST(UnknownRecordsTest, AreProtobufsFieldsForRandomBytes) {
+TEST(UnknownRecords, AreProtobufsFieldsForRandomBytes) {
   using google::protobuf::UnknownField;
   std::mt19937_64 random(17);
   int taken = 0;
@@ -98,7 +98,7 @@ TEST(UnknownRecordsTest, AreProtobufsFieldsForRandomBytes) {
   EXPECT_GT(taken, 5000 * testing::test_factor());
 }
 
-TEST(UnknownRecordsTest, VarintsAreReadAsTheyWereAppended) {
+TEST(UnknownRecords, VarintsAreReadAsTheyWereAppended) {
   std::mt19937_64 random(18);
   for (int i = 0; i < 1000; ++i) {
     uint64_t value = testing::random_number(random), again = 0;

@@ -95,7 +95,7 @@ bool check_header(const RegionHeader& header, const char* name, uint16_t side, s
 
 const char* region_error_name(RegionErrorCode code) {
   switch (code) {
-    case RegionErrorCode::kNone:
+    case RegionErrorCode::kOk:
       return "none";
     case RegionErrorCode::kBadSize:
       return "bad size";

@@ -31,7 +31,7 @@ struct RegionSizes {
 };
 
 enum class RegionErrorCode {
-  kNone,
+  kOk,
   kBadSize,        // not a multiple of 4096, too small, or too large
   kSystem,         // memfd_create, ftruncate, mmap or fcntl failed: `os_error`
   kBadDescriptor,  // not a memfd
@@ -41,7 +41,7 @@ enum class RegionErrorCode {
 const char* region_error_name(RegionErrorCode code);
 
 struct RegionError {
-  RegionErrorCode code = RegionErrorCode::kNone;
+  RegionErrorCode code = RegionErrorCode::kOk;
   int os_error = 0;
   std::string message;  // what was wrong, where, and what was expected
 };

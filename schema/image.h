@@ -115,7 +115,7 @@ inline FieldStep make_step(const MessageEntry& message, const FieldEntry& field,
 
 // ---- loading
 enum class LoadError : uint8_t {
-  kNone = 0,
+  kOk = 0,
   kMisaligned,  // the bytes are not 8-byte aligned in memory
   kTruncated,   // fewer bytes than the header says (or than a header)
   kBadMagic,
@@ -145,13 +145,13 @@ const char* load_error_name(LoadError error);
 // What load() found; `load_message` (schema/image_load.h) makes a sentence of it.
 struct LoadResult {
   static constexpr uint64_t kAnything = ~uint64_t{0};  // `expected` where no one value is
-  LoadError error = LoadError::kNone;
+  LoadError error = LoadError::kOk;
   const char* where = "";  // the table or header member, a static string
   uint32_t index = 0;      // which entry of that table
   const char* what = "";   // the rule that was broken, a static string
   uint64_t found = 0;
   uint64_t expected = 0;
-  bool ok() const { return error == LoadError::kNone; }
+  bool ok() const { return error == LoadError::kOk; }
 };
 
 struct StringRef {

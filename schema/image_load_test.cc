@@ -79,8 +79,8 @@ class Damaged : public ::testing::Test {
 };
 
 TEST_F(Damaged, NotAtAllLoads) {
-  EXPECT_EQ(load().error, LoadError::kNone);
-  EXPECT_EQ(load_as_is().error, LoadError::kNone);
+  EXPECT_EQ(load().error, LoadError::kOk);
+  EXPECT_EQ(load_as_is().error, LoadError::kOk);
 }
 
 TEST_F(Damaged, MisalignedBytesAreRefused) {
@@ -269,7 +269,7 @@ TEST_F(Damaged, AMapEntryWithAWrongKeyKind) {
 
 TEST_F(Damaged, TheTargetFlagMayBeSetOnAnyField) {
   for (uint32_t i = 0; i < header().field_count; ++i) table<FieldEntry>(header().fields)[i].flags |= kFieldFlagTarget;
-  expect(LoadError::kNone);
+  expect(LoadError::kOk);
 }
 
 TEST_F(Damaged, TheMessageTellsWhatWhereAndWhatWasExpected) {
@@ -333,7 +333,7 @@ TEST_F(Damaged, AnExtensionThatIsNotOne) {
   field("p.N", 1).sub = message_index("[p.Open:100]");
   expect(LoadError::kBadExtension);
   undamaged();
-  expect(LoadError::kNone);
+  expect(LoadError::kOk);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ std::string compare(const schema::MessageType& type, std::string_view wire, Comp
     return "pieces make a difference: " + to_string(result) + " at once, " + to_string(other_result) + " in pieces";
   }
   bool peer_ok = peer->ParsePartialFromString(whole);
-  if (result.error == DecodeError::bad_tag && peer_ok) return "";  // difference 1
+  if (result.error == DecodeError::kBadTag && peer_ok) return "";  // difference 1
   if (result.ok() != peer_ok)
     return std::string("protobuf C++ ") + (peer_ok ? "accepts" : "refuses") + ", we say " + to_string(result);
   if (!peer_ok) return "";

@@ -60,7 +60,7 @@ void run_merge(const Subject& subject, std::string_view first, std::string_view 
     google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t*>(part.data()),
                                                  static_cast<int>(part.size()));
     bool peer_ok = peer->MergePartialFromCodedStream(&input) && input.ConsumedEntireMessage();
-    if (result.error == DecodeError::bad_tag && peer_ok) return;
+    if (result.error == DecodeError::kBadTag && peer_ok) return;
     if (result.ok() != peer_ok)
       report("merging: protobuf C++ sees it differently: " + to_string(result), subject, part);
     if (!peer_ok) return;

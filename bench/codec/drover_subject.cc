@@ -119,7 +119,7 @@ class DroverSubject final : public Subject {
     out_ = encode_workspace().next_place();
     bool ok = true;
     for (int i = 0; i < times; ++i) {
-      ok &= encode_to_array(type_, message_, {}, &encoded_, out_, kArenaBytes, &written_) == EncodeError::ok;
+      ok &= encode_to_array(type_, message_, {}, &encoded_, out_, kArenaBytes, &written_) == EncodeError::kOk;
     }
     return ok;
   }

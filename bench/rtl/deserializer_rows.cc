@@ -13,18 +13,18 @@
 
 #include "bench/rtl/rows.h"
 #include "rtl/testing/deserializer_bench.h"
+#include "testing/test_schema.h"
 #include "workload/workload.h"
-#include "workload/workload_testing.h"
 
 namespace {
 using namespace drover;
 using namespace drover::rtl;
 using bench::kNone;
-using workload::testing::parse_proto;
-using workload::testing::PeerSchema;
+using drover::testing::parse_proto;
+using drover::testing::TestSchema;
 
-const PeerSchema& schema() {
-  static const PeerSchema built(parse_proto(R"(
+const TestSchema& schema() {
+  static const TestSchema built(parse_proto(R"(
       syntax = "proto2";
       message Flat {
         optional int32 a = 1; optional int32 b = 2; optional int32 c = 3; optional int32 d = 4;

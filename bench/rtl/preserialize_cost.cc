@@ -19,8 +19,8 @@
 #include "codec/encode/encode.h"
 #include "codec/preserialize/preserialize.h"
 #include "codec/preserialize/preserialize_handlers.h"
+#include "testing/test_object.h"
 #include "workload/workload.h"
-#include "workload/workload_testing.h"
 
 #if __has_include(<valgrind/callgrind.h>)
 #include <valgrind/callgrind.h>
@@ -70,7 +70,7 @@ class Message1 {
     bool ok = true;
     for (int i = 0; i < times; ++i) {
       ok &= encode_to_array(object_.type(), object_.get(), {}, &encoded_, out_.data(), kBuffer, nullptr) ==
-            EncodeError::ok;
+            EncodeError::kOk;
     }
     return ok;
   }
@@ -90,7 +90,7 @@ class Message1 {
   }
 
  private:
-  workload::testing::Object object_;
+  drover::testing::TestObject object_;
   Encoded encoded_;
   std::vector<char> out_;
 };

@@ -14,16 +14,17 @@
 #include "codec/encode/encode.h"
 #include "message/operations.h"
 #include "rtl/testing/serializer_bench.h"
+#include "testing/test_object.h"
+#include "testing/test_schema.h"
 #include "workload/workload.h"
-#include "workload/workload_testing.h"
 
 namespace {
 using namespace drover;
 using namespace drover::rtl;
 using bench::kNone;
-using workload::testing::Object;
-using workload::testing::parse_proto;
-using workload::testing::PeerSchema;
+using drover::testing::parse_proto;
+using drover::testing::TestObject;
+using drover::testing::TestSchema;
 
 // kPushed: the records lie in the engine's memory. kReference: so, and strings from 256 bytes on are not copied.
 // kRun: a walk whose command says that all of the object lies in one piece.
@@ -41,8 +42,8 @@ std::string wide_schema() {
   return text + "} message Sparse { optional bool a = 1; optional bool b = 2000; }";
 }
 
-const PeerSchema& schema() {
-  static const PeerSchema built(parse_proto(R"(
+const TestSchema& schema() {
+  static const TestSchema built(parse_proto(R"(
       syntax = "proto2";
       message Flat { repeated int32 a = 1; repeated int64 b = 2; repeated sint64 c = 20; repeated fixed64 d = 21; }
       message Sub { optional int32 v = 1; }
@@ -76,7 +77,7 @@ Run run(const std::vector<Sent>& messages, Way way, uint32_t latency, size_t rou
   bench.load(*messages[0].type.image);
   std::vector<SerializerCommand> commands;
   for (const Sent& message : messages) {
-    Object object(message.type);
+    TestObject object(message.type);
     if (!object.decode(message.wire).ok()) fail("a message does not decode");
     SerializerCommand command;
     const Message* source = object.get();
@@ -121,7 +122,7 @@ Run run(const std::vector<Sent>& messages, Way way, uint32_t latency, size_t rou
     if (left_to_software(c.error)) {
       ++result.software;
       is_software[c.cookie] = true;
-    } else if (c.error != SerializerError::none) {
+    } else if (c.error != SerializerError::kNone) {
       fail("an error: " + std::to_string(static_cast<int>(c.error)));
     }
   }
@@ -231,7 +232,7 @@ void walker_rows(bench::Rows& rows) {
            cycles("Deep", field(1, field(1, varint(2 << 3) + varint(5))), Way::kRun, 20, 1) -
                cycles("Deep", field(1, varint(2 << 3) + varint(5)), Way::kRun, 20, 1),
            8, kNone);
-  PeerSchema wide(parse_proto(wide_schema()));
+  TestSchema wide(parse_proto(wide_schema()));
   // Bools, so that the objects' sizes, and with them what has to be fetched, differ little.
   std::string all, one = varint(1 << 3) + varint(1);
   for (uint32_t i = 1; i <= 60; ++i) all += varint(i << 3) + varint(1);

@@ -72,7 +72,7 @@ class DroverWays final : public CostWays {
     if (encode_once()) pieces.assign(encode_workspace(), written_);
     if (preserialize_by<PlainCopy>({})) {
       std::span<const char> payload(stream_.payload(), stream_.payload_bytes);
-      if (finish_preserialized({stream_.buffer, stream_.record_bytes}, payload, {}, {}, &records) != StreamError::ok) {
+      if (finish_preserialized({stream_.buffer, stream_.record_bytes}, payload, {}, {}, &records) != StreamError::kOk) {
         records.clear();
       }
     }
@@ -110,7 +110,8 @@ class DroverWays final : public CostWays {
     return true;
   }
   bool encode_once() {
-    return encode_to_array(type_, object_, {}, &encoded_, encode_workspace(), kWorkspace, &written_) == EncodeError::ok;
+    return encode_to_array(type_, object_, {}, &encoded_, encode_workspace(), kWorkspace, &written_) ==
+           EncodeError::kOk;
   }
   template <typename Engine>
   bool preserialize_by(const PreserializeOptions& options) {

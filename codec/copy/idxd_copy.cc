@@ -9,7 +9,7 @@
 namespace drover {
 namespace {
 
-// A copy under way. The device writes the record, last of it the status; the descriptor it reads when it is submitted.
+// A copy in progress. The device reads the descriptor on submission, and writes the record, its status last.
 struct alignas(64) UnderWay {
   dsa_hw_desc descriptor;
   alignas(32) dsa_completion_record record;
@@ -45,7 +45,7 @@ class DeviceCopy final : public IdxdCopy {
     next.descriptor = {};
     next.record = {};
     next.descriptor.opcode = DSA_OPCODE_MEMMOVE;
-    // A record, always; what is copied into the caches, from which the NIC's reads are answered.
+    // Always write a record, and copy into the caches, which answer the NIC's reads.
     next.descriptor.flags = IDXD_OP_FLAG_CRAV | IDXD_OP_FLAG_RCR | IDXD_OP_FLAG_CC;
     next.descriptor.completion_addr = reinterpret_cast<uintptr_t>(&next.record);
     next.descriptor.src_addr = reinterpret_cast<uintptr_t>(from);
@@ -64,7 +64,7 @@ class DeviceCopy final : public IdxdCopy {
       finish_first();
     }
   }
-  // The first has been completed, one way or the other.
+  // The first has completed, with or without an error.
   void finish_first() {
     const UnderWay& one = all_[first_];
     queue_.done();
@@ -73,7 +73,7 @@ class DeviceCopy final : public IdxdCopy {
     size_t size = one.descriptor.xfer_size, copied = 0;
     uint8_t status = one.record.status & DSA_COMP_STATUS_MASK;  // beside it: whether a fault was a write's
     if (status == DSA_COMP_SUCCESS) copied = size;
-    // Source and destination do not overlap, so that it has copied forwards.
+    // Source and destination do not overlap, so it copied forwards.
     if (status == DSA_COMP_PAGE_FAULT_NOBOF && one.record.result == 0 && one.record.bytes_completed <= size) {
       copied = one.record.bytes_completed;
     }

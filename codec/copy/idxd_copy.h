@@ -1,12 +1,12 @@
 // IdxdCopy: a MemcpyEngine (codec/copy/memcpy_engine.h) that has Intel's DSA copy, by a queue that the kernel's idxd
-// driver gave (codec/copy/idxd_queue.h). The processor copies by itself
+// driver gave (codec/copy/idxd_queue.h). The processor copies
 //
-//   what is short        handing it over takes longer
-//   when a queue is full, or 64 copies of this engine are under way
-//   the rest of a copy   that the device broke off at a page that is not there (it does not wait for the kernel)
-//   the whole of one     that the device refused
+//   short strings                             handing them over takes longer
+//   strings that find the queue full, or 64 copies of this engine under way
+//   the rest of a copy that the device stopped at a missing page (the device does not wait for the kernel)
+//   copies that the device refused
 //
-// so that what wait() says is done, is done. Thread-safety: none; several engines may share a queue.
+// so that all copies are complete when wait() returns. Thread-safety: none; several engines may share a queue.
 #pragma once
 
 #include <cstddef>

@@ -59,14 +59,14 @@ bool has_instruction(bool dedicated) {
   return (c & (dedicated ? kMovdir64b : kEnqcmd)) != 0;
 }
 
-// Both orders are weak: what was stored before is made visible first.
+// Both instructions are weakly ordered: a fence makes earlier stores visible first.
 __attribute__((target("movdir64b"))) bool submit_dedicated(void* portal, const dsa_hw_desc& descriptor) {
   _mm_sfence();
   _movdir64b(portal, &descriptor);
   return true;
 }
 __attribute__((target("enqcmd"))) bool submit_shared(void* portal, const dsa_hw_desc& descriptor) {
-  constexpr int kTries = 4;  // the device may be full for a moment; longer, and the processor has copied it
+  constexpr int kTries = 4;  // the device may be full for a moment; after more tries the processor would be faster
   _mm_sfence();
   for (int i = 0; i < kTries; ++i) {
     if (_enqcmd(portal, &descriptor) == 0) return true;

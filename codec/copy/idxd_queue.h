@@ -1,9 +1,9 @@
 // IdxdQueue: a work queue of Intel's Data Streaming Accelerator, as the kernel's idxd driver gives it to a process: a
-// page of the device's (the portal) to which a 64-byte descriptor is written by one instruction, which the device then
-// works off by itself, in the process's own addresses.
+// page of the device (the portal). One instruction writes a 64-byte descriptor to it; the device then does the copy by
+// itself, in the process's own addresses.
 //
-//   dedicated queue   MOVDIR64B; the process counts what is under way, since the device drops what is too much
-//   shared queue      ENQCMD; the device says whether it took it
+//   dedicated queue   MOVDIR64B; the process counts its descriptors, since the device drops those beyond the queue's
+//   size shared queue      ENQCMD; the device says whether it took it
 //
 // An administrator sets queues up (accel-config; type "user"). /sys/bus/dsa/devices/wqD.Q describes a queue, and the
 // process opens /dev/dsa/wqD.Q. Thread-safety: submit() and done() from any thread.
@@ -42,7 +42,7 @@ class IdxdQueue {
   IdxdQueue& operator=(const IdxdQueue&) = delete;
   ~IdxdQueue();
 
-  // False: it is full. What was written before the call is there for the device to see.
+  // False: it is full. The device sees everything that was written before the call.
   bool submit(const dsa_hw_desc& descriptor);
   // For each descriptor that submit() took, once the device has completed it.
   void done() { under_way_.fetch_sub(1, std::memory_order_relaxed); }

@@ -1,13 +1,13 @@
-// MemcpyEngine: who copies long strings into a pre-serialized stream. Freestanding.
+// MemcpyEngine: what copies long strings into a pre-serialized stream. Freestanding.
 //
 // A MemcpyEngine is a class with
 //
 //   copy(to, from, size)   starts to copy; both stay as they are until wait()
 //   wait()                 returns when all that was started is done
 //
-// Copies may overtake each other. PlainCopy is the processor itself; IdxdCopy (codec/copy/idxd_copy.h) Intel's DSA;
-// BestCopy (codec/copy/best_copy.h) whichever of them this process may use; ModelledCopy (codec/copy/modelled_copy.h)
-// one for tests and simulation.
+// Copies may overtake each other. PlainCopy uses the processor, IdxdCopy (codec/copy/idxd_copy.h) Intel's DSA, BestCopy
+// (codec/copy/best_copy.h) the DSA if this process may use one. ModelledCopy (codec/copy/modelled_copy.h) is for tests
+// and simulation.
 #pragma once
 
 #include <cstddef>

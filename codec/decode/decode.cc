@@ -23,7 +23,7 @@ DecodeResult decode(const schema::MessageType& type, Message* object, std::span<
   size_t total = 0;
   for (std::string_view piece : pieces) {
     if (piece.size() > wire::kMaxMessage - total) {
-      return {DecodeError::too_large, total, type.full_name(), 0};
+      return {DecodeError::kTooLarge, total, type.full_name(), 0};
     }
     total += piece.size();
   }
@@ -32,7 +32,7 @@ DecodeResult decode(const schema::MessageType& type, Message* object, std::span<
 
 DecodeResult decode(const schema::MessageType& type, Message* object, std::string_view wire, Arena& arena,
                     const DecodeOptions& options) {
-  if (wire.size() > wire::kMaxMessage) return {DecodeError::too_large, 0, type.full_name(), 0};
+  if (wire.size() > wire::kMaxMessage) return {DecodeError::kTooLarge, 0, type.full_name(), 0};
   return decode_total(type, object, &wire, 1, wire.size(), arena, options);
 }
 

@@ -87,7 +87,7 @@ struct Decoder<Memory>::Dispatch {
   // The innermost message is whole: its limit is reached.
   static DROVER_INLINE DROVER_DECODE_HANDLER(leave) {
     if (d->end_group_ != 0) [[unlikely]] {
-      p = d->fail(DecodeError::unmatched_end_group, p);
+      p = d->fail(DecodeError::kUnmatchedEndGroup, p);
       DROVER_DECODE_GO(failed);
     }
     DROVER_DECODE_GO(leave_message);
@@ -182,10 +182,10 @@ template <typename Memory>
 DROVER_NOINLINE bool Decoder<Memory>::more_frames(const char* p) {
   auto used = static_cast<size_t>(top_ - frames_);
   auto limit = static_cast<size_t>(options_.depth_limit < 0 ? 0 : options_.depth_limit);
-  if (used >= limit) return fail(DecodeError::depth_limit, p), false;
+  if (used >= limit) return fail(DecodeError::kDepthLimit, p), false;
   size_t wanted = used * 2 < limit ? used * 2 : limit;
   auto* frames = static_cast<Frame*>(arena_.allocate(wanted * sizeof(Frame)));
-  if (frames == nullptr) return fail(DecodeError::out_of_memory, p), false;
+  if (frames == nullptr) return fail(DecodeError::kOutOfMemory, p), false;
   std::memcpy(frames, frames_, used * sizeof(Frame));
   frames_ = frames;
   top_ = frames + used;

@@ -1,4 +1,4 @@
-// Decoding beside protobuf C++: the same inputs are accepted, and what was accepted says the same. The first byte of
+// Decoding compared with protobuf C++: the same inputs are accepted, with the same content. The first byte of
 // the input chooses the message and how it is cut into pieces.
 #include <google/protobuf/stubs/logging.h>
 
@@ -30,7 +30,7 @@ void run(uint8_t choice, std::string_view wire) {
   if (result.ok() != pieces_result.ok()) report("pieces make a difference", pieces_result);
   auto peer = schema.peer(name);
   bool peer_ok = peer->ParsePartialFromString(whole);
-  if (result.error == DecodeError::bad_tag && peer_ok) return;  // a tag over 32 bits, which protobuf C++ cuts
+  if (result.error == DecodeError::kBadTag && peer_ok) return;  // a tag over 32 bits, which protobuf C++ cuts
   if (result.ok() != peer_ok) report("protobuf C++ sees it differently", result);
   if (!peer_ok) return;
   std::string ours = object.encode();

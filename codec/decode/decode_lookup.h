@@ -19,7 +19,7 @@ namespace drover {
 
 template <typename Memory>
 struct Decoder<Memory>::Lookup {
-  // Most that come here have a tag of two bytes and share their slot with another number.
+  // Usually the tag has two bytes and its slot belongs to another number.
   static DROVER_NOINLINE DROVER_DECODE_HANDLER(find) {
     tag = raw::load<uint16_t>(p);
     if ((tag & 0x80) == 0 && reinterpret_cast<const FieldStep*>(slots)[(tag & 0x7f) >> 3].position == 0) {
@@ -80,7 +80,7 @@ struct Decoder<Memory>::Lookup {
     DROVER_DECODE_NEXT();
   }
 
-  // Whatever a step cannot say: members of oneofs, far has-bits, far offsets.
+  // Fields that a step cannot describe: members of oneofs, far has-bits, far offsets.
   template <int kTagSize>
   static DROVER_DECODE_HANDLER(by_entry) {
     DROVER_DECODE_CHECK_TAG();
@@ -128,10 +128,10 @@ DROVER_NOINLINE const char* Decoder<Memory>::bad_tag(uint32_t tag, const char* s
   if (behind == nullptr) {
     bool overlong = true;
     for (int i = 0; i < 5; ++i) overlong &= static_cast<uint8_t>(start[i]) >= 0x80;
-    return fail(overlong ? DecodeError::overlong_varint : DecodeError::bad_tag, start);
+    return fail(overlong ? DecodeError::kOverlongVarint : DecodeError::kBadTag, start);
   }
   bool end_group = (tag & 7) == wire::kEndGroup && tag >> 3 != 0;
-  return fail(end_group ? DecodeError::unmatched_end_group : DecodeError::bad_tag, start);
+  return fail(end_group ? DecodeError::kUnmatchedEndGroup : DecodeError::kBadTag, start);
 }
 
 // Presence other than by one of a step's has-bits. A oneof's slot is zeroed when another member takes it over.
@@ -165,7 +165,7 @@ const char* Decoder<Memory>::singular(const char* p, char* object, const FieldEn
   }
   uint64_t value;
   const char* behind = wire::read_varint(p, &value);
-  if (behind == nullptr) return fail(DecodeError::overlong_varint, p);
+  if (behind == nullptr) return fail(DecodeError::kOverlongVarint, p);
   if ((field.flags & schema::kFieldFlagClosedEnum) != 0 && (entry_->flags & schema::kMessageFlagMapEntry) == 0 &&
       !enum_knows(field, value)) {
     uint32_t tag = wire::make_tag(field.number, wire::kVarint);
@@ -205,7 +205,7 @@ char* Decoder<Memory>::sub_object(const char* p, char* object, const FieldEntry&
     if (pointer->offset != 0) return pointer->get();
   }
   char* sub = new_message(entry);
-  if (sub == nullptr) fail(DecodeError::out_of_memory, p);
+  if (sub == nullptr) fail(DecodeError::kOutOfMemory, p);
   if (sub != nullptr && field.label == schema::kLabelSingular) pointer->set(sub);
   return sub;
 }

@@ -14,9 +14,8 @@ struct Decoder<Memory>::Messages {
     tag = reinterpret_cast<uintptr_t>(place(object, step));
     DROVER_DECODE_GO((enter_new<sub_message_slow, false>));
   }
-  // Into a new object, which the pointer at `tag` is to lead to. This is the usual case: a length of up to three bytes,
-  // a pointer that was null, memory and a frame at hand. Whatever is not so is left to `slow` before anything has
-  // changed.
+  // Into a new object, which the pointer at `tag` will lead to. This is the usual case: a length of up to three bytes,
+  // a null pointer, memory and a frame available. Every other case goes to `slow` before anything has changed.
   template <Handler slow, bool kElement>
   static DROVER_INLINE DROVER_DECODE_HANDLER(enter_new) {
     auto* pointer = reinterpret_cast<raw::Pointer*>(static_cast<uintptr_t>(tag));
@@ -52,7 +51,7 @@ struct Decoder<Memory>::Messages {
     if (sub == nullptr) {
       sub = d->new_message(d->image_.message(d->field_at(step).sub));
       if (sub == nullptr) {
-        p = d->fail(DecodeError::out_of_memory, p);
+        p = d->fail(DecodeError::kOutOfMemory, p);
         DROVER_DECODE_GO(Dispatch::failed);
       }
       pointer->set(sub);
@@ -101,7 +100,7 @@ struct Decoder<Memory>::Messages {
     p += kTagSize;
     d->entering_ = d->new_message(d->image_.message(d->field_at(step).sub));
     if (d->entering_ == nullptr) [[unlikely]] {
-      p = d->fail(DecodeError::out_of_memory, p);
+      p = d->fail(DecodeError::kOutOfMemory, p);
       DROVER_DECODE_GO(Dispatch::failed);
     }
     DROVER_DECODE_GO(Dispatch::enter);

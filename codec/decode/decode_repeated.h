@@ -20,9 +20,8 @@ DROVER_INLINE bool Decoder<Memory>::next_is(const char* p, uint32_t tag, int* ta
   return raw::load<uint16_t>(p) == ((tag & 0x7f) | 0x80 | (tag >> 7) << 8);
 }
 
-// How many elements with a length and this tag (of tag_size bytes, as it stands on the wire) follow each other from p
-// on, as far as that can be told at a glance: at least 1. So that an array is made once, and no longer than it has to
-// be.
+// A lower bound, at least 1, of how many consecutive elements with a length and this tag (of tag_size bytes, as on the
+// wire) begin at p. The array is then allocated once, and no longer than needed.
 template <typename Memory>
 DROVER_NOINLINE uint32_t Decoder<Memory>::count_run(const char* p, uint32_t tag_size, uint32_t tag) const {
   constexpr uint32_t kMost = 1024;
@@ -48,14 +47,14 @@ DROVER_NOINLINE bool Decoder<Memory>::grow(raw::Words* repeated, uint32_t wanted
                                            const char* p) {
   bool strings = schema::is_string_kind(field.kind), pointers = schema::is_message_kind(field.kind);
   size_t element_size = schema::kStorageOfKind[field.kind];
-  if (wanted > 1u << 30) return fail(DecodeError::too_large, p), false;
+  if (wanted > 1u << 30) return fail(DecodeError::kTooLarge, p), false;
   uint32_t cls = static_cast<uint32_t>(std::bit_width(wanted - 1)) + 1;
   if (cls < 3 && !strings && !pointers) cls = 3;  // of those, the number is known
   uint32_t capacity = 1u << (cls - 1), kept = repeated->data == 0 ? 0 : repeated->capacity();
   size_t prefix = strings ? sizeof(OwnerWord) : 0;
-  if (capacity > (SIZE_MAX / 2 - prefix) / element_size) return fail(DecodeError::out_of_memory, p), false;
+  if (capacity > (SIZE_MAX / 2 - prefix) / element_size) return fail(DecodeError::kOutOfMemory, p), false;
   auto* block = static_cast<char*>(arena_.allocate_recycled(prefix + capacity * element_size));
-  if (block == nullptr) return fail(DecodeError::out_of_memory, p), false;
+  if (block == nullptr) return fail(DecodeError::kOutOfMemory, p), false;
   if (strings) raw::store(block, owner_);
   char* to = block + prefix;
   char* from = repeated->begin();
@@ -97,8 +96,8 @@ DROVER_NOINLINE bool Decoder<Memory>::grow_scalars(raw::Words* repeated, const F
   return grow(repeated, repeated->size + 1, field_at(step), p);
 }
 
-// Unpacked varints of one field, as many as follow each other: `next` says whether one more does, and the size of its
-// tag. Size and place are kept in registers meanwhile.
+// Consecutive unpacked varints of one field: `next` says whether another one follows, and the size of its tag. Size and
+// place are kept in registers meanwhile.
 template <typename Memory>
 template <uint32_t kOp, typename Next>
 DROVER_INLINE const char* Decoder<Memory>::repeated_varints(const char* p, char* object, raw::Words* to,
@@ -113,7 +112,7 @@ DROVER_INLINE const char* Decoder<Memory>::repeated_varints(const char* p, char*
     const char* behind = wire::read_varint(p, &value);
     if (behind == nullptr) [[unlikely]] {
       to->size = size;
-      return fail(DecodeError::overlong_varint, p);
+      return fail(DecodeError::kOverlongVarint, p);
     }
     if constexpr (kOp == schema::kOpClosedEnum) {
       const FieldEntry& field = field_at(step);
@@ -196,8 +195,8 @@ const char* Decoder<Memory>::repeated_strings(const char* p, char* object, const
   return p;
 }
 
-// A new element at the end of the repeated field `at`: empty; one that was cleared is used again. p is at the element's
-// length; in front of it stands the tag, if tag_size is not 0.
+// A new, empty element at the end of the repeated field `at`; a cleared element is reused. p is at the element's
+// length; its tag is in front if tag_size is not 0.
 template <typename Memory>
 char* Decoder<Memory>::add_message(const char* p, char* at, const FieldEntry& field, uint32_t tag_size, uint32_t tag) {
   auto* to = reinterpret_cast<raw::Words*>(at);
@@ -211,7 +210,7 @@ char* Decoder<Memory>::add_message(const char* p, char* at, const FieldEntry& fi
   if (element == nullptr) [[likely]] {
     element = new_message(image_.message(field.sub));
     if (element == nullptr) {
-      fail(DecodeError::out_of_memory, p);
+      fail(DecodeError::kOutOfMemory, p);
       return nullptr;
     }
     pointer->set(element);
@@ -248,10 +247,10 @@ template <typename Memory>
 const char* Decoder<Memory>::packed_fixed(const char* p, raw::Words* to, const FieldEntry& field, uint32_t size) {
   uint32_t element_size = schema::kStorageOfKind[field.kind];
   uint32_t count = size / element_size;
-  if (size % element_size != 0) return fail(DecodeError::truncated, p);
-  if (to->data == 0) {  // exactly as many as there are
+  if (size % element_size != 0) return fail(DecodeError::kTruncated, p);
+  if (to->data == 0) {  // an array of exactly that size
     char* fresh = static_cast<char*>(arena_.allocate(size));
-    if (fresh == nullptr) return fail(DecodeError::out_of_memory, p);
+    if (fresh == nullptr) return fail(DecodeError::kOutOfMemory, p);
     to->set_begin(fresh);
   } else if (count > to->capacity() - to->size && !grow(to, to->size + count, field, p)) {
     return nullptr;
@@ -265,13 +264,13 @@ const char* Decoder<Memory>::packed_fixed(const char* p, raw::Words* to, const F
 template <typename Memory>
 const char* Decoder<Memory>::packed_varints(const char* p, raw::Words* to, const FieldEntry& field, uint32_t size,
                                             uint32_t more) {
-  if (static_cast<signed char>(p[size - 1]) < 0) return fail(DecodeError::truncated, p + size);
+  if (static_cast<signed char>(p[size - 1]) < 0) return fail(DecodeError::kTruncated, p + size);
   uint32_t element_size = schema::kStorageOfKind[field.kind];
   uint32_t count = count_varints(p, size);
   if (count + more > to->capacity() - to->size && !grow(to, to->size + count + more, field, p)) return nullptr;
   char* at = to->begin() + size_t{to->size} * element_size;
   PackedResult result = read_packed_varints(schema::op_class(field.kind, false, false), p, size, at, count);
-  if (result.error_at != nullptr) return fail(DecodeError::overlong_varint, result.error_at);
+  if (result.error_at != nullptr) return fail(DecodeError::kOverlongVarint, result.error_at);
   to->size += count;
   return p + size;
 }
@@ -285,7 +284,7 @@ const char* Decoder<Memory>::packed_varints_slow(const char* p, char* object, co
   while (!input_.done(&p)) {
     uint64_t value;
     const char* behind = wire::read_varint(p, &value);
-    if (behind == nullptr) return fail(DecodeError::overlong_varint, p);
+    if (behind == nullptr) return fail(DecodeError::kOverlongVarint, p);
     p = behind;
     if (closed && !enum_knows(field, value)) {
       if (!append_unknown_varint(object, wire::make_tag(field.number, wire::kVarint), value, p)) return nullptr;
@@ -314,10 +313,10 @@ DROVER_NOINLINE bool Decoder<Memory>::end_map_entry(const char* p, char* object,
   }
   auto* map = reinterpret_cast<MapBase*>(object + field.offset);
   if (map->insert_entry(&arena_, added, key.offset, raw::map_key_kind(key))) return true;
-  return fail(DecodeError::out_of_memory, p), false;
+  return fail(DecodeError::kOutOfMemory, p), false;
 }
 
-// ---- handlers: as many elements as follow each other with the same tag
+// ---- handlers: all consecutive elements with the same tag
 
 template <typename Memory>
 struct Decoder<Memory>::Runs {

@@ -18,7 +18,7 @@ struct Decoder<Memory>::Scalars {
       if (second >= 0x80) {
         const char* behind = wire::read_varint_long(p + kTagSize, &value);
         if (behind == nullptr) [[unlikely]] {
-          p = d->fail(DecodeError::overlong_varint, p + kTagSize);
+          p = d->fail(DecodeError::kOverlongVarint, p + kTagSize);
           DROVER_DECODE_GO(Dispatch::failed);
         }
         store_varint<kOp>(place(object, step), value);
@@ -45,7 +45,7 @@ struct Decoder<Memory>::Scalars {
     value |= (last & 0x7f) << 56;
     if ((last & 0x80) != 0) {
       if (last >= 0x8000) {
-        p = d->fail(DecodeError::overlong_varint, p);
+        p = d->fail(DecodeError::kOverlongVarint, p);
         DROVER_DECODE_GO(Dispatch::failed);
       }
       value |= last >> 8 << 63;
@@ -83,7 +83,7 @@ struct Decoder<Memory>::Scalars {
     uint64_t value;
     const char* behind = wire::read_varint(p + kTagSize, &value);
     if (behind == nullptr) [[unlikely]] {
-      p = d->fail(DecodeError::overlong_varint, p + kTagSize);
+      p = d->fail(DecodeError::kOverlongVarint, p + kTagSize);
       DROVER_DECODE_GO(Dispatch::failed);
     }
     const FieldEntry& field = d->field_at(step);

@@ -33,7 +33,7 @@ struct Decoder<Memory>::Strings {
   static DROVER_NOINLINE DROVER_DECODE_HANDLER(check_short_utf8) {  // p is at the string
     raw::Words* to = words(object, step);
     if (!is_valid_utf8(to->begin(), to->size)) {
-      p = d->fail(DecodeError::bad_utf8, p);
+      p = d->fail(DecodeError::kBadUtf8, p);
       DROVER_DECODE_GO(Dispatch::failed);
     }
     p += to->size;
@@ -60,7 +60,7 @@ struct Decoder<Memory>::Strings {
     bytes[size] = '\0';
     p = begin;
     if (kUtf8 && !is_valid_utf8(bytes, size)) [[unlikely]] {
-      p = d->fail(DecodeError::bad_utf8, p);
+      p = d->fail(DecodeError::kBadUtf8, p);
       DROVER_DECODE_GO(Dispatch::failed);
     }
     p += size;
@@ -117,7 +117,7 @@ struct Decoder<Memory>::Strings {
     bool terminate = d->options_.terminate_aliases;
     refer(to, begin, size, terminate);
     if (kUtf8 && !is_valid_utf8(begin, size)) [[unlikely]] {
-      p = d->fail(DecodeError::bad_utf8, begin);
+      p = d->fail(DecodeError::kBadUtf8, begin);
       DROVER_DECODE_GO(Dispatch::failed);
     }
     p = begin + size;
@@ -132,7 +132,7 @@ struct Decoder<Memory>::Strings {
     to->meta = (to->meta & ~((1u << raw::Words::kBackShift) - 1)) | raw::Words::kBorrowed |
                (terminate ? 0 : raw::Words::kUnterminated);
   }
-  // The string may reach into the piece's last bytes, or be one that is copied; p is at the length.
+  // The string may reach into the piece's last bytes, or may have to be copied; p is at the length.
   template <bool kUtf8>
   static DROVER_NOINLINE DROVER_DECODE_HANDLER(string_aliased_near_end) {
     uint32_t size;
@@ -143,7 +143,7 @@ struct Decoder<Memory>::Strings {
     bool terminate = d->options_.terminate_aliases && begin + size < d->input_.piece_end();
     refer(words(object, step), begin, size, terminate);
     if (kUtf8 && !is_valid_utf8(begin, size)) {
-      p = d->fail(DecodeError::bad_utf8, begin);
+      p = d->fail(DecodeError::kBadUtf8, begin);
       DROVER_DECODE_GO(Dispatch::failed);
     }
     p = begin + size;
@@ -162,7 +162,7 @@ struct Decoder<Memory>::Strings {
   }
 };
 
-// ---- strings by the general way; p is at the length
+// ---- strings, the general case; p is at the length
 template <typename Memory>
 const char* Decoder<Memory>::string(const char* p, raw::Words* to, bool check_utf8) {
   uint32_t size;
@@ -171,7 +171,7 @@ const char* Decoder<Memory>::string(const char* p, raw::Words* to, bool check_ut
     return nullptr;
   if (options_.alias && size >= options_.min_alias_size && string_alias(p, to, size)) {
     if (check_utf8 && !is_valid_utf8(to->begin(), size)) [[unlikely]]
-      return fail(DecodeError::bad_utf8, p);
+      return fail(DecodeError::kBadUtf8, p);
     return input_.copy(p, nullptr, size);
   }
   return string_copy(p, to, size, check_utf8);
@@ -202,8 +202,8 @@ const char* Decoder<Memory>::string_copy(const char* p, raw::Words* to, uint32_t
     // A map's keys are compared, so its entries stay whole; and bytes in the patch buffer do not stay long enough.
     bool stays = (entry_->flags & schema::kMessageFlagMapEntry) == 0 && input_.in_piece();
     if (stays && memory_.places(size) && static_cast<int64_t>(size) <= input_.contiguous(p)) {
-      if (check_utf8 && !is_valid_utf8(p, size)) return fail(DecodeError::bad_utf8, p);
-      if (!memory_.place_bytes(to, p, size)) return fail(DecodeError::out_of_memory, p);
+      if (check_utf8 && !is_valid_utf8(p, size)) return fail(DecodeError::kBadUtf8, p);
+      if (!memory_.place_bytes(to, p, size)) return fail(DecodeError::kOutOfMemory, p);
       return p + size;
     }
   }
@@ -217,7 +217,7 @@ const char* Decoder<Memory>::string_copy(const char* p, raw::Words* to, uint32_t
     }
   } else {
     bytes = static_cast<char*>(arena_.allocate(size_t{size} + 1));
-    if (bytes == nullptr) return fail(DecodeError::out_of_memory, p);
+    if (bytes == nullptr) return fail(DecodeError::kOutOfMemory, p);
     to->meta &= ~kMetaBelowBack;
     to->set_begin(bytes);
   }
@@ -226,8 +226,8 @@ const char* Decoder<Memory>::string_copy(const char* p, raw::Words* to, uint32_t
   size_t offset = input_.offset(p);
   p = input_.copy(p, bytes, size);
   if (check_utf8 && !is_valid_utf8(bytes, size)) {
-    if (error_ == DecodeError::ok) {
-      error_ = DecodeError::bad_utf8;
+    if (error_ == DecodeError::kOk) {
+      error_ = DecodeError::kBadUtf8;
       error_offset_ = offset;
     }
     return nullptr;

@@ -134,35 +134,35 @@ TEST_P(DecodeErrors, AreNamedWithTheirPlace) {
 
 INSTANTIATE_TEST_SUITE_P(
     Malformed, DecodeErrors,
-    ::testing::Values(ErrorCase{"VarintWithoutEnd", "28 80", DecodeError::truncated, 2},
-                      ErrorCase{"TagAlone", "28", DecodeError::truncated, 1},
-                      ErrorCase{"TagCutOff", "28 01 80", DecodeError::truncated, 3},
-                      ErrorCase{"FixedCutOff", "09 01020304050607", DecodeError::truncated, 8},
-                      ErrorCase{"LengthCutOff", "4a", DecodeError::truncated, 1},
-                      ErrorCase{"VarintOfElevenBytes", "28 ffffffffffffffffffff01", DecodeError::overlong_varint, 1},
-                      ErrorCase{"TagOfSixBytes", "a88080808000 01", DecodeError::overlong_varint, 0},
-                      ErrorCase{"LengthOfSixBytes", "4a 8380808080 00 616263", DecodeError::overlong_varint, 1},
-                      ErrorCase{"FieldNumberZero", "28 01 00 01", DecodeError::bad_tag, 2},
-                      ErrorCase{"FieldNumberZeroWithLength", "02 00", DecodeError::bad_tag, 0},
-                      ErrorCase{"GroupCutOff", "53 80", DecodeError::truncated, 2, "t.Every.G10"},
-                      ErrorCase{"FieldNumberTooHigh", "808080807f 01", DecodeError::bad_tag, 0},
-                      ErrorCase{"WireType6", "2e 01", DecodeError::bad_tag, 0},
-                      ErrorCase{"WireType7", "2f 01", DecodeError::bad_tag, 0},
-                      ErrorCase{"EndGroupWithoutStart", "28 01 54", DecodeError::unmatched_end_group, 2},
-                      ErrorCase{"GroupThatNothingEnds", "53 08 01", DecodeError::unmatched_end_group, 3, "t.Every.G10"},
-                      ErrorCase{"GroupEndedByAnother", "53 08 01 5c", DecodeError::unmatched_end_group, 3,
+    ::testing::Values(ErrorCase{"VarintWithoutEnd", "28 80", DecodeError::kTruncated, 2},
+                      ErrorCase{"TagAlone", "28", DecodeError::kTruncated, 1},
+                      ErrorCase{"TagCutOff", "28 01 80", DecodeError::kTruncated, 3},
+                      ErrorCase{"FixedCutOff", "09 01020304050607", DecodeError::kTruncated, 8},
+                      ErrorCase{"LengthCutOff", "4a", DecodeError::kTruncated, 1},
+                      ErrorCase{"VarintOfElevenBytes", "28 ffffffffffffffffffff01", DecodeError::kOverlongVarint, 1},
+                      ErrorCase{"TagOfSixBytes", "a88080808000 01", DecodeError::kOverlongVarint, 0},
+                      ErrorCase{"LengthOfSixBytes", "4a 8380808080 00 616263", DecodeError::kOverlongVarint, 1},
+                      ErrorCase{"FieldNumberZero", "28 01 00 01", DecodeError::kBadTag, 2},
+                      ErrorCase{"FieldNumberZeroWithLength", "02 00", DecodeError::kBadTag, 0},
+                      ErrorCase{"GroupCutOff", "53 80", DecodeError::kTruncated, 2, "t.Every.G10"},
+                      ErrorCase{"FieldNumberTooHigh", "808080807f 01", DecodeError::kBadTag, 0},
+                      ErrorCase{"WireType6", "2e 01", DecodeError::kBadTag, 0},
+                      ErrorCase{"WireType7", "2f 01", DecodeError::kBadTag, 0},
+                      ErrorCase{"EndGroupWithoutStart", "28 01 54", DecodeError::kUnmatchedEndGroup, 2},
+                      ErrorCase{"GroupThatNothingEnds", "53 08 01", DecodeError::kUnmatchedEndGroup, 3, "t.Every.G10"},
+                      ErrorCase{"GroupEndedByAnother", "53 08 01 5c", DecodeError::kUnmatchedEndGroup, 3,
                                 "t.Every.G10"},
-                      ErrorCase{"UnknownGroupThatNothingEnds", "fb3f 08 01", DecodeError::unmatched_end_group, 4},
-                      ErrorCase{"StringPastTheEnd", "28 01 4a 04 616263", DecodeError::length_past_end, 3},
-                      ErrorCase{"UnknownStringPastTheEnd", "f23f 04 616263", DecodeError::length_past_end, 2},
-                      ErrorCase{"HugeLength", "4a ffffffff07", DecodeError::length_past_end, 1},
-                      ErrorCase{"LengthOver2GiB", "4a ffffffff0f", DecodeError::too_large, 1},
-                      ErrorCase{"MessagePastTheEnd", "5a 02 28", DecodeError::length_past_end, 1},
-                      ErrorCase{"FieldPastItsMessage", "5a 02 4a 05 616263 28 01", DecodeError::length_past_end, 3},
-                      ErrorCase{"VarintPastItsMessage", "5a 02 28 80 01", DecodeError::truncated, 4},
-                      ErrorCase{"PackedPastTheEnd", "ea3e 05 01", DecodeError::length_past_end, 2},
-                      ErrorCase{"PackedVarintCutOff", "ea3e 01 80", DecodeError::truncated, 4},
-                      ErrorCase{"PackedFixedOfOddSize", "ca3e 07 01020304050607", DecodeError::truncated, 3}),
+                      ErrorCase{"UnknownGroupThatNothingEnds", "fb3f 08 01", DecodeError::kUnmatchedEndGroup, 4},
+                      ErrorCase{"StringPastTheEnd", "28 01 4a 04 616263", DecodeError::kLengthPastEnd, 3},
+                      ErrorCase{"UnknownStringPastTheEnd", "f23f 04 616263", DecodeError::kLengthPastEnd, 2},
+                      ErrorCase{"HugeLength", "4a ffffffff07", DecodeError::kLengthPastEnd, 1},
+                      ErrorCase{"LengthOver2GiB", "4a ffffffff0f", DecodeError::kTooLarge, 1},
+                      ErrorCase{"MessagePastTheEnd", "5a 02 28", DecodeError::kLengthPastEnd, 1},
+                      ErrorCase{"FieldPastItsMessage", "5a 02 4a 05 616263 28 01", DecodeError::kLengthPastEnd, 3},
+                      ErrorCase{"VarintPastItsMessage", "5a 02 28 80 01", DecodeError::kTruncated, 4},
+                      ErrorCase{"PackedPastTheEnd", "ea3e 05 01", DecodeError::kLengthPastEnd, 2},
+                      ErrorCase{"PackedVarintCutOff", "ea3e 01 80", DecodeError::kTruncated, 4},
+                      ErrorCase{"PackedFixedOfOddSize", "ca3e 07 01020304050607", DecodeError::kTruncated, 3}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Decode, TheMessageAndFieldOfAnErrorAreTold) {
@@ -184,11 +184,11 @@ TEST(Decode, NestingIsLimited) {
     return wire;
   };
   EXPECT_TRUE(decode_every(nested(100)).ok());
-  EXPECT_EQ(decode_every(nested(101)).error, DecodeError::depth_limit);
-  EXPECT_EQ(decode_every(std::string(101, '\x53')).error, DecodeError::depth_limit);
+  EXPECT_EQ(decode_every(nested(101)).error, DecodeError::kDepthLimit);
+  EXPECT_EQ(decode_every(std::string(101, '\x53')).error, DecodeError::kDepthLimit);
   std::string unknown;
   for (int i = 0; i < 101; ++i) unknown += from_hex("fb3f");
-  EXPECT_EQ(decode_every(unknown).error, DecodeError::depth_limit);
+  EXPECT_EQ(decode_every(unknown).error, DecodeError::kDepthLimit);
 }
 
 TEST(Decode, Utf8IsCheckedWhereTheSchemaSaysSo) {
@@ -196,7 +196,7 @@ TEST(Decode, Utf8IsCheckedWhereTheSchemaSaysSo) {
        {"80", "c080", "c1bf", "e08080", "eda080", "f08080 80", "f4908080", "f5808080", "c2", "e282"}) {
     std::string bytes = from_hex(bad);
     std::string wire = "\x4a" + std::string(1, static_cast<char>(bytes.size())) + bytes;
-    EXPECT_EQ(TestObject(proto3().type("t3.Implicit")).decode(wire).error, DecodeError::bad_utf8) << bad;
+    EXPECT_EQ(TestObject(proto3().type("t3.Implicit")).decode(wire).error, DecodeError::kBadUtf8) << bad;
     EXPECT_TRUE(decode_every(wire).ok()) << "proto2 takes any bytes";
   }
   for (const char* good : {"c3a4", "e282ac", "f09f9880", "ed9fbf", "ee8080", "f48fbfbf", "00", "7f"}) {
@@ -226,7 +226,7 @@ TEST(Decode, AnArenaThatRunsOutIsAnError) {
     TestObject object(type);
     DecodeResult result = drover::decode(type, object.get(), wire, arena);
     if (result.ok()) break;
-    EXPECT_EQ(result.error, DecodeError::out_of_memory) << to_string(result);
+    EXPECT_EQ(result.error, DecodeError::kOutOfMemory) << to_string(result);
     ++failures;
   }
   EXPECT_GT(failures, 10);

@@ -1,4 +1,4 @@
-// What a decode is told and what it answers; codec/decode/decode.h has the functions. Freestanding.
+// The options and the result of a decode; codec/decode/decode.h has the functions. Freestanding.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +23,10 @@ struct DecodeOptions {
 };
 
 struct DecodeResult {
-  DecodeError error = DecodeError::ok;
+  DecodeError error = DecodeError::kOk;
   size_t offset = 0;              // of the byte at which decoding stopped; without error, the input's size
   const char* message_name = "";  // the message that was being read: full name, lives as long as the image
   uint32_t field_number = 0;      // the field that was being read; 0 none
-  bool ok() const { return error == DecodeError::ok; }
+  bool ok() const { return error == DecodeError::kOk; }
 };
 }  // namespace drover

@@ -1,6 +1,6 @@
 // Unknown fields: appended to the object's `unknown` String as wire bytes, tags and varints in shortest form.
 //
-// The tag is written anew rather than copied: its first byte in the buffer may be the NUL of the string in front.
+// The tag is encoded again, not copied: its first byte in the buffer may be the NUL of the string in front.
 #pragma once
 
 #include "codec/decode/decoder.h"
@@ -13,17 +13,17 @@ DROVER_NOINLINE char* Decoder<Memory>::extend_unknown(char* object, size_t size,
   auto* bytes = reinterpret_cast<raw::Words*>(pointer->get());
   if (bytes == nullptr) {
     bytes = static_cast<raw::Words*>(arena_.allocate_zeroed(sizeof(raw::Words)));
-    if (bytes == nullptr) return const_cast<char*>(fail(DecodeError::out_of_memory, p));
+    if (bytes == nullptr) return const_cast<char*>(fail(DecodeError::kOutOfMemory, p));
     pointer->set(bytes);
   }
   size_t have = bytes->data == 0 || bytes->borrowed() ? 0 : bytes->string_storage();
   uint64_t wanted = uint64_t{bytes->size} + size;
-  if (wanted > raw::Words::kMaxString) return const_cast<char*>(fail(DecodeError::too_large, p));
+  if (wanted > raw::Words::kMaxString) return const_cast<char*>(fail(DecodeError::kTooLarge, p));
   if (wanted + 1 > have) {
     uint32_t cls = static_cast<uint32_t>(std::bit_width(wanted));
     if (cls < 5) cls = 5;
     char* block = static_cast<char*>(arena_.allocate_recycled(size_t{1} << cls));
-    if (block == nullptr) return const_cast<char*>(fail(DecodeError::out_of_memory, p));
+    if (block == nullptr) return const_cast<char*>(fail(DecodeError::kOutOfMemory, p));
     if (bytes->size != 0) std::memcpy(block, bytes->begin(), bytes->size);
     if (have != 0) arena_.recycle(bytes->begin(), have);
     bytes->set_begin(block);
@@ -50,7 +50,7 @@ DROVER_NOINLINE const char* Decoder<Memory>::unknown_field(const char* p, char* 
     case wire::kVarint: {
       uint64_t value;
       const char* behind = wire::read_varint(p, &value);
-      if (behind == nullptr) return fail(DecodeError::overlong_varint, p);
+      if (behind == nullptr) return fail(DecodeError::kOverlongVarint, p);
       return append_unknown_varint(object, tag, value, p) ? behind : nullptr;
     }
     case wire::kFixed32:
@@ -72,19 +72,19 @@ DROVER_NOINLINE const char* Decoder<Memory>::unknown_field(const char* p, char* 
     case wire::kStartGroup:
       return unknown_group(p, object, tag, depth);
     default:
-      return fail(DecodeError::bad_tag, p);
+      return fail(DecodeError::kBadTag, p);
   }
 }
 
 template <typename Memory>
 DROVER_NOINLINE const char* Decoder<Memory>::unknown_group(const char* p, char* object, uint32_t tag, int depth) {
   const uint32_t end_tag = tag + 1;  // the end-group tag of the same number
-  if (depth <= 0) return fail(DecodeError::depth_limit, p);
+  if (depth <= 0) return fail(DecodeError::kDepthLimit, p);
   char* to = extend_unknown(object, wire::varint_size(tag), p);
   if (to == nullptr) return nullptr;
   wire::write_varint(to, tag);
   for (;;) {
-    if (input_.done(&p)) return p == nullptr ? fail_past_limit() : fail(DecodeError::unmatched_end_group, p);
+    if (input_.done(&p)) return p == nullptr ? fail_past_limit() : fail(DecodeError::kUnmatchedEndGroup, p);
     uint32_t inner = 0;
     const char* start = p;
     p = wire::read_varint32(p, &inner);

@@ -147,8 +147,8 @@ class Decoder {
   // empty, or if the buffer or the arena's block at hand ends too soon.
   static constexpr uint32_t kShortString = 32;
   DROVER_INLINE char* copy_short(const char* p, uint32_t size) {
-    // Twice 16 bytes are copied whatever the size says, the first and the last ones (or the first again). What is read
-    // beyond the string lies in the 16 bytes that can be read behind any position well inside.
+    // Always copies 16 bytes twice: the first and the last ones (or the first again). Bytes read beyond the string are
+    // among the 16 that can be read behind any position well inside.
     if (static_cast<int64_t>(size) >= input_.left_inside(p) || !arena_.has_room(size + 1, kShortString) || size == 0)
         [[unlikely]]
       return nullptr;
@@ -162,8 +162,8 @@ class Decoder {
   const char* string(const char* p, raw::Words* to, bool check_utf8);
   const char* string_copy(const char* p, raw::Words* to, uint32_t size, bool check_utf8);
   bool string_alias(const char* p, raw::Words* to, uint32_t size);
-  // The NUL behind an aliased string is written once the tag that stands there has been read for certain: when the
-  // next string is at hand, or at the end.
+  // The NUL behind an aliased string is written once the tag there has certainly been read: at the next string, or at
+  // the end.
   void terminate_later(char* at) {
     *pending_nul_ = '\0';
     pending_nul_ = at;
@@ -216,7 +216,7 @@ class Decoder {
   uint32_t end_group_ = 0;       // the tag that ends the innermost message, if it is a group
   uint32_t unknown_number_ = 0;  // of the unknown field that is being read
   char* pending_nul_ = &no_pending_;
-  DecodeError error_ = DecodeError::ok;
+  DecodeError error_ = DecodeError::kOk;
   char no_pending_;
   size_t error_offset_ = 0;
   const MessageEntry* error_message_ = nullptr;
@@ -236,7 +236,7 @@ class Decoder {
 
 template <typename Memory>
 const char* Decoder<Memory>::fail(DecodeError error, const char* p) {
-  if (error_ == DecodeError::ok) {
+  if (error_ == DecodeError::kOk) {
     error_ = error;
     error_offset_ = input_.offset(p);
   }
@@ -245,8 +245,8 @@ const char* Decoder<Memory>::fail(DecodeError error, const char* p) {
 
 template <typename Memory>
 const char* Decoder<Memory>::fail_past_limit() {
-  if (error_ == DecodeError::ok) {
-    error_ = DecodeError::truncated;
+  if (error_ == DecodeError::kOk) {
+    error_ = DecodeError::kTruncated;
     error_offset_ = input_.limit_offset();
   }
   return nullptr;
@@ -269,7 +269,7 @@ DROVER_INLINE const char* Decoder<Memory>::length(const char* p, uint32_t* size)
   ++p;
   *size = first;
   if (static_cast<int64_t>(first) > input_.left(p)) [[unlikely]] {
-    return input_.left(p) < 0 ? fail_past_limit() : fail(DecodeError::length_past_end, p - 1);
+    return input_.left(p) < 0 ? fail_past_limit() : fail(DecodeError::kLengthPastEnd, p - 1);
   }
   return p;
 }
@@ -277,10 +277,10 @@ DROVER_INLINE const char* Decoder<Memory>::length(const char* p, uint32_t* size)
 template <typename Memory>
 DROVER_NOINLINE const char* Decoder<Memory>::length_long(const char* p, uint32_t* size) {
   const char* behind = wire::read_varint32(p, size);
-  if (behind == nullptr) return fail(DecodeError::overlong_varint, p);
+  if (behind == nullptr) return fail(DecodeError::kOverlongVarint, p);
   if (input_.left(behind) < 0) return fail_past_limit();
-  if (*size > wire::kMaxMessage) return fail(DecodeError::too_large, p);
-  if (static_cast<int64_t>(*size) > input_.left(behind)) return fail(DecodeError::length_past_end, p);
+  if (*size > wire::kMaxMessage) return fail(DecodeError::kTooLarge, p);
+  if (static_cast<int64_t>(*size) > input_.left(behind)) return fail(DecodeError::kLengthPastEnd, p);
   return behind;
 }
 

@@ -1,30 +1,30 @@
-// Packed varints on x86-64 with AVX2 and BMI2, and with AVX-512 VBMI2 where there is that.
+// Packed varints on x86-64 with AVX2 and BMI2, and with AVX-512 VBMI2 where available.
 //
 // A window of 64 bytes begins at the next varint. The top bits of its bytes make a mask of where varints end, so that
 // the place of the next one does not depend on the bytes of the one before:
 //
 //   window:  05 | 96 01 | 80 80 04 | 7f ...      ends:  1 0 1 0 0 1 1 ...
 //
-// A window of one-byte varints is widened as it is; with AVX-512 one of one- and two-byte varints is put together in
-// its 16-bit lanes and compressed; in any other each varint is gathered with pext.
+// A window of one-byte varints is widened directly. With AVX-512 a window of one- and two-byte varints is combined in
+// 16-bit lanes and compressed. In any other window each varint is gathered with pext.
 #include "codec/decode/packed_varints.h"
 
 #if DROVER_BMI2
 
-#define DROVER_AVX2 __attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt")))
+#define DROVER_AVX2_BMI2 __attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt")))
 #define DROVER_AVX512 __attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi2")))
 
 namespace drover::x86 {
 namespace {
 
 constexpr uint64_t kSevenBits = 0x7f7f7f7f7f7f7f7f;
-// Which bits of the ninth and tenth byte belong to a varint of so many bytes.
+// Which bits of the ninth and tenth byte belong to a varint of [n] bytes.
 constexpr uint16_t kHighBytes[11] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0x007f, 0x017f};
 
-DROVER_AVX2 DROVER_INLINE uint64_t load64(const char* p) { return raw::load<uint64_t>(p); }
+DROVER_AVX2_BMI2 DROVER_INLINE uint64_t load64(const char* p) { return raw::load<uint64_t>(p); }
 
 // Bit i: byte i goes on.
-DROVER_AVX2 DROVER_INLINE uint64_t continuations(const char* p) {
+DROVER_AVX2_BMI2 DROVER_INLINE uint64_t continuations(const char* p) {
   auto low = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
   auto high = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 32))));
   return low | uint64_t{high} << 32;
@@ -32,7 +32,7 @@ DROVER_AVX2 DROVER_INLINE uint64_t continuations(const char* p) {
 
 // A varint of `size` bytes, at most ten.
 template <uint32_t kOp>
-DROVER_AVX2 DROVER_INLINE uint64_t gather(const char* p, size_t size) {
+DROVER_AVX2_BMI2 DROVER_INLINE uint64_t gather(const char* p, size_t size) {
   uint64_t value = _pext_u64(_bzhi_u64(load64(p), static_cast<unsigned>(size * 8)), kSevenBits);
   if constexpr (kVarintStorage<kOp> == 8 || kOp == schema::kOpBool) {
     uint64_t high = raw::load<uint16_t>(p + 8) & kHighBytes[size];
@@ -43,7 +43,7 @@ DROVER_AVX2 DROVER_INLINE uint64_t gather(const char* p, size_t size) {
 
 // Sixty-four varints of one byte.
 template <uint32_t kOp>
-DROVER_AVX2 DROVER_INLINE void widen_64(const char* p, char* at) {
+DROVER_AVX2_BMI2 DROVER_INLINE void widen_64(const char* p, char* at) {
   if constexpr (kOp == schema::kOpVarint64) {
     for (int i = 0; i < 64; i += 4) {
       __m128i bytes = _mm_cvtsi32_si128(raw::load<int32_t>(p + i));
@@ -92,7 +92,7 @@ DROVER_AVX512 DROVER_INLINE void store_pairs(__m512i values, uint32_t count, cha
 
 // What is left behind the last whole window.
 template <uint32_t kOp>
-DROVER_AVX2 DROVER_INLINE PackedResult read_rest(const char* p, const char* end, char* at) {
+DROVER_AVX2_BMI2 DROVER_INLINE PackedResult read_rest(const char* p, const char* end, char* at) {
   while (p < end) {
     uint64_t value;
     const char* behind = wire::read_varint(p, &value);
@@ -104,9 +104,9 @@ DROVER_AVX2 DROVER_INLINE PackedResult read_rest(const char* p, const char* end,
   return {};
 }
 
-// A window in which anything may come; the position behind its last whole varint, or null.
+// A window with varints of any length; the position behind its last whole varint, or null.
 template <uint32_t kOp>
-DROVER_AVX2 DROVER_INLINE const char* read_window(const char* p, uint64_t goes_on, char** at) {
+DROVER_AVX2_BMI2 DROVER_INLINE const char* read_window(const char* p, uint64_t goes_on, char** at) {
   const char* start = p;
   char* to = *at;
   for (uint64_t ends = ~goes_on; ends != 0; ends = _blsr_u64(ends)) {
@@ -123,7 +123,7 @@ DROVER_AVX2 DROVER_INLINE const char* read_window(const char* p, uint64_t goes_o
 }
 
 template <uint32_t kOp>
-DROVER_AVX2 PackedResult read_avx2(const char* p, uint32_t size, char* at) {
+DROVER_AVX2_BMI2 PackedResult read_avx2(const char* p, uint32_t size, char* at) {
   const char* end = p + size;
   while (end - p >= 64) {
     uint64_t goes_on = continuations(p);
@@ -176,7 +176,7 @@ DROVER_AVX512 PackedResult read_avx512(const char* p, uint32_t size, char* at, u
 
 }  // namespace
 
-DROVER_AVX2 uint32_t count_varints(const char* p, uint32_t size) {
+DROVER_AVX2_BMI2 uint32_t count_varints(const char* p, uint32_t size) {
   uint32_t count = 0, i = 0;
   for (; i + 64 <= size; i += 64) count += static_cast<uint32_t>(__builtin_popcountll(~continuations(p + i)));
   for (; i < size; ++i) count += static_cast<signed char>(p[i]) >= 0;

@@ -1,4 +1,4 @@
-// BackwardSink: the encoder's sink in the buffers of an Encoded, which grow as they must.
+// BackwardSink: the encoder's sink in the buffers of an Encoded, which grow on demand.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,7 @@ class BackwardSink {
   char* refer(char* p, const char* data, size_t size) {
     if (!close_segment(p) || !add_piece(data, size)) return nullptr;
     base_ += size;
-    if (total(p) > options_.max_bytes) return fail(EncodeError::too_large);
+    if (total(p) > options_.max_bytes) return fail(EncodeError::kTooLarge);
     return p;
   }
   EncodeError error() const { return error_; }
@@ -57,7 +57,7 @@ class BackwardSink {
   bool finish(char* p) {
     if (!close_segment(p)) return false;
     size_t size = total(p);
-    if (size > options_.max_bytes) return fail(EncodeError::too_large), false;
+    if (size > options_.max_bytes) return fail(EncodeError::kTooLarge), false;
     out_->set_pieces(next_piece_, size);
     return true;
   }
@@ -78,7 +78,7 @@ class BackwardSink {
   // In front of those that are there already. False after fail().
   DROVER_INLINE bool add_piece(const char* data, size_t size) {
     if (next_piece_ == out_->pieces_begin() && !out_->more_pieces(&next_piece_)) [[unlikely]]
-      return fail(EncodeError::out_of_memory), false;
+      return fail(EncodeError::kOutOfMemory), false;
     *--next_piece_ = {data, size};
     return true;
   }
@@ -92,7 +92,7 @@ class BackwardSink {
   DROVER_NOINLINE char* next_block(char* p, size_t n) {
     size_t written = total(p);
     if (!close_segment(p)) return nullptr;
-    if (written > options_.max_bytes) return fail(EncodeError::too_large);
+    if (written > options_.max_bytes) return fail(EncodeError::kTooLarge);
     auto& blocks = out_->blocks_;
     size_t index = used_;
     n += kScalarRoom;
@@ -102,7 +102,7 @@ class BackwardSink {
       if (size > kLargestBlock) size = kLargestBlock;
       if (size < n) size = n;
       std::unique_ptr<char[]> fresh(new (std::nothrow) char[size]);
-      if (fresh == nullptr) return fail(EncodeError::out_of_memory);
+      if (fresh == nullptr) return fail(EncodeError::kOutOfMemory);
       blocks.push_back({std::move(fresh), size});
     }
     take_block(index, written);
@@ -113,7 +113,7 @@ class BackwardSink {
   const EncodeOptions& options_;
   Piece* next_piece_;  // the first of those that are done
   char* low_;          // the block at hand begins kScalarRoom below
-  char* segment_end_;  // what was written last ends here, and is no piece yet
+  char* segment_end_;  // end of the bytes that are written but not yet a piece
   uintptr_t base_;     // what total() counts down from: segment_end_, and the bytes of the pieces that are done
   size_t used_;        // blocks taken so far
   EncodeError error_;  // set where a function fails

@@ -1,4 +1,4 @@
-// The ways in to the encoder: pieces from a trusted or a hostile object, one array, and the size alone.
+// The entry points of the encoder: pieces from a trusted or a hostile object, one array, and the size alone.
 #include "codec/encode/encode.h"
 
 #include "codec/encode/backward_sink.h"
@@ -26,7 +26,7 @@ EncodeResult encode_pieces(const schema::MessageType& type, const Message* objec
   if (p != nullptr) p = encoder.message(p, object->drover_bytes(), type.entry());
   if (p == nullptr) {
     sink.abandon();
-    if (encoder.error() == EncodeError::ok) return {sink.error(), 0, type.full_name(), 0};
+    if (encoder.error() == EncodeError::kOk) return {sink.error(), 0, type.full_name(), 0};
     return failure(type, encoder);
   }
   if (!sink.finish(p)) {
@@ -44,7 +44,7 @@ EncodeResult encode(const schema::MessageType& type, const Message* object, cons
                     Encoded* out) {
   if (options.bounds == nullptr) return encode_pieces(type, object, TrustedMemory(), options, out);
   BoundedMemory memory(*options.bounds);
-  EncodeError error = EncodeError::ok;
+  EncodeError error = EncodeError::kOk;
   if (!memory.check(reinterpret_cast<uintptr_t>(object), type.entry().object_size, 8, &error)) {
     BackwardSink(out, options).abandon();
     return {error, 0, type.full_name(), 0};
@@ -56,10 +56,10 @@ EncodeError encode_to_array(const schema::MessageType& type, const Message* obje
                             Encoded* scratch, void* data, size_t capacity, size_t* written) {
   EncodeResult result = encode(type, object, options, scratch);
   if (!result.ok()) return result.error;
-  if (result.size > capacity) return EncodeError::no_room;
+  if (result.size > capacity) return EncodeError::kNoRoom;
   scratch->copy_to(static_cast<char*>(data));
   if (written != nullptr) *written = result.size;
-  return EncodeError::ok;
+  return EncodeError::kOk;
 }
 
 size_t encoded_size(const schema::MessageType& type, const Message* object) {

@@ -2,7 +2,7 @@
 //
 // One backward pass: a sub-message is written before its length, so that each word of the object is read exactly
 // once, and a process that writes to it meanwhile cannot make a length and its content disagree. The result is a list
-// of pieces: long strings, bytes and packed fixed-size fields are referred to where they lie, everything else is
+// of pieces: long strings, bytes and packed fixed-size fields are referred to in place, everything else is
 // written into buffers of the Encoded, which are reused from call to call.
 //
 //   pieces:   [buffer ....][string in the object][buffer ..][string in the object][buffer .........]
@@ -11,8 +11,8 @@
 // without maps, byte for byte what protobuf C++ writes.
 //
 // With Bounds the object is hostile: it lies in memory that another process can write. Nothing outside the bounds is
-// read, whatever the object says; depth, output and work are bounded. The bytes that come out are then a well-formed
-// message, with whatever values the host put there; its unknown fields' bytes are passed on as they are.
+// read for any content; depth, output and work are bounded. The output is then a well-formed message with the values
+// that the host wrote; the bytes of its unknown fields are copied unchanged.
 #pragma once
 
 #include <cstddef>

@@ -120,7 +120,7 @@ struct Encoder<Memory, Sink>::Handlers : WalkHandlers<Encoder<Memory, Sink>, Mem
   // The short ones, without a call.
   template <int kTagSize>
   static DROVER_WALK_HANDLER(Encoder, string) {
-    EncodeError error = EncodeError::ok;
+    EncodeError error = EncodeError::kOk;
     LoadedRange range;
     if (!e->memory_.load_range(object + step->offset, 1, 1, &range, &error)) [[unlikely]]
       return e->fail(error, *e->entry_, e->field_of(step).number);
@@ -135,7 +135,7 @@ struct Encoder<Memory, Sink>::Handlers : WalkHandlers<Encoder<Memory, Sink>, Mem
   }
   template <int kTagSize>
   static DROVER_NOINLINE DROVER_WALK_HANDLER(Encoder, string_long) {
-    EncodeError error = EncodeError::ok;
+    EncodeError error = EncodeError::kOk;
     LoadedRange range;
     if (!e->memory_.load_range(object + step->offset, 1, 1, &range, &error)) [[unlikely]]
       return e->fail(error, *e->entry_, e->field_of(step).number);
@@ -164,11 +164,11 @@ struct Encoder<Memory, Sink>::Handlers : WalkHandlers<Encoder<Memory, Sink>, Mem
   static DROVER_WALK_HANDLER(Encoder, message) {
     const FieldEntry& field = e->field_of(step);
     const MessageEntry& sub = e->image_.message(field.sub);
-    EncodeError error = EncodeError::ok;
+    EncodeError error = EncodeError::kOk;
     const char* inner = e->memory_.load_pointer(object + step->offset, sub.object_size, &error);
     if (inner == nullptr) DROVER_WALK_GO(no_message);
     if (e->depth_ <= 0) [[unlikely]]
-      return e->fail(EncodeError::depth_limit, *e->entry_, field.number);
+      return e->fail(EncodeError::kDepthLimit, *e->entry_, field.number);
     const MessageEntry* entry = e->entry_;
     size_t before = e->sink_.total(p);
     --e->depth_;
@@ -186,14 +186,14 @@ struct Encoder<Memory, Sink>::Handlers : WalkHandlers<Encoder<Memory, Sink>, Mem
     p = put_tag<kTagSize>(e, p, step);
     DROVER_WALK_NEXT();
   }
-  // A null pointer, or one that leads astray: absent, or in a map entry the empty message.
+  // A null pointer, or one that leaves the bounds: absent, or in a map entry the empty message.
   static DROVER_WALK_HANDLER(Encoder, no_message) {
     if constexpr (!Memory::kTrusted) {
       const FieldEntry& field = e->field_of(step);
-      EncodeError error = EncodeError::ok;
+      EncodeError error = EncodeError::kOk;
       uint32_t size = e->image_.message(field.sub).object_size;
       e->memory_.load_pointer(object + step->offset, size, &error);
-      if (error != EncodeError::ok) return e->fail(error, *e->entry_, field.number);
+      if (error != EncodeError::kOk) return e->fail(error, *e->entry_, field.number);
     }
     if (by_value(step)) [[likely]]
       DROVER_WALK_NEXT();

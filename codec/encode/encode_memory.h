@@ -1,10 +1,10 @@
-// How the encoder reads an object: TrustedMemory believes it, BoundedMemory believes nothing;
-// codec/freestanding/fetched_memory.h reads one that lies in another machine's memory. All offer the same functions, so
-// that there is one encoder, and no path in it that reads an object in any other way. kDirect: what a LoadedRange
-// refers to can be read in place; elsewhere the policy has copy(). Freestanding.
+// How the encoder reads an object: TrustedMemory trusts it, BoundedMemory checks everything, and
+// codec/freestanding/fetched_memory.h reads an object in another machine's memory. All offer the same functions, so
+// that one encoder serves all of them and reads objects in no other way. kDirect: the bytes of a LoadedRange can be
+// read in place; otherwise the policy has copy(). Freestanding.
 //
-// BoundedMemory loads each word once, with a volatile access (the other process may write at any time), checks what
-// it says, and works on its local copy from then on.
+// BoundedMemory loads each word once, with a volatile access (the other process may write at any time), checks it, and
+// uses the local copy from then on.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +56,7 @@ class BoundedMemory {
     return *reinterpret_cast<const volatile T*>(at);
   }
 
-  // An OffsetPtr's target of `size` bytes; null if the OffsetPtr is, or with *error set if it leads astray.
+  // An OffsetPtr's target of `size` bytes; null if the OffsetPtr is, or with *error set if it leaves the bounds.
   const char* load_pointer(const char* at, size_t size, EncodeError* error) const {
     int64_t offset = load<int64_t>(at);
     if (offset == 0) return nullptr;
@@ -81,11 +81,11 @@ class BoundedMemory {
   bool check(uintptr_t target, uint64_t size, uint32_t alignment, EncodeError* error) const {
     uintptr_t at = target - base_;
     if (at >= size_ || size > size_ - at) {
-      *error = EncodeError::out_of_bounds;
+      *error = EncodeError::kOutOfBounds;
       return false;
     }
     if ((target & (alignment - 1)) != 0) {
-      *error = EncodeError::misaligned;
+      *error = EncodeError::kMisaligned;
       return false;
     }
     return true;

@@ -1,7 +1,7 @@
 // Where the encoder writes, from the last byte to the first. The position is a pointer that the encoder keeps in a
 // register and hands from function to function; a sink only gives it room: BackwardSink in the buffers of an Encoded
-// (codec/encode/backward_sink.h), FixedSink in memory of the caller's (codec/encode/fixed_sink.h), CountingSink nowhere
-// at all (it never runs out, and nothing is written). Freestanding.
+// (codec/encode/backward_sink.h), FixedSink in memory of the caller's (codec/encode/fixed_sink.h). CountingSink only
+// counts: it never runs out, and nothing is written. Freestanding.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class CountingSink {
   const char* low() const { return nullptr; }
   bool refers(size_t) const { return false; }
   char* refer(char* p, const char*, size_t size) { return p - size; }
-  EncodeError error() const { return EncodeError::ok; }
+  EncodeError error() const { return EncodeError::kOk; }
 
  private:
   static constexpr uintptr_t kTop = UINTPTR_MAX / 2 + 1;
@@ -84,8 +84,8 @@ inline void copy_bytes(char* to, const char* from, size_t size) {
   }
 }
 
-// Three bytes or more. Up to eight are made in one word whose end is the varint's; what lies in front of it is written
-// over, which the room for scalars allows for.
+// Three bytes or more. Up to eight are made in one word that ends where the varint does; this overwrites bytes in front
+// of it, for which the scalars' room suffices.
 template <typename Sink>
 inline char* put_varint_long(char* p, uint64_t value) {
   size_t size = wire::varint_size(value);

@@ -88,9 +88,9 @@ TEST(Encode, AnArrayOfTheRightSizeIsFilledAndASmallerOneRefused) {
     Encoded scratch;
     EncodeError error = encode_to_array(object.type(), object.get(), {}, &scratch, out.data(), room, &written);
     if (room < wire.size()) {
-      EXPECT_EQ(error, EncodeError::no_room);
+      EXPECT_EQ(error, EncodeError::kNoRoom);
     } else {
-      EXPECT_EQ(error, EncodeError::ok);
+      EXPECT_EQ(error, EncodeError::kOk);
       EXPECT_EQ(out.substr(0, written), wire);
     }
   }

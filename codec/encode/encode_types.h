@@ -1,4 +1,4 @@
-// What an encode is told and what it answers; codec/encode/encode.h has the functions. Freestanding.
+// The options and the result of an encode; codec/encode/encode.h has the functions. Freestanding.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct EncodeOptions {
   const Bounds* bounds = nullptr;  // null: the object is trusted
   size_t max_bytes = 0x7fffffff;
   // With bounds: how many fields may be looked at beyond a few for each byte of output. A sparse object looks at many
-  // fields for few bytes; what is more than the memory of the object explains is the same sub-objects over and over.
+  // fields for few bytes; a count beyond the object's memory means that the same sub-objects come again and again.
   uint64_t work_allowance = 1 << 20;
   // How deep messages may nest below the outermost.
   int depth_limit = 1000;
@@ -33,11 +33,11 @@ struct EncodeOptions {
 };
 
 struct EncodeResult {
-  EncodeError error = EncodeError::ok;
+  EncodeError error = EncodeError::kOk;
   size_t size = 0;                // bytes of all pieces together; 0 after an error
   const char* message_name = "";  // the message that was being written: full name, lives as long as the image
   uint32_t field_number = 0;      // 0: none
-  bool ok() const { return error == EncodeError::ok; }
+  bool ok() const { return error == EncodeError::kOk; }
 };
 
 }  // namespace drover

@@ -1,4 +1,4 @@
-// Encoded: the pieces that an encode leaves, and the buffers that hold what is not referred to in the object.
+// Encoded: the pieces that an encode makes, and the buffers for bytes that are not referred to in the object.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Encoder<Memory, Sink>: the encoder itself, private to codec/. Memory says how the object is read
-// (codec/encode/encode_memory.h), Sink where the bytes go (codec/encode/encode_sink.h); the way through it is
-// codec/encode/object_walk.h's. Every writing function takes the position in front of which it writes, and returns the
-// new one, or null after fail().
+// (codec/encode/encode_memory.h), Sink where the bytes go (codec/encode/encode_sink.h);
+// codec/encode/object_walk.h visits the fields. Every writing function takes the position in front of which it writes,
+// and returns the new one, or null after fail().
 #pragma once
 
 #include "codec/encode/encode_sink.h"
@@ -126,7 +126,7 @@ char* Encoder<Memory, Sink>::blob(char* p, const char* data, size_t size, const 
 template <typename Memory, typename Sink>
 char* Encoder<Memory, Sink>::value(char* p, const char* at, const MessageEntry& entry, const FieldEntry& field) {
   if (schema::is_string_kind(field.kind)) {
-    EncodeError error = EncodeError::ok;
+    EncodeError error = EncodeError::kOk;
     LoadedRange range;
     if (!memory_.load_range(at, 1, 1, &range, &error)) return fail(error, entry, field.number);
     return string(p, range, entry, field);
@@ -179,7 +179,7 @@ DROVER_NOINLINE char* Encoder<Memory, Sink>::string(char* p, LoadedRange range, 
 template <typename Memory, typename Sink>
 char* Encoder<Memory, Sink>::sub_message(char* p, const char* object, const MessageEntry& sub,
                                          const MessageEntry& entry, const FieldEntry& field) {
-  if (depth_ <= 0) return fail(EncodeError::depth_limit, entry, field.number);
+  if (depth_ <= 0) return fail(EncodeError::kDepthLimit, entry, field.number);
   --depth_;
   bool group = static_cast<Kind>(field.kind) == Kind::kGroup;
   if (group) {

@@ -2,8 +2,8 @@
 //
 //   buffer:  [ room | written <- ]        pieces:  [ room | first .. last ]
 //
-// Long strings and arrays are referred to as long as there are pieces left for them, and copied from then on: running
-// out of pieces is no error. Running out of buffer is: EncodeError::no_room.
+// Long strings and arrays are referred to while pieces are left, and copied after that: running out of pieces is no
+// error. Running out of buffer is EncodeError::kNoRoom.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct FixedPiece {
 // Where an encode may write, and what it has written.
 struct FixedOutput {
   // kSpare bytes more than the message always suffice: the encoder asks for room for the largest varint and tag,
-  // whatever it then writes.
+  // even if it writes less.
   char* buffer = nullptr;
   size_t buffer_size = 0;
   // With fewer than three nothing is referred to: the message ends where the buffer does, in one piece.
@@ -55,11 +55,11 @@ class FixedSink {
   }
   char* start() {
     if (out_->buffer_size >= kScalarRoom) return segment_end_;
-    return fail(EncodeError::no_room);
+    return fail(EncodeError::kNoRoom);
   }
 
   size_t total(const char* p) const { return closed_ + static_cast<size_t>(segment_end_ - p); }
-  char* room(char* p, size_t n) { return has_room(p, n) ? p : fail(EncodeError::no_room); }
+  char* room(char* p, size_t n) { return has_room(p, n) ? p : fail(EncodeError::kNoRoom); }
   bool has_room(const char* p, size_t n) const { return p >= low_ && static_cast<size_t>(p - low_) >= n; }
   const char* low() const { return low_; }
   // Three pieces: what was written before, the reference, and what is written behind it.
@@ -67,7 +67,7 @@ class FixedSink {
   char* refer(char* p, const char* data, size_t size) {
     close_segment(p);
     add_piece(data, size, true);
-    if (total(p) < size || total(p) > options_.max_bytes) return fail(EncodeError::too_large);
+    if (total(p) < size || total(p) > options_.max_bytes) return fail(EncodeError::kTooLarge);
     return p;
   }
   EncodeError error() const { return error_; }
@@ -75,7 +75,7 @@ class FixedSink {
   // The pieces are done; false: too large.
   bool finish(char* p) {
     size_t size = total(p);
-    if (size > options_.max_bytes) return fail(EncodeError::too_large), false;
+    if (size > options_.max_bytes) return fail(EncodeError::kTooLarge), false;
     out_->begin = p;
     if (out_->piece_capacity != 0) close_segment(p);
     out_->first_piece = next_piece_;
@@ -104,7 +104,7 @@ class FixedSink {
   char* low_;
   char* segment_end_;
   size_t closed_ = 0;  // bytes of the pieces that are done
-  EncodeError error_ = EncodeError::ok;
+  EncodeError error_ = EncodeError::kOk;
 };
 
 }  // namespace drover

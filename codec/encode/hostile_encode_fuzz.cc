@@ -1,6 +1,6 @@
 // Encoding an object that the input scribbled over. The object and all below it lie in one heap block of exactly the
-// size of the bounds, so that AddressSanitizer sees every read outside. The encoder that reads by DMA must come to the
-// same end, and so must the preserializer and the reader of its streams.
+// size of the bounds, so that AddressSanitizer sees every read outside. The encoder that reads by DMA must give the
+// same result, and so must the preserializer with the reader of its streams.
 //
 //   input: [message choice | patches: u16 position, u8 length (low 3 bits, + 1), bytes]
 #include <cstring>
@@ -44,7 +44,7 @@ void compare_by_dma(const schema::MessageType& type, const Message* object, cons
   EncodeResult result =
       encode_from_host(*type.image, type.index, reinterpret_cast<uintptr_t>(object), area, cache, options, &out);
   // Where room runs out differs, and with it what else may be found wrong before.
-  auto no_room = [](EncodeError error) { return error == EncodeError::too_large || error == EncodeError::no_room; };
+  auto no_room = [](EncodeError error) { return error == EncodeError::kTooLarge || error == EncodeError::kNoRoom; };
   if (no_room(result.error) || no_room(expected.error)) return;
   if (result.error != expected.error || result.field_number != expected.field_number) std::abort();
   if (!result.ok()) return;
@@ -71,7 +71,7 @@ void compare_preserialized(const schema::MessageType& type, const Message* objec
   out.buffer_size = memory.size() * 8;
   EncodeResult result = preserialize(type, object, preserialize_options, &out);
   auto by_size = [](EncodeError error) {  // where room and patience run out differs
-    return error == EncodeError::too_large || error == EncodeError::no_room || error == EncodeError::too_much_work;
+    return error == EncodeError::kTooLarge || error == EncodeError::kNoRoom || error == EncodeError::kTooMuchWork;
   };
   if (by_size(result.error) || by_size(expected.error)) return;
   if (result.error != expected.error || result.field_number != expected.field_number) std::abort();
@@ -79,7 +79,7 @@ void compare_preserialized(const schema::MessageType& type, const Message* objec
   std::string wire;
   StreamError error = finish_preserialized({out.buffer, out.record_bytes}, {out.payload(), out.payload_bytes}, {},
                                            {bounds.base, bounds.size}, &wire);
-  if (error != StreamError::ok || wire != bytes) std::abort();
+  if (error != StreamError::kOk || wire != bytes) std::abort();
 }
 
 void run(uint8_t choice, const uint8_t* patches, size_t left) {

@@ -1,6 +1,6 @@
 // ObjectWalk<Walker, Memory, Options>: the way through an object that the encoder and the preserializer share, private
-// to codec/. It follows a message's steps (docs/formats.md, FieldStep) from the last to the first, and so elements;
-// what is written for a field is the Walker's. Freestanding.
+// to codec/. It visits a message's steps (docs/formats.md, FieldStep) and a field's elements from the last to the
+// first; the Walker decides what is written for a field. Freestanding.
 //
 //   whole() -> begin -> next -> handler of a step -> next -> ... -> end
 //
@@ -52,12 +52,12 @@ class ObjectWalk {
   uint32_t error_field() const { return error_field_; }
 
  protected:
-  // A hostile object may show the same sub-objects again and again: fields looked at, beyond the allowance, are bounded
+  // A hostile object may refer to the same sub-objects many times: fields looked at, beyond the allowance, are bounded
   // by the output.
   static constexpr uint64_t kWorkPerByte = 4;
 
   char* fail(EncodeError error, const MessageEntry& entry, uint32_t field) {
-    if (error_ == EncodeError::ok) {
+    if (error_ == EncodeError::kOk) {
       error_ = error;
       error_message_ = &entry;
       error_field_ = field;
@@ -77,7 +77,7 @@ class ObjectWalk {
   const Options& options_;
   const MessageEntry* entry_;  // the innermost message
   int depth_;
-  EncodeError error_ = EncodeError::ok;
+  EncodeError error_ = EncodeError::kOk;
   uint32_t error_field_;               // with an error
   const MessageEntry* error_message_;  // with an error
   uint64_t work_ = 0;                  // fields looked at; with bounds only
@@ -90,29 +90,29 @@ class ObjectWalk {
   Walker& walker() { return static_cast<Walker&>(*this); }
 };
 
-// Fields looked at are charged against what has been written so far, not against what may be: a small object that shows
-// itself over and over ends soon, whatever the limit is.
+// Fields looked at are charged against the bytes written so far, not against the limit: a small object that refers to
+// itself ends soon under any limit.
 template <typename Walker, typename Memory, typename Options>
 DROVER_INLINE bool ObjectWalk<Walker, Memory, Options>::may_go_on(const char* p, const MessageEntry& entry) {
   work_ += entry.field_count;
   if (work_ <= options_.work_allowance ||
       work_ - options_.work_allowance <= kWorkPerByte * uint64_t{walker().written(p)}) [[likely]]
     return true;
-  return fail(EncodeError::too_much_work, entry, 0), false;
+  return fail(EncodeError::kTooMuchWork, entry, 0), false;
 }
 
-// What comes before an object's fields: its unknown ones (which stand at the end), and whether the required ones are
-// there.
+// The work before an object's fields: writes its unknown fields (which stand at the end) and checks that the required
+// ones are there.
 template <typename Walker, typename Memory, typename Options>
 DROVER_NOINLINE char* ObjectWalk<Walker, Memory, Options>::begin_slow(char* p, const char* object,
                                                                       const MessageEntry& entry, uint64_t has) {
   if (options_.check_required && entry.required_count != 0) {
     const FieldEntry* missing = presence::missing_required(image_, memory_, object, entry, has);
-    if (missing != nullptr) return fail(EncodeError::missing_required, entry, missing->number);
+    if (missing != nullptr) return fail(EncodeError::kMissingRequired, entry, missing->number);
   }
   LoadedRange range;
   EncodeError error = presence::load_unknown(memory_, object, &range);
-  if (error != EncodeError::ok) return fail(error, entry, 0);
+  if (error != EncodeError::kOk) return fail(error, entry, 0);
   return range.size == 0 ? p : walker().unknown_bytes(p, range.data, range.size, entry);
 }
 
@@ -137,10 +137,10 @@ DROVER_NOINLINE char* ObjectWalk<Walker, Memory, Options>::generic(char* p, cons
   }
   if (!by_pointer) return walker().value(p, at, entry, field);
   const MessageEntry& sub = image_.message(field.sub);
-  EncodeError error = EncodeError::ok;
+  EncodeError error = EncodeError::kOk;
   const char* inner = memory_.load_pointer(at, sub.object_size, &error);
   if (inner != nullptr) return walker().sub_message(p, inner, sub, entry, field);
-  if (error != EncodeError::ok) return fail(error, entry, field.number);
+  if (error != EncodeError::kOk) return fail(error, entry, field.number);
   return map_entry ? walker().empty_message(p, entry, field) : p;
 }
 
@@ -149,7 +149,7 @@ DROVER_NOINLINE char* ObjectWalk<Walker, Memory, Options>::repeated(char* p, con
                                                                     const MessageEntry& entry,
                                                                     const FieldEntry& field) {
   uint32_t element_size = schema::kStorageOfKind[field.kind];
-  EncodeError error = EncodeError::ok;
+  EncodeError error = EncodeError::kOk;
   LoadedRange range;
   uint32_t alignment = element_size > 8 ? 8 : element_size;
   if (!memory_.load_range(object + field.offset, element_size, alignment, &range, &error)) {
@@ -168,11 +168,11 @@ template <typename Walker, typename Memory, typename Options>
 char* ObjectWalk<Walker, Memory, Options>::repeated_messages(char* p, LoadedRange range, const MessageEntry& entry,
                                                              const FieldEntry& field) {
   const MessageEntry& sub = image_.message(field.sub);
-  EncodeError error = EncodeError::ok;
+  EncodeError error = EncodeError::kOk;
   for (uint32_t i = range.size; i-- > 0 && p != nullptr;) {
     const char* object = memory_.load_pointer(range.data + size_t{i} * 8, sub.object_size, &error);
     if (object == nullptr) {
-      return fail(error == EncodeError::ok ? EncodeError::null_element : error, entry, field.number);
+      return fail(error == EncodeError::kOk ? EncodeError::kNullElement : error, entry, field.number);
     }
     p = walker().sub_message(p, object, sub, entry, field);
   }

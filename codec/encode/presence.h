@@ -1,5 +1,5 @@
-// What is there in an object, read through an encoder's Memory (codec/encode/encode_memory.h): has-bits, required
-// fields, unknown ones. For whatever walks objects by their steps: Encoder and Preserializer. Freestanding.
+// What is present in an object, read through an encoder's Memory (codec/encode/encode_memory.h): has-bits, required
+// fields, unknown ones. Used by Encoder and Preserializer. Freestanding.
 #pragma once
 
 #include "codec/compiler.h"
@@ -57,10 +57,10 @@ DROVER_NOINLINE const schema::FieldEntry* missing_required(const schema::Image& 
   return nullptr;
 }
 
-// The bytes of the unknown fields; none: size 0. An error if they lie astray.
+// The bytes of the unknown fields; none: size 0. An error if they leave the bounds.
 template <typename Memory>
 EncodeError load_unknown(const Memory& memory, const char* object, LoadedRange* range) {
-  EncodeError error = EncodeError::ok;
+  EncodeError error = EncodeError::kOk;
   *range = {nullptr, 0};
   const char* string = memory.load_pointer(object + offsetof(MessageHeader, unknown), sizeof(raw::Words), &error);
   if (string != nullptr) memory.load_range(string, 1, 1, range, &error);

@@ -12,7 +12,7 @@ EncodeResult encode_with(const schema::Image& image, const schema::MessageEntry&
                          Memory memory, const EncodeOptions& options, FixedOutput* out) {
   Encoder<Memory, FixedSink> encoder(image, memory, options, out, options);
   FixedSink& sink = encoder.sink();
-  EncodeResult result{EncodeError::ok, 0, image.name(entry.name), 0};
+  EncodeResult result{EncodeError::kOk, 0, image.name(entry.name), 0};
   char* p = sink.start();
   if (p != nullptr && (p = encoder.message(p, object, entry)) == nullptr) {
     result.error = encoder.error();
@@ -40,7 +40,7 @@ DecodeResult decode(const schema::Image& image, uint32_t message, char* object, 
   size_t total = 0;
   for (size_t i = 0; i < count; ++i) {
     if (pieces[i].size() > wire::kMaxMessage - total) {
-      return {DecodeError::too_large, total, image.name(image.message(message).name), 0};
+      return {DecodeError::kTooLarge, total, image.name(image.message(message).name), 0};
     }
     total += pieces[i].size();
   }
@@ -54,7 +54,7 @@ EncodeResult encode(const schema::Image& image, uint32_t message, const char* ob
   const schema::MessageEntry& entry = image.message(message);
   if (options.bounds == nullptr) return encode_with(image, entry, object, TrustedMemory(), options, out);
   BoundedMemory memory(*options.bounds);
-  EncodeResult result{EncodeError::ok, 0, image.name(entry.name), 0};
+  EncodeResult result{EncodeError::kOk, 0, image.name(entry.name), 0};
   if (!memory.check(reinterpret_cast<uintptr_t>(object), entry.object_size, 8, &result.error)) return result;
   return encode_with(image, entry, object, memory, options, out);
 }

@@ -1,6 +1,6 @@
-// For tests: a DMA engine (codec/freestanding/dma.h) between this program's memory and a host's, which is an array
-// under another address: what it is told to do it does at wait(), the last command first, which exposes code that
-// relies on an order or reads bytes too early. A command outside the host's memory ends the test.
+// For tests: a DMA engine (codec/freestanding/dma.h) between this program's memory and a host's, which is an array at
+// another address. It executes its commands at wait(), the last one first, which exposes code that relies on an order
+// or reads bytes too early. A command outside the host's memory ends the test.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,7 @@ class DelayedDma {
     while (count_ != 0) run(queue_[--count_]);
   }
 
-  // Does each command so many times over: what it costs here, where a real DMA would cost nothing, can then be told
-  // from the rest.
+  // Repeats each command. A real DMA costs no instructions; measuring with two counts separates this one's cost.
   void set_repeats(uint32_t repeats) { repeats_ = repeats; }
 
   uint32_t commands() const { return commands_; }

@@ -8,8 +8,8 @@
 //
 // What is being copied to the host must not change before wait(), and what comes from it must not be read. Commands may
 // overtake each other. Every host address handed over lies inside the HostArea that the caller was given: that is
-// checked before, so a Dma has no error to report. An engine that can fail to reach a host keeps that to itself, and
-// drops the call.
+// checked before, so a Dma has no error to report. An engine that fails to reach a host drops the
+// call itself.
 #pragma once
 
 #include <cstddef>

@@ -5,9 +5,9 @@
 //                        |  lines, as they are looked at    |  long: by one DMA into the output
 //   local:  cache  [ line | line | line ... ]   output [ <- ]
 //
-// The object is hostile, as it is to BoundedMemory: all that it says is checked against the area, each word is loaded
-// once, and a line that was thrown out and fetched again may hold other words without harm. What the encoder takes for
-// a pointer into the object is an offset into the area, plus kBias, so that none is null.
+// The object is hostile, as for BoundedMemory: everything in it is checked against the area, and each word is loaded
+// once. A line that was evicted and fetched again may therefore hold other words. The encoder's pointers into the
+// object are offsets into the area, plus kBias, so that none is null.
 #pragma once
 
 #include <cstddef>
@@ -151,11 +151,11 @@ class FetchedMemory {
   bool check(uint64_t target, uint64_t size, uint32_t alignment, EncodeError* error) const {
     const HostArea& area = cache_->area();
     if (target >= area.size || size > area.size - target) {
-      *error = EncodeError::out_of_bounds;
+      *error = EncodeError::kOutOfBounds;
       return false;
     }
     if ((target & (alignment - 1)) != 0) {
-      *error = EncodeError::misaligned;
+      *error = EncodeError::kMisaligned;
       return false;
     }
     return true;
@@ -173,7 +173,7 @@ EncodeResult encode_from_host(const schema::Image& image, uint32_t message, uint
                               FixedOutput* out) {
   using Memory = FetchedMemory<ObjectCache<D, kLineBytes, kLines>>;
   const schema::MessageEntry& entry = image.message(message);
-  EncodeResult result{EncodeError::out_of_bounds, 0, image.name(entry.name), 0};
+  EncodeResult result{EncodeError::kOutOfBounds, 0, image.name(entry.name), 0};
   Memory memory(cache);
   if (!cache.start(area)) return result;
   if (!memory.check(object - area.address, entry.object_size, 8, &result.error)) return result;
@@ -196,7 +196,7 @@ EncodeResult encode_from_host(const schema::Image& image, uint32_t message, uint
     FixedPiece& piece = out->first_piece[i];
     if (piece.referred) piece.address = piece.address - Memory::kBias + area.address;
   }
-  return {EncodeError::ok, sink.total(p), "", 0};
+  return {EncodeError::kOk, sink.total(p), "", 0};
 }
 
 }  // namespace drover

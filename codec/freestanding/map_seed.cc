@@ -1,4 +1,4 @@
-// The map seed of a core that has no source of randomness: it is told one.
+// The map seed of a core that has no source of randomness: its program sets it.
 #include "codec/freestanding/codec.h"
 #include "object/map_base.h"
 

@@ -34,7 +34,7 @@ void run(uint8_t choice, std::string_view wire) {
   DecodeResult result = decode_to_host(*type.image, type.index, pieces, 2, area, memory);
   testing::TestObject in_place(type);
   DecodeResult expected = in_place.decode(std::span<const std::string_view>(pieces));
-  if (result.error == DecodeError::out_of_memory) return;
+  if (result.error == DecodeError::kOutOfMemory) return;
   if (to_string(result) != to_string(expected)) report("decode", to_string(result), to_string(expected));
   if (!result.ok()) return;
   std::string bytes = in_place.encode();

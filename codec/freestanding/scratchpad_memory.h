@@ -11,9 +11,9 @@
 // none is ever rewritten; a long string's pointer is computed between the two host addresses. The objects' owner word
 // is kReceived. A placed string is borrowed and not NUL-terminated (docs/formats.md, String).
 //
-// A message that does not fit, into the window or the area, ends in DecodeError::out_of_memory: it is the host's to
-// decode. What the window held before is not wiped, and padding goes to the host as it is: use one window for one host,
-// or wipe it in between.
+// A message that does not fit into the window or the area ends in DecodeError::kOutOfMemory: the host has to decode it.
+// The window's old content is not wiped, and goes to the host in padding: use one window for one host, or wipe it in
+// between.
 #pragma once
 
 #include <cstddef>
@@ -80,7 +80,7 @@ class ScratchpadMemory {
     dma_.wait();
     return fits;
   }
-  // The message came to nothing; the packet can be let go afterwards.
+  // The message failed; afterwards the packet may be reused.
   void abandon() { dma_.wait(); }
 
   // What the message took: of the window and of the area's front, and for bytes of long strings at the area's end.
@@ -108,12 +108,12 @@ DecodeResult decode_to_host(const schema::Image& image, uint32_t message, const 
   const schema::MessageEntry& entry = image.message(message);
   DecodeOptions options = asked;
   options.alias = options.terminate_aliases = false;
-  DecodeResult failed{DecodeError::out_of_memory, 0, image.name(entry.name), 0};
+  DecodeResult failed{DecodeError::kOutOfMemory, 0, image.name(entry.name), 0};
   uint64_t total = 0;
   for (size_t i = 0; i < count; ++i) {
     total += pieces[i].size();
     if (total > wire::kMaxMessage) {
-      failed.error = DecodeError::too_large;
+      failed.error = DecodeError::kTooLarge;
       failed.offset = static_cast<size_t>(total - pieces[i].size());
       return failed;
     }

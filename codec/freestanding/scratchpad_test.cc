@@ -117,25 +117,25 @@ TEST(Scratchpad, WhatDoesNotFitIsOutOfMemory) {
   std::string wire = with_string(std::string(100, 'x'));
   Device small_window(size - 8), small_area(4096, size - 8), no_room_for_bytes(4096, size + 96),
       exact(4096, size + 104);
-  EXPECT_EQ(small_window.decode(type, "").error, DecodeError::out_of_memory);
-  EXPECT_EQ(small_area.decode(type, "").error, DecodeError::out_of_memory);
-  EXPECT_EQ(no_room_for_bytes.decode(type, wire).error, DecodeError::out_of_memory);
-  EXPECT_EQ(exact.decode(type, wire).error, DecodeError::ok);
+  EXPECT_EQ(small_window.decode(type, "").error, DecodeError::kOutOfMemory);
+  EXPECT_EQ(small_area.decode(type, "").error, DecodeError::kOutOfMemory);
+  EXPECT_EQ(no_room_for_bytes.decode(type, wire).error, DecodeError::kOutOfMemory);
+  EXPECT_EQ(exact.decode(type, wire).error, DecodeError::kOk);
   // Bytes were placed first, and objects run into them.
   Device crowded(4096, size + 104);
   std::string more = wire;
   for (int i = 0; i < 8; ++i) more += from_hex("fa06 02 28 01");
-  EXPECT_EQ(crowded.decode(type, more).error, DecodeError::out_of_memory);
+  EXPECT_EQ(crowded.decode(type, more).error, DecodeError::kOutOfMemory);
   Device misaligned;
   misaligned.area.address += 4;
-  EXPECT_EQ(misaligned.decode(type, "").error, DecodeError::out_of_memory);
+  EXPECT_EQ(misaligned.decode(type, "").error, DecodeError::kOutOfMemory);
 }
 
 TEST(Scratchpad, TheNextMessageMayUseTheSameWindow) {
   Device device;
   schema::MessageType type = every_schema().type("t.Every");
-  EXPECT_EQ(device.decode(type, with_string(std::string(20000, 'x'))).error, DecodeError::out_of_memory);
-  EXPECT_EQ(device.decode(type, from_hex("4a 7f 61")).error, DecodeError::length_past_end);
+  EXPECT_EQ(device.decode(type, with_string(std::string(20000, 'x'))).error, DecodeError::kOutOfMemory);
+  EXPECT_EQ(device.decode(type, from_hex("4a 7f 61")).error, DecodeError::kLengthPastEnd);
   ASSERT_TRUE(device.decode(type, with_string("abc")).ok());
   EXPECT_EQ(reinterpret_cast<const String*>(words(device, type, 9))->view(), "abc");
 }
@@ -240,12 +240,12 @@ TEST(FixedSink, TooSmallABufferAndTooManyBytesAreErrors) {
   std::string wire = with_string(std::string(300, 'x'));
   ASSERT_TRUE(device.decode(type, wire).ok());
   for (size_t room = 0; room < wire.size(); ++room) {
-    EXPECT_EQ(encode_by_dma(device, type, {}, 0, room).result.error, EncodeError::no_room) << room;
+    EXPECT_EQ(encode_by_dma(device, type, {}, 0, room).result.error, EncodeError::kNoRoom) << room;
   }
   EXPECT_TRUE(encode_by_dma(device, type, {}, 0, wire.size() + FixedOutput::kSpare).result.ok());
-  EXPECT_EQ(encode_by_dma(device, type, {.max_bytes = 100}).result.error, EncodeError::too_large);
+  EXPECT_EQ(encode_by_dma(device, type, {.max_bytes = 100}).result.error, EncodeError::kTooLarge);
   EXPECT_EQ(encode_by_dma(device, type, {.max_bytes = 100, .reference_threshold = 64}, 9).result.error,
-            EncodeError::too_large);
+            EncodeError::kTooLarge);
 }
 
 TEST(FetchedMemory, WhateverTheHostScribblesItEndsAsInPlace) {

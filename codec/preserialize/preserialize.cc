@@ -1,4 +1,4 @@
-// The way in to the preserializer.
+// The entry points of the preserializer.
 #include "codec/preserialize/preserialize.h"
 
 #include "codec/copy/best_copy.h"
@@ -12,7 +12,7 @@ EncodeResult run(const schema::MessageType& type, const Message* object, Memory 
                  const PreserializeOptions& options, PreserializedOutput* out) {
   Preserializer<Memory, Engine> preserializer(*type.image, memory, engine, options, out);
   if (preserializer.run(object->drover_bytes(), type.entry())) {
-    return {EncodeError::ok, out->record_bytes + out->payload_bytes, "", 0};
+    return {EncodeError::kOk, out->record_bytes + out->payload_bytes, "", 0};
   }
   engine.wait();
   return {preserializer.error(), 0, type.image->name(preserializer.error_message().name), preserializer.error_field()};
@@ -24,7 +24,7 @@ EncodeResult preserialize_by(const schema::MessageType& type, const Message* obj
   out->record_bytes = out->payload_bytes = 0;
   if (options.bounds == nullptr) return run(type, object, TrustedMemory(), engine, options, out);
   BoundedMemory memory(*options.bounds);
-  EncodeError error = EncodeError::ok;
+  EncodeError error = EncodeError::kOk;
   if (!memory.check(reinterpret_cast<uintptr_t>(object), type.entry().object_size, 8, &error)) {
     return {error, 0, type.full_name(), 0};
   }

@@ -21,7 +21,7 @@ struct Preserializer<Memory, Engine>::Handlers : WalkHandlers<Preserializer<Memo
 
   static DROVER_NOINLINE DROVER_WALK_HANDLER(Preserializer, no_room) {
     static_cast<void>(p);
-    return e->fail(EncodeError::no_room, *e->entry_, e->field_of(step).number);
+    return e->fail(EncodeError::kNoRoom, *e->entry_, e->field_of(step).number);
   }
   // A record's head from the step itself; the tag's slot too, if it has one.
   template <int kTagSize>
@@ -68,7 +68,7 @@ struct Preserializer<Memory, Engine>::Handlers : WalkHandlers<Preserializer<Memo
     uint64_t place;
     if (e->in_engine(at, &place)) [[unlikely]]
       DROVER_WALK_GO(string_in_engine);
-    EncodeError error = EncodeError::ok;
+    EncodeError error = EncodeError::kOk;
     LoadedRange range;
     if (!e->memory_.load_range(at, 1, 1, &range, &error)) [[unlikely]]
       return e->fail(error, *e->entry_, e->field_of(step).number);
@@ -111,11 +111,11 @@ struct Preserializer<Memory, Engine>::Handlers : WalkHandlers<Preserializer<Memo
   static DROVER_WALK_HANDLER(Preserializer, message) {
     const FieldEntry& field = e->field_of(step);
     const MessageEntry& sub = e->image_.message(field.sub);
-    EncodeError error = EncodeError::ok;
+    EncodeError error = EncodeError::kOk;
     const char* inner = e->memory_.load_pointer(object + step->offset, sub.object_size, &error);
     if (inner == nullptr) DROVER_WALK_GO(no_message);
     if (e->depth_ <= 0) [[unlikely]]
-      return e->fail(EncodeError::depth_limit, *e->entry_, field.number);
+      return e->fail(EncodeError::kDepthLimit, *e->entry_, field.number);
     if (p > e->limit_) [[unlikely]]
       DROVER_WALK_GO(no_room);
     const MessageEntry* entry = e->entry_;
@@ -131,7 +131,7 @@ struct Preserializer<Memory, Engine>::Handlers : WalkHandlers<Preserializer<Memo
     p = put_head<kTagSize>(e, p, step, 0);
     DROVER_WALK_NEXT();
   }
-  // A null pointer, or one that leads astray: absent, or in a map entry the empty message.
+  // A null pointer, or one that leaves the bounds: absent, or in a map entry the empty message.
   static DROVER_NOINLINE DROVER_WALK_HANDLER(Preserializer, no_message) {
     p = e->generic(p, object, *e->entry_, e->field_of(step));
     if (p == nullptr) return nullptr;

@@ -35,7 +35,7 @@ struct Stream {
   std::string finish(std::string_view engine = {}, std::string_view host = {}) const {
     std::string wire, r = records(), p = payload();
     StreamError error = finish_preserialized(r, p, engine, host, &wire);
-    return error == StreamError::ok ? wire : std::string("error: ") + stream_error_name(error);
+    return error == StreamError::kOk ? wire : std::string("error: ") + stream_error_name(error);
   }
   std::vector<uint64_t> memory;
   PreserializedOutput out;
@@ -44,7 +44,7 @@ struct Stream {
 std::string finish(const std::string& records, const std::string& payload = "") {
   std::string wire;
   StreamError error = finish_preserialized(records, payload, {}, {}, &wire);
-  return error == StreamError::ok ? to_hex(wire) : stream_error_name(error);
+  return error == StreamError::kOk ? to_hex(wire) : stream_error_name(error);
 }
 
 TEST(Preserialize, WritesTheseBytes) {
@@ -161,7 +161,7 @@ TEST(Preserialize, ABufferThatIsTooSmallIsAnErrorAndNothingIsWrittenBehindIt) {
     stream.out.buffer_size = size;
     EncodeResult result =
         preserialize(object.type(), object.get(), {.payload_threshold = size % 3 == 0 ? 4u : 256u}, &stream.out);
-    EXPECT_TRUE(result.ok() || result.error == EncodeError::no_room) << to_string(result);
+    EXPECT_TRUE(result.ok() || result.error == EncodeError::kNoRoom) << to_string(result);
     for (size_t i = size; i < size + 64; ++i) ASSERT_EQ(stream.out.buffer[i], 0x5a);
   }
 }
@@ -214,14 +214,14 @@ TEST_P(PreserializeRandom, MakesWhatTheEncoderWrites) {
       if (!object.decode(message->SerializePartialAsString()).ok()) continue;
       for (size_t threshold : {size_t{0}, size_t{20}, size_t{256}, size_t{1} << 30}) {
         EncodeResult result = preserialize(object.type(), object.get(), {.payload_threshold = threshold}, &stream.out);
-        if (result.error == EncodeError::no_room && object.encode().size() > (1 << 20)) continue;
+        if (result.error == EncodeError::kNoRoom && object.encode().size() > (1 << 20)) continue;
         ASSERT_TRUE(result.ok()) << to_string(result);
         ASSERT_EQ(to_hex(stream.finish()), to_hex(object.encode())) << as << " " << threshold;
       }
       RegionObject copy(object);
       PreserializeOptions options{.payload_threshold = 20, .host = copy.window(), .reference_from = 8};
       EncodeResult result = preserialize(object.type(), copy.object, options, &stream.out);
-      if (result.error == EncodeError::no_room && object.encode().size() > (1 << 20)) continue;
+      if (result.error == EncodeError::kNoRoom && object.encode().size() > (1 << 20)) continue;
       ASSERT_TRUE(result.ok()) << to_string(result);
       ASSERT_EQ(to_hex(stream.finish({}, copy.bytes())), to_hex(object.encode())) << as;
     }
@@ -266,7 +266,7 @@ TEST(Preserialize, AHostileObjectIsRefusedOrMadeAWellFormedMessageOf) {
       EncodeResult expected =
           encode(original.type(), object, {.bounds = &bounds, .max_bytes = 1 << 20, .depth_limit = 60}, &encoded);
       ++(result.ok() ? fine : refused);
-      if (result.error == EncodeError::no_room || expected.error == EncodeError::too_large) continue;
+      if (result.error == EncodeError::kNoRoom || expected.error == EncodeError::kTooLarge) continue;
       ASSERT_EQ(to_string(result), to_string(expected));
       if (!result.ok()) continue;
       std::string bytes(encoded.size(), '\0');

@@ -4,9 +4,9 @@
 //
 //   buffer:  [ record | record | ... | end ->      room      <- bytes of long strings ]
 //
-// Records are in 8-byte slots, last field first: who takes them in turn and writes wire bytes from the last to the
-// first knows a sub-message's length when he comes to its tag. Payload (long strings) lies in wire order, and is used
-// from its end. Freestanding.
+// Records are in 8-byte slots, last field first. Reading them forward emits wire bytes backward, so each sub-message's
+// length is known before its tag is written. Payload (long strings) lies in wire order and is used from its end.
+// Freestanding.
 #pragma once
 
 #include <cstddef>

@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       drover::finish_preserialized({records.get(), record_size}, {payload.get(), payload_size},
                                    {payload.get(), payload_size}, {payload.get(), payload_size}, &wire);
   // A slot becomes 15 bytes at most, or two varints of 10; payload is used once, the memories once for two slots.
-  if (error == drover::StreamError::ok && wire.size() > record_size / 8 * 20 + payload_size * (1 + record_size / 16)) {
+  if (error == drover::StreamError::kOk && wire.size() > record_size / 8 * 20 + payload_size * (1 + record_size / 16)) {
     std::abort();
   }
   return 0;

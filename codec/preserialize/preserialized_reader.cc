@@ -1,4 +1,4 @@
-// finish_preserialized: records in turn, wire bytes from the last to the first. Written for clarity, and for input
+// finish_preserialized: reads the records forward and emits wire bytes backward. Written for clarity, and for input
 // from an untrusted writer; the RTL (rtl/serializer/) must agree with it on every stream.
 #include <algorithm>
 #include <bit>
@@ -17,11 +17,11 @@ class Reader {
       : records_(records), payload_(payload), engine_(engine), host_(host) {}
 
   StreamError run(std::string* wire) {
-    StreamError error = StreamError::ok;
-    while (error == StreamError::ok && !done_) error = record();
-    if (error != StreamError::ok) return error;
+    StreamError error = StreamError::kOk;
+    while (error == StreamError::kOk && !done_) error = record();
+    if (error != StreamError::kOk) return error;
     wire->assign(reversed_.rbegin(), reversed_.rend());
-    return StreamError::ok;
+    return StreamError::kOk;
   }
 
  private:
@@ -73,29 +73,29 @@ StreamError Reader::bytes(uint32_t op, uint32_t size) {
   std::span<const char> from;
   if (op == kRecordInline || op == kRecordRawInline) {
     size_t padded = (size_t{size} + 7) / 8 * 8;
-    if (records_.size() - at_ < padded) return StreamError::truncated;
+    if (records_.size() - at_ < padded) return StreamError::kTruncated;
     from = records_.subspan(at_, size);
     at_ += padded;
   } else if (op == kRecordPayload || op == kRecordRawPayload) {
-    if (payload_.size() < size) return StreamError::out_of_bounds;
+    if (payload_.size() < size) return StreamError::kOutOfBounds;
     from = payload_.last(size);
     payload_ = payload_.first(payload_.size() - size);
   } else {
     std::span<const char> memory = op == kRecordEngine || op == kRecordRawEngine ? engine_ : host_;
     uint64_t place;
-    if (!slot(&place)) return StreamError::truncated;
-    if (place > memory.size() || memory.size() - place < size) return StreamError::out_of_bounds;
+    if (!slot(&place)) return StreamError::kTruncated;
+    if (place > memory.size() || memory.size() - place < size) return StreamError::kOutOfBounds;
     from = memory.subspan(place, size);
   }
   emit(from);
-  return StreamError::ok;
+  return StreamError::kOk;
 }
 
 StreamError Reader::elements(uint32_t op, uint32_t count) {
-  if (op == kRecordEnd || op > kRecordClosedEnum) return StreamError::bad_record;
+  if (op == kRecordEnd || op > kRecordClosedEnum) return StreamError::kBadRecord;
   size_t each = is_wide(op) ? 8 : 4;
   uint64_t padded = (uint64_t{count} * each + 7) / 8 * 8;
-  if (records_.size() - at_ < padded) return StreamError::truncated;
+  if (records_.size() - at_ < padded) return StreamError::kTruncated;
   for (uint32_t i = 0; i < count; ++i) {
     uint64_t value = 0;
     std::memcpy(&value, records_.data() + at_ + size_t{i} * each, each);
@@ -106,12 +106,12 @@ StreamError Reader::elements(uint32_t op, uint32_t count) {
     }
   }
   at_ += padded;
-  return StreamError::ok;
+  return StreamError::kOk;
 }
 
 StreamError Reader::record() {
   uint64_t word;
-  if (!slot(&word)) return StreamError::truncated;
+  if (!slot(&word)) return StreamError::kTruncated;
   auto head = std::bit_cast<RecordHead>(word);
   RecordOpByte op_byte = RecordOpByte::decode(head.op);
   uint32_t tag = head.tag, op = op_byte.code, value = head.value;
@@ -119,19 +119,19 @@ StreamError Reader::record() {
   if (op == kRecordInlineUtf8) op = kRecordInline;
   if (op == kRecordEnd) {
     done_ = true;
-    return closes_.empty() ? StreamError::ok : StreamError::bad_nesting;
+    return closes_.empty() ? StreamError::kOk : StreamError::kBadNesting;
   }
   bool has_tag = op <= kRecordTag || op == kRecordPayload || op == kRecordEngine || op == kRecordHost;
   uint64_t tag_slot = 0;
-  if (has_tag && long_tag && tag == 0 && !slot(&tag_slot)) return StreamError::truncated;
+  if (has_tag && long_tag && tag == 0 && !slot(&tag_slot)) return StreamError::kTruncated;
 
-  StreamError error = StreamError::ok;
+  StreamError error = StreamError::kOk;
   if (op == kRecordClose) {
     closes_.push_back(reversed_.size());
   } else if (op == kRecordElements) {
     error = elements(tag, value);
   } else if (op == kRecordOpen) {
-    if (closes_.empty()) return StreamError::bad_nesting;
+    if (closes_.empty()) return StreamError::kBadNesting;
     emit_varint(reversed_.size() - closes_.back());
     closes_.pop_back();
   } else if (op == kRecordInline || (op >= kRecordPayload && op <= kRecordRawHost)) {
@@ -139,16 +139,16 @@ StreamError Reader::record() {
     if (has_tag) emit_varint(value);
   } else if (op <= kRecordClosedEnum) {
     uint64_t wide = value;
-    if (is_wide(op) && !slot(&wide)) return StreamError::truncated;
+    if (is_wide(op) && !slot(&wide)) return StreamError::kTruncated;
     if (op == kRecordFixed32 || op == kRecordFixed64) {
       emit({reinterpret_cast<const char*>(&wide), op == kRecordFixed32 ? size_t{4} : size_t{8}});
     } else {
       emit_varint(varint_of(op, wide));
     }
   } else if (op != kRecordTag) {
-    return StreamError::bad_record;
+    return StreamError::kBadRecord;
   }
-  if (error != StreamError::ok) return error;
+  if (error != StreamError::kOk) return error;
   if (has_tag) {
     if (long_tag && tag == 0) {
       emit_varint(static_cast<uint32_t>(tag_slot));
@@ -157,7 +157,7 @@ StreamError Reader::record() {
       emit({both, long_tag ? size_t{2} : size_t{1}});
     }
   }
-  return reversed_.size() > wire::kMaxMessage ? StreamError::too_large : StreamError::ok;
+  return reversed_.size() > wire::kMaxMessage ? StreamError::kTooLarge : StreamError::kOk;
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ class Preserializer : public ObjectWalk<Preserializer<Memory, Engine>, Memory, P
 
   // All fields of the object, which Memory has checked to lie where object_size bytes may be read; false: error().
   bool run(const char* object, const MessageEntry& entry) {
-    if (out_.buffer_size < kRoom) return fail(EncodeError::no_room, entry, 0), false;
+    if (out_.buffer_size < kRoom) return fail(EncodeError::kNoRoom, entry, 0), false;
     char* p = message(out_.buffer, object, entry);
     if (p != nullptr) p = room(p, 0, entry, 0);
     if (p == nullptr) return false;
@@ -64,7 +64,7 @@ class Preserializer : public ObjectWalk<Preserializer<Memory, Engine>, Memory, P
   void set_limit() { limit_ = static_cast<size_t>(payload_ - out_.buffer) < kRoom ? nullptr : payload_ - kRoom; }
   bool has_room(const char* p, size_t n) const { return p <= limit_ && static_cast<size_t>(limit_ - p) >= n; }
   char* room(char* p, size_t n, const MessageEntry& entry, uint32_t field) {
-    return has_room(p, n) ? p : fail(EncodeError::no_room, entry, field);
+    return has_room(p, n) ? p : fail(EncodeError::kNoRoom, entry, field);
   }
 
   // ---- records
@@ -73,7 +73,7 @@ class Preserializer : public ObjectWalk<Preserializer<Memory, Engine>, Memory, P
     std::memcpy(p, &head, sizeof head);
     return p + sizeof head;
   }
-  // A field's tag, of whatever length, with an op and a value.
+  // A field's tag, of any length, with an op and a value.
   static char* put_tagged(char* p, uint32_t number, uint32_t wire_type, uint32_t op, uint32_t value) {
     uint32_t tag = wire::make_tag(number, wire_type);
     if (number < 16) return put(p, tag, op << RecordOpByte::kCodeShift, value);
@@ -107,7 +107,7 @@ class Preserializer : public ObjectWalk<Preserializer<Memory, Engine>, Memory, P
   bool in_host(const char* data, size_t size) const {
     return size >= reference_from_ && options_.host.holds(reinterpret_cast<uintptr_t>(data), size);
   }
-  // Bytes in one of the ways there are.
+  // Bytes as a reference, as payload or among the records.
   char* bytes(char* p, const char* data, size_t size, uint32_t number, bool raw, const MessageEntry& entry) {
     bool refer = in_host(data, size), inline_body = !refer && size < options_.payload_threshold;
     p = room(p, inline_body ? size : 0, entry, number);
@@ -119,7 +119,7 @@ class Preserializer : public ObjectWalk<Preserializer<Memory, Engine>, Memory, P
             : put_tagged(p, number, wire::kLengthDelimited, op, static_cast<uint32_t>(size));
     if (refer) return put_word(p, reinterpret_cast<uintptr_t>(data) - options_.host.base);
     if (inline_body) return put_body(p, data, size);
-    return put_payload(p, data, size) ? p : fail(EncodeError::no_room, entry, number);
+    return put_payload(p, data, size) ? p : fail(EncodeError::kNoRoom, entry, number);
   }
   // Bytes of a String or packed array at `at` that lie in the engine's memory; false: they do not.
   DROVER_INLINE bool in_engine(const char* at, uint64_t* place) const {
@@ -132,7 +132,7 @@ class Preserializer : public ObjectWalk<Preserializer<Memory, Engine>, Memory, P
   char* engine_bytes(char* p, uint64_t place, uint64_t size, uint32_t number, const MessageEntry& entry) {
     p = room(p, 0, entry, number);
     if (p == nullptr) return nullptr;
-    if (size > wire::kMaxMessage) return fail(EncodeError::too_large, entry, number);
+    if (size > wire::kMaxMessage) return fail(EncodeError::kTooLarge, entry, number);
     return put_word(put_tagged(p, number, wire::kLengthDelimited, kRecordEngine, static_cast<uint32_t>(size)), place);
   }
 
@@ -185,7 +185,7 @@ char* Preserializer<Memory, Engine>::string(char* p, const char* at, const Messa
     return engine_bytes(p, place, memory_.template load<uint32_t>(at + offsetof(raw::Words, size)), field.number,
                         entry);
   }
-  EncodeError error = EncodeError::ok;
+  EncodeError error = EncodeError::kOk;
   LoadedRange range;
   if (!memory_.load_range(at, 1, 1, &range, &error)) return fail(error, entry, field.number);
   return bytes(p, range.data, range.size, field.number, false, entry);
@@ -208,7 +208,7 @@ char* Preserializer<Memory, Engine>::scalar(char* p, const char* at, const Field
 template <typename Memory, MemcpyEngine Engine>
 char* Preserializer<Memory, Engine>::sub_message(char* p, const char* object, const MessageEntry& sub,
                                                  const MessageEntry& entry, const FieldEntry& field) {
-  if (depth_ <= 0) return fail(EncodeError::depth_limit, entry, field.number);
+  if (depth_ <= 0) return fail(EncodeError::kDepthLimit, entry, field.number);
   --depth_;
   bool group = static_cast<schema::Kind>(field.kind) == schema::Kind::kGroup;
   p = room(p, 0, entry, field.number);
@@ -222,7 +222,7 @@ char* Preserializer<Memory, Engine>::sub_message(char* p, const char* object, co
   return put_tagged(p, field.number, field.wire_type, group ? kRecordTag : kRecordOpen, 0);
 }
 
-// As the walk has it, unless the elements lie in the engine's memory.
+// Elements in the engine's memory become a reference; others are written as the walk does.
 template <typename Memory, MemcpyEngine Engine>
 char* Preserializer<Memory, Engine>::repeated(char* p, const char* object, const MessageEntry& entry,
                                               const FieldEntry& field) {
@@ -242,7 +242,7 @@ char* Preserializer<Memory, Engine>::packed(char* p, LoadedRange range, const Me
   uint32_t storage = schema::kStorageOfKind[field.kind];
   if (field.wire_type != wire::kVarint) {
     uint64_t size = uint64_t{range.size} * storage;
-    if (size > wire::kMaxMessage) return fail(EncodeError::too_large, entry, field.number);
+    if (size > wire::kMaxMessage) return fail(EncodeError::kTooLarge, entry, field.number);
     return bytes(p, range.data, static_cast<size_t>(size), field.number, false, entry);
   }
   if (storage == 1) return packed_bools(p, range, entry, field);

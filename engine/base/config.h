@@ -1,5 +1,5 @@
-// droverd's configuration: one table of keys (config.cc) from which the flags, --help, the check of the TOML file,
-// the environment variables and docs/configuration.md are made.
+// droverd's configuration: one table of keys (config.cc) defines the flags, --help, the check of the TOML file, the
+// environment variables and docs/configuration.md.
 //
 // Precedence, from the strongest: flag (--engine.threads=2), environment (DROVER_...), TOML file (--config FILE),
 // default. Every error names the key and where the value came from; --print-config shows both for every key.

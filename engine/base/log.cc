@@ -127,7 +127,7 @@ std::string as_text(Level level, std::string_view event, Fields fields) {
 }
 
 // Why the log cannot be appended to `path`, or "". spdlog by itself makes missing directories, so that a misspelled
-// path would take the log where it is not looked for.
+// path would send the log to an unexpected place.
 std::string check_file(const std::string& path) {
   if (path.empty()) return "";
   int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);

@@ -1,5 +1,5 @@
 // The engine's log: one line an event, as text (`time level event key=value ...`) or as JSON (one object a line).
-// Events that a peer or a host can cause go through a Limit, so that neither can fill a disk.
+// Events that a peer or a host can cause pass through a Limit, so that neither can fill a disk.
 //
 // Thread-safe. Before `open` is called, lines go to stderr as text from level info up.
 #pragma once
@@ -50,7 +50,7 @@ void write(Level level, std::string_view event, Fields fields);
 class Limit {
  public:
   explicit Limit(uint32_t burst = 20) : burst_(burst) {}
-  // True: log it, with *suppressed events before it left out.
+  // True: log it; *suppressed events before it were left out.
   bool allow(uint64_t* suppressed);
 
  private:

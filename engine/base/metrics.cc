@@ -108,7 +108,7 @@ bool split_address(const std::string& text, std::string* host, std::string* port
   return host->find(':') == std::string::npos;
 }
 
-// Why an HTTP server cannot listen on `text`, or "": prometheus-cpp's server does not tell. Binds it for a moment.
+// Why an HTTP server cannot listen on `text`, or "": prometheus-cpp's server does not report it. Binds it for a moment.
 std::string check_address(const std::string& text) {
   std::string host, port;
   if (!split_address(text, &host, &port)) {

@@ -1,4 +1,4 @@
-// What the engine counts, and how it is read by Prometheus.
+// The engine's counters, and their export to Prometheus.
 //
 // Each engine thread has one ThreadMetrics. Its counters have a single writer, the thread; the exporter's thread
 // reads them with relaxed atomics, so counting costs a load, an add and a store and no cache line is shared between

@@ -48,7 +48,7 @@ void TimerWheel::insert(TimerNode& node) {
     ++wheel;
   }
   uint64_t place = node.tick;
-  if (wheel == kWheels - 1) {  // too far away: as far as the wheel reaches, and on from there
+  if (wheel == kWheels - 1) {  // too far away: waits in the last slot, and is placed again from there
     uint64_t last = ((current_ >> kShift[wheel]) + kSlots - 1) << kShift[wheel];
     place = std::min(place, last);
   }
@@ -129,7 +129,7 @@ int64_t TimerWheel::next_ns() const {
     uint32_t ahead = distance_to_next(wheel);
     if (ahead != 0) earliest = std::min(earliest, ((current_ >> kShift[wheel]) + ahead) << kShift[wheel]);
   }
-  // Everything that is armed sits ahead of the current slot of its wheel; should that ever not hold, wake often.
+  // Every armed timer is ahead of the current slot of its wheel; if that were violated, wake often.
   if (earliest == UINT64_MAX) earliest = current_ + 1;
   return static_cast<int64_t>(earliest) * kTickNs;
 }

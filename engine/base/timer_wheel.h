@@ -41,7 +41,7 @@ class TimerWheel {
     }
   }
 
-  // Calls expired(node) for every timer that is due, each disarmed before. `expired` may arm and disarm any timer.
+  // Disarms every timer that is due and calls expired(node) for it. `expired` may arm and disarm any timer.
   // Returns how many fired.
   template <typename Expired>
   size_t advance(int64_t now_ns, Expired&& expired) {

@@ -19,7 +19,7 @@ struct Timer {
   int fired = 0;
 };
 
-TEST(TimerWheelTest, ATimerFiresAtItsTimeAndNotBefore) {
+TEST(TimerWheel, ATimerFiresAtItsTimeAndNotBefore) {
   TimerWheel wheel(kStart);
   Timer timer;
   wheel.arm(timer.node, kStart + 5 * kMs + 1);
@@ -31,7 +31,7 @@ TEST(TimerWheelTest, ATimerFiresAtItsTimeAndNotBefore) {
   EXPECT_EQ(wheel.next_ns(), INT64_MAX);
 }
 
-TEST(TimerWheelTest, ATimeThatHasPassedFiresAtTheNextTick) {
+TEST(TimerWheel, ATimeThatHasPassedFiresAtTheNextTick) {
   TimerWheel wheel(kStart);
   Timer timer;
   wheel.arm(timer.node, kStart - 100 * kMs);
@@ -39,7 +39,7 @@ TEST(TimerWheelTest, ATimeThatHasPassedFiresAtTheNextTick) {
   EXPECT_EQ(wheel.advance(kStart + 2 * kMs, [](TimerNode&) {}), 1u);
 }
 
-TEST(TimerWheelTest, ADisarmedTimerNeverFiresEvenIfItsNeighbourDisarmsItWhileFiring) {
+TEST(TimerWheel, ADisarmedTimerNeverFiresEvenIfItsNeighbourDisarmsItWhileFiring) {
   TimerWheel wheel(kStart);
   Timer a, b;
   wheel.arm(a.node, kStart + 3 * kMs);
@@ -53,7 +53,7 @@ TEST(TimerWheelTest, ADisarmedTimerNeverFiresEvenIfItsNeighbourDisarmsItWhileFir
   EXPECT_EQ(wheel.size(), 0u);
 }
 
-TEST(TimerWheelTest, RandomTimersOverDaysFireInTimeUnderAnyStep) {
+TEST(TimerWheel, RandomTimersOverDaysFireInTimeUnderAnyStep) {
   std::mt19937_64 random(7);
   TimerWheel wheel(kStart);
   std::vector<Timer> timers(4000);
@@ -83,7 +83,7 @@ TEST(TimerWheelTest, RandomTimersOverDaysFireInTimeUnderAnyStep) {
   for (const Timer& timer : timers) EXPECT_NE(timer.fired, 0);
 }
 
-TEST(TimerWheelTest, ATimerMayArmItselfAgainWhileItFires) {
+TEST(TimerWheel, ATimerMayArmItselfAgainWhileItFires) {
   TimerWheel wheel(kStart);
   Timer timer;
   wheel.arm(timer.node, kStart + kMs);

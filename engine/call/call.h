@@ -1,6 +1,6 @@
 // The seam inside the engine: what a transport (sockets and a protocol, such as HTTP/2 with gRPC) and the dispatcher
-// (hosts, regions, rings, codec) say to each other about a call. Neither knows more of the other than this file, and
-// nothing here belongs to one protocol.
+// (hosts, regions, rings, codec) say to each other about a call. Neither depends on more of the other than this file,
+// and nothing here is specific to one protocol.
 //
 //   client -> transport --open, message..., half_close--> CallSink (dispatcher)  -> host
 //   client <- transport <--reply: headers, message..., status-- ReplySink        <- host
@@ -60,7 +60,7 @@ struct Call {
 
 // Whether more follows a message.
 enum class More : uint8_t {
-  kMay,   // further messages, or half_close
+  kMay,   // a further message or half_close may follow
   kLast,  // the sender has half-closed with it
 };
 
@@ -81,11 +81,12 @@ struct Reply {
 // The dispatcher, as a transport sees it.
 class CallSink {
  public:
-  // Not ok: the transport answers at once with that status; the call is not open, and nothing more is said of it.
+  // Not ok: the transport answers at once with that status; the call is not open, and no other function is called for
+  // it.
   virtual Status open(Call& call) = 0;
 
   // Memory for the next message, of `size` bytes, that does not arrive in one piece: from the region if it has room,
-  // else from the heap. Null: there is too little of both; the transport ends the call (abandon) with
+  // else from the heap. Null: neither has room; the transport ends the call (abandon) with
   // kResourceExhausted and drops the rest of the request.
   virtual char* message_buffer(Call& call, size_t size) = 0;
   // Bytes received so far need not be re-granted to the peer's window while this is true (the region is full).

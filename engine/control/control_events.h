@@ -1,4 +1,4 @@
-// ControlEvents: what engine threads and main tell the control thread, which wakes for it.
+// ControlEvents: the queue of events from engine threads and main to the control thread; posting wakes it.
 // Thread-safety: post and wake by any thread; take by the control thread.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace drover::engine {
 struct ControlEvent {
   enum class Kind {
     kAttached,  // an engine thread has taken the host in
-    kFailed,    // the host broke the channel: `text` says how
+    kFailed,    // the host violated the channel's rules: `text` says how
     kDrained,   // the host has no calls left on an engine thread, which ended `number` of them
     kLetGo,     // an engine thread no longer refers to the host's region
     kDrainAll,  // the engine goes down; calls have `number` ms to end

@@ -1,4 +1,4 @@
-// What the control server allows and gives to hosts.
+// The control server's limits on hosts, and the sizes that it gives them.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace drover::engine {
 struct ControlOptions {
   std::string name = "droverd";  // told to hosts
   uint32_t ring_slots = 128;     // of each ring, unless a host asks for something else
-  uint64_t rx_bytes = 16 << 20;  // chunks of a channel, likewise
+  uint64_t rx_bytes = 16 << 20;  // chunks of a channel, unless a host asks for something else
   uint64_t tx_bytes = 16 << 20;
   uint64_t max_region_bytes = uint64_t{16} << 30;  // address space of one host's region; memory is used as touched
   uint32_t max_hosts = 64;                         // connections on the control socket
@@ -22,8 +22,7 @@ struct ControlOptions {
   int64_t orphan_timeout_ns = 5'000'000'000;       // with child: how long it waits for one
 };
 
-// Why no host could attach with these sizes, not even one with a single worker, in terms of the configuration's keys;
-// "" if one can.
+// Empty if a host with one worker can attach with these sizes; else the reason, in terms of the configuration's keys.
 std::string check_channel_options(const ControlOptions& options, uint32_t engine_threads);
 
 }  // namespace drover::engine

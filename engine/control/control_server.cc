@@ -1,4 +1,4 @@
-// The control thread's loop and the ways of hosts; what they say is read in host_session.cc.
+// The control thread's loop, and hosts' arrival and end; host_session.cc interprets their messages.
 #include "engine/control/control_server.h"
 
 #include <poll.h>
@@ -103,7 +103,7 @@ void ControlServer::run() {
 }
 
 void ControlServer::wait_and_take() {
-  // Hosts are named by id: taking one's message may remove it, or another.
+  // Hosts are looked up by id: handling a message may remove its host, or another.
   std::vector<pollfd> fds{{events_.fd(), POLLIN, 0}};
   std::vector<uint64_t> ids{0};
   for (const ControlListener& socket : sockets_) {
@@ -160,7 +160,7 @@ void ControlServer::read_from(uint64_t id) {
     if (error.code != ControlCode::kClosed) {
       host->socket().send_error(error, message ? control_type(*message) : ControlType::kHello);
     }
-    // An address that cannot be had is the host's to deal with; anything else ends the attachment.
+    // The host handles an address that cannot be opened; any other error ends the attachment.
     bool may_go_on =
         message && (error.code == ControlCode::kAddressInUse || error.code == ControlCode::kAddressInvalid);
     if (may_go_on) continue;
@@ -219,7 +219,7 @@ void ControlServer::remove_host(HostSession& host, const ControlError& why) {
   if (host.leaving()) return;
   if (host.serves()) serving_.fetch_sub(1, std::memory_order_relaxed);
   bool held = host.leave(why);
-  // A host that died may come back; one that left in order will not, and its child need not wait for it.
+  // A host that died may come back. A host that detached in order will not, so its child need not wait for it.
   hostless_since_ns_ = monotonic_ns() - (host.in_order() ? options_.orphan_timeout_ns : 0);
   if (!held) forget(host.id());
 }

@@ -2,9 +2,9 @@
 // in, reads what they say (HostSession), brings them the engine threads' answers, and notices when they go.
 //
 // A host is gone when its socket hangs up or its process ends (pidfd), whichever is noticed first, when it breaks the
-// protocol, or when an engine thread reports that it broke the channel. No host has a say in another's fate. Its
-// listeners stay open if it died at work (another may come and serve on). They close, unless another host uses them, if
-// it left in order; and those that were opened for it close if it went before Start.
+// protocol, or when an engine thread reports that it violated the channel's rules. One host's end does not affect
+// another. If it died while serving, its listeners stay open for the next host. If it detached in order, they close
+// unless another host uses them. If it ended before Start, those that were opened for it close.
 //
 // Thread-safety: `run` is the control thread's; stop, drain and the HostEvents may be called by any thread; the rest
 // before `run`.
@@ -45,7 +45,7 @@ class ControlServer final : public HostEvents {
   void stop();
   // True once run() has returned because no host was left.
   bool orphaned() const { return orphaned_.load(std::memory_order_acquire); }
-  // No new hosts; hosts and workers are told. Running calls go on: ending them is the transport's business.
+  // Takes no new hosts, and tells hosts and workers. Running calls go on; the transport ends them.
   void drain(uint64_t grace_ms);
 
   // HostEvents

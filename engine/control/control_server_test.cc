@@ -68,7 +68,7 @@ class Talker {
   ControlSocket socket_;
 };
 
-TEST(ControlServerTest, AWelcomeDescribesTheRegionThatComesWithIt) {
+TEST(ControlServer, AWelcomeDescribesTheRegionThatComesWithIt) {
   TestEngine engine;
   Talker host(engine);
   Hello hello;
@@ -83,7 +83,7 @@ TEST(ControlServerTest, AWelcomeDescribesTheRegionThatComesWithIt) {
   EXPECT_EQ(welcome.cpus.size(), 1u);
 }
 
-TEST(ControlServerTest, WishesOutOfRangeAreRefusedByName) {
+TEST(ControlServer, WishesOutOfRangeAreRefusedByName) {
   TestEngine engine;
   for (int what = 0; what < 3; ++what) {
     Talker host(engine);
@@ -100,7 +100,7 @@ TEST(ControlServerTest, WishesOutOfRangeAreRefusedByName) {
   }
 }
 
-TEST(ControlServerTest, MessagesOutOfTurnAreRefused) {
+TEST(ControlServer, MessagesOutOfTurnAreRefused) {
   TestEngine engine;
   Talker early(engine);
   early.say(Start{});
@@ -119,7 +119,7 @@ TEST(ControlServerTest, MessagesOutOfTurnAreRefused) {
   EXPECT_EQ(confused.hear<Error>().code, ControlCode::kUnexpectedMessage);
 }
 
-TEST(ControlServerTest, GarbageIsRefusedAndOthersGoOn) {
+TEST(ControlServer, GarbageIsRefusedAndOthersGoOn) {
   TestEngine engine;
   AttachedHost good(engine);
   Talker bad(engine);
@@ -132,7 +132,7 @@ TEST(ControlServerTest, GarbageIsRefusedAndOthersGoOn) {
   EXPECT_TRUE(engine.transport.answered(call));
 }
 
-TEST(ControlServerTest, ASchemaImageThatDoesNotLoadIsRefusedByName) {
+TEST(ControlServer, ASchemaImageThatDoesNotLoadIsRefusedByName) {
   TestEngine engine;
   Talker host(engine);
   host.greet();
@@ -146,7 +146,7 @@ TEST(ControlServerTest, ASchemaImageThatDoesNotLoadIsRefusedByName) {
   EXPECT_NE(answer.text.find("image 0"), std::string::npos);
 }
 
-TEST(ControlServerTest, MethodsThatCannotBeAreRefusedByName) {
+TEST(ControlServer, MethodsThatCannotBeAreRefusedByName) {
   TestEngine engine;
   auto refused = [&](RegisterMethods::Method method, int times = 1) {
     Talker host(engine);
@@ -168,7 +168,7 @@ TEST(ControlServerTest, MethodsThatCannotBeAreRefusedByName) {
   }
 }
 
-TEST(ControlServerTest, AnAddressThatCannotBeHadIsAnErrorTheHostMaySurvive) {
+TEST(ControlServer, AnAddressThatCannotBeHadIsAnErrorTheHostMaySurvive) {
   TestEngine engine;
   Talker host(engine);
   host.greet();
@@ -180,7 +180,7 @@ TEST(ControlServerTest, AnAddressThatCannotBeHadIsAnErrorTheHostMaySurvive) {
   host.hear<Started>();
 }
 
-TEST(ControlServerTest, HostsAtOneAddressShareItsListenerWhichClosesWhenTheLastHasLeft) {
+TEST(ControlServer, HostsAtOneAddressShareItsListenerWhichClosesWhenTheLastHasLeft) {
   TestEngine engine;
   auto one = std::make_unique<AttachedHost>(engine);
   auto two = std::make_unique<AttachedHost>(engine);
@@ -193,7 +193,7 @@ TEST(ControlServerTest, HostsAtOneAddressShareItsListenerWhichClosesWhenTheLastH
   EXPECT_TRUE(engine.pump_until([&] { return engine.threads.open_listeners() == 0; }));
 }
 
-TEST(ControlServerTest, TheListenerOfAHostThatDiedStaysOpenForTheNext) {
+TEST(ControlServer, TheListenerOfAHostThatDiedStaysOpenForTheNext) {
   TestEngine engine;
   AttachedHost::Options options;
   options.addresses = {"127.0.0.1:0"};
@@ -208,7 +208,7 @@ TEST(ControlServerTest, TheListenerOfAHostThatDiedStaysOpenForTheNext) {
   EXPECT_EQ(engine.threads.open_listeners(), 1u);
 }
 
-TEST(ControlServerTest, AFailedListenAndAHostThatDiesBeforeStartLeaveNoListenerAndNoRoute) {
+TEST(ControlServer, AFailedListenAndAHostThatDiesBeforeStartLeaveNoListenerAndNoRoute) {
   TestEngine engine;
   {
     Talker host(engine);
@@ -226,7 +226,7 @@ TEST(ControlServerTest, AFailedListenAndAHostThatDiesBeforeStartLeaveNoListenerA
   EXPECT_TRUE(engine.pump_until([&] { return engine.dispatcher.routes() == 0; }));
 }
 
-TEST(ControlServerTest, ListenersOfAllHostsTogetherAreLimited) {
+TEST(ControlServer, ListenersOfAllHostsTogetherAreLimited) {
   ControlOptions options = TestEngine::small_control();
   options.max_open_listeners = 1;
   TestEngine engine({}, options);
@@ -237,7 +237,7 @@ TEST(ControlServerTest, ListenersOfAllHostsTogetherAreLimited) {
   EXPECT_EQ(host.hear<Error>().code, ControlCode::kResourceExhausted);
 }
 
-TEST(ControlServerTest, CallsThatComeBetweenListenAndStartWait) {
+TEST(ControlServer, CallsThatComeBetweenListenAndStartWait) {
   TestEngine engine;
   Talker host(engine);
   host.greet();
@@ -255,7 +255,7 @@ TEST(ControlServerTest, CallsThatComeBetweenListenAndStartWait) {
   engine.dispatcher.abandon(call);
 }
 
-TEST(ControlServerTest, AHostThatDoesNotStartInTimeIsCutOff) {
+TEST(ControlServer, AHostThatDoesNotStartInTimeIsCutOff) {
   ControlOptions options = TestEngine::small_control();
   options.handshake_timeout_ns = 50'000'000;
   TestEngine engine({}, options);
@@ -265,7 +265,7 @@ TEST(ControlServerTest, AHostThatDoesNotStartInTimeIsCutOff) {
   EXPECT_TRUE(host.cut_off());
 }
 
-TEST(ControlServerTest, MoreHostsThanAllowedAreRefused) {
+TEST(ControlServer, MoreHostsThanAllowedAreRefused) {
   ControlOptions options = TestEngine::small_control();
   options.max_hosts = 2;
   TestEngine engine({}, options);
@@ -276,7 +276,7 @@ TEST(ControlServerTest, MoreHostsThanAllowedAreRefused) {
   EXPECT_EQ(three.hear<Error>().code, ControlCode::kResourceExhausted);
 }
 
-TEST(ControlServerTest, AnEngineThatGoesDownTakesNoHosts) {
+TEST(ControlServer, AnEngineThatGoesDownTakesNoHosts) {
   TestEngine engine;
   engine.server.drain(10);
   Talker host(engine);
@@ -287,7 +287,7 @@ TEST(ControlServerTest, AnEngineThatGoesDownTakesNoHosts) {
   EXPECT_EQ(host.hear<Error>().code, ControlCode::kShuttingDown);
 }
 
-TEST(ControlServerTest, AChildEndsWhenItsLastHostHasBeenGoneForAWhile) {
+TEST(ControlServer, AChildEndsWhenItsLastHostHasBeenGoneForAWhile) {
   ControlOptions options = TestEngine::small_control();
   options.child = true;
   options.orphan_timeout_ns = 60'000'000;

@@ -1,4 +1,4 @@
-// DispatchThreads: the engine threads as the control server needs them, and the usual implementation over event loops.
+// DispatchThreads: the control server's interface to the engine threads, and the usual implementation over event loops.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 
-TEST(HostDeathTest, CallsInFlightEndInUnavailableAtOnce) {
+TEST(HostDeath, CallsInFlightEndInUnavailableAtOnce) {
   TestEngine engine;
   AttachedHost host(engine);
   std::vector<Call*> calls;
@@ -29,7 +29,7 @@ TEST(HostDeathTest, CallsInFlightEndInUnavailableAtOnce) {
   EXPECT_EQ(engine.dispatcher.hosts(), 0u);
 }
 
-TEST(HostDeathTest, AReplyThatIsBeingSentKeepsTheDeadHostsMemoryUntilItIsOut) {
+TEST(HostDeath, AReplyThatIsBeingSentKeepsTheDeadHostsMemoryUntilItIsOut) {
   TestEngine engine;
   engine.transport.send_at_once = false;
   AttachedHost host(engine);
@@ -47,7 +47,7 @@ TEST(HostDeathTest, AReplyThatIsBeingSentKeepsTheDeadHostsMemoryUntilItIsOut) {
   EXPECT_EQ(engine.dispatcher.calls(), 0u);
 }
 
-TEST(HostDeathTest, CallsForADeadHostWaitAndAreServedByTheNext) {
+TEST(HostDeath, CallsForADeadHostWaitAndAreServedByTheNext) {
   TestEngine engine;
   auto first = std::make_unique<AttachedHost>(engine);
   first->die();
@@ -63,7 +63,7 @@ TEST(HostDeathTest, CallsForADeadHostWaitAndAreServedByTheNext) {
   EXPECT_EQ(engine.transport.answer(call).body, echo_wire("patience"));
 }
 
-TEST(HostDeathTest, AWaitingCallWhoseBytesLieInTheDeadRegionIsServedByTheNextHost) {
+TEST(HostDeath, AWaitingCallWhoseBytesLieInTheDeadRegionIsServedByTheNextHost) {
   TestEngine engine;
   auto first = std::make_unique<AttachedHost>(engine);
   std::string wire = echo_wire(std::string(20'000, 'w'));
@@ -85,7 +85,7 @@ TEST(HostDeathTest, AWaitingCallWhoseBytesLieInTheDeadRegionIsServedByTheNextHos
   EXPECT_EQ(engine.transport.answer(call).body, wire);
 }
 
-TEST(HostDeathTest, ACallThatNoHostComesForEndsInUnavailableAfterTheWait) {
+TEST(HostDeath, ACallThatNoHostComesForEndsInUnavailableAfterTheWait) {
   DispatchOptions options;
   options.wait_ns = 20 * kMs;
   TestEngine engine(options);
@@ -97,7 +97,7 @@ TEST(HostDeathTest, ACallThatNoHostComesForEndsInUnavailableAfterTheWait) {
   EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kUnavailable);
 }
 
-TEST(HostDeathTest, AHostThatBreaksTheChannelIsToldWhyAndDetached) {
+TEST(HostDeath, AHostThatBreaksTheChannelIsToldWhyAndDetached) {
   TestEngine engine;
   AttachedHost host(engine);
   Slot nonsense;
@@ -109,7 +109,7 @@ TEST(HostDeathTest, AHostThatBreaksTheChannelIsToldWhyAndDetached) {
   EXPECT_EQ(std::get<Error>(*message).text, "the host broke the channel: it sent a slot of an unknown type");
 }
 
-TEST(HostDeathTest, OneHostsDeathIsNothingToAnother) {
+TEST(HostDeath, OneHostsDeathIsNothingToAnother) {
   TestEngine engine;
   AttachedHost stays(engine);
   AttachedHost dies(engine);
@@ -134,7 +134,7 @@ TEST(HostDeathTest, OneHostsDeathIsNothingToAnother) {
   EXPECT_EQ(unavailable, 20);
 }
 
-TEST(HostDeathTest, ADrainingHostEndsItsCallsAndGetsNoNewOnes) {
+TEST(HostDeath, ADrainingHostEndsItsCallsAndGetsNoNewOnes) {
   TestEngine engine;
   AttachedHost drains(engine);
   Call& running = engine.call("x");
@@ -157,7 +157,7 @@ TEST(HostDeathTest, ADrainingHostEndsItsCallsAndGetsNoNewOnes) {
   EXPECT_TRUE(engine.transport.answered(other));
 }
 
-TEST(HostDeathTest, AHostThatCameWhileTheEngineDrainsHearsWhenItsOwnDrainIsOver) {
+TEST(HostDeath, AHostThatCameWhileTheEngineDrainsHearsWhenItsOwnDrainIsOver) {
   TestEngine engine;
   engine.dispatcher.drain_all();
   AttachedHost host(engine);
@@ -170,7 +170,7 @@ TEST(HostDeathTest, AHostThatCameWhileTheEngineDrainsHearsWhenItsOwnDrainIsOver)
   EXPECT_EQ(std::get<HostStatus>(*status).state, HostStatus::State::kDrained);
 }
 
-TEST(HostDeathTest, CallsThatOutlastADrainsGraceEndInUnavailable) {
+TEST(HostDeath, CallsThatOutlastADrainsGraceEndInUnavailable) {
   TestEngine engine;
   AttachedHost host(engine);
   Call& call = engine.call("x");
@@ -179,7 +179,7 @@ TEST(HostDeathTest, CallsThatOutlastADrainsGraceEndInUnavailable) {
   EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kUnavailable);
 }
 
-TEST(HostDeathTest, AnEngineThatGoesDownTellsEveryWorker) {
+TEST(HostDeath, AnEngineThatGoesDownTellsEveryWorker) {
   TestEngine engine;
   AttachedHost host(engine, {.workers = 3});
   engine.server.drain(1000);
@@ -188,7 +188,7 @@ TEST(HostDeathTest, AnEngineThatGoesDownTellsEveryWorker) {
   ASSERT_TRUE(engine.pump_until([&] { return host.take(), host.drains == 3; }));
 }
 
-TEST(HostDeathTest, TheRegionOfADeadHostIsUnmapped) {
+TEST(HostDeath, TheRegionOfADeadHostIsUnmapped) {
   auto mapped = [] {
     std::ifstream maps("/proc/self/maps");
     std::string line;
@@ -208,7 +208,7 @@ TEST(HostDeathTest, TheRegionOfADeadHostIsUnmapped) {
 }
 
 // A process whose socket outlives it (a child holds it too) is noticed through its pidfd.
-TEST(HostDeathTest, AKilledProcessIsNoticedEvenIfItsSocketStaysOpen) {
+TEST(HostDeath, AKilledProcessIsNoticedEvenIfItsSocketStaysOpen) {
   TestEngine engine;
   int sockets[2];
   ASSERT_EQ(::pipe(sockets), 0);

@@ -1,5 +1,5 @@
-// HostRegistration: what a host says of itself before it serves: its Hello, schema images and methods. Makes its region
-// and the HostAttachment that the engine threads will share.
+// HostRegistration: a host's messages before it serves: its Hello, schema images and methods. Makes its region and the
+// HostAttachment that the engine threads will share.
 //
 // What a host sends is hostile: sizes and counts are bounded, schema images are copied before they are checked, and
 // every refusal names the value. Thread-safety: none; the control thread.

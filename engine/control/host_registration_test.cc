@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(ChannelOptionsTest, SizesThatNoHostCouldAttachWithAreToldByTheirKeys) {
+TEST(ChannelOptions, SizesThatNoHostCouldAttachWithAreToldByTheirKeys) {
   ControlOptions options;
   EXPECT_EQ(check_channel_options(options, 2), "");
   options.rx_bytes = uint64_t{64} << 30;
@@ -20,20 +20,20 @@ TEST(ChannelOptionsTest, SizesThatNoHostCouldAttachWithAreToldByTheirKeys) {
   EXPECT_THAT(wrong, HasSubstr("at most 17179869184 are allowed"));
 }
 
-TEST(ChannelOptionsTest, EveryEngineThreadHasAChannelToEachWorker) {
+TEST(ChannelOptions, EveryEngineThreadHasAChannelToEachWorker) {
   ControlOptions options;
   options.rx_bytes = uint64_t{6} << 30;
   EXPECT_EQ(check_channel_options(options, 2), "");
   EXPECT_NE(check_channel_options(options, 3), "");
 }
 
-TEST(ChannelOptionsTest, SizesThatAreNoMultipleOfAChunkAreRefused) {
+TEST(ChannelOptions, SizesThatAreNoMultipleOfAChunkAreRefused) {
   ControlOptions options;
   options.tx_bytes = (1 << 20) + 1;
   EXPECT_THAT(check_channel_options(options, 1), HasSubstr("tx_bytes"));
 }
 
-TEST(HostRegistrationTest, AGreetingMakesTheRegionAndADoorbellForEachEngineThread) {
+TEST(HostRegistration, AGreetingMakesTheRegionAndADoorbellForEachEngineThread) {
   ControlOptions options;
   HostRegistration registration(options);
   Hello hello;
@@ -49,7 +49,7 @@ TEST(HostRegistrationTest, AGreetingMakesTheRegionAndADoorbellForEachEngineThrea
   EXPECT_EQ(registration.welcome_fds().size(), 5u);
 }
 
-TEST(HostRegistrationTest, ImagesTogetherAreLimited) {
+TEST(HostRegistration, ImagesTogetherAreLimited) {
   ControlOptions options;
   options.max_image_bytes = echo_image().image().size() * 2 - 1;
   HostRegistration registration(options);

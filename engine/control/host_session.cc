@@ -13,7 +13,7 @@ namespace {
 
 log::Limit g_host_limit(50);
 
-// A descriptor that becomes readable when the process ends; none if the kernel or the namespace does not give one.
+// A descriptor that becomes readable when the process ends; empty if the kernel or the namespace provides none.
 UniqueFd open_process(pid_t pid) {
   return pid > 0 ? UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) : UniqueFd();
 }
@@ -151,7 +151,7 @@ ControlError HostSession::expire() {
 bool HostSession::send(const ControlMessage& message, std::span<const int> fds) {
   ControlError error;
   if (socket_.send(message, fds, 0, &error)) return true;
-  // It does not read, or has gone: its own hang-up or process will tell; a host that never reads is cut off.
+  // The host does not read, or has ended: a hang-up, its process or the deadline will end the session.
   if (error.code == ControlCode::kWouldBlock) deadline_ns_ = monotonic_ns();
   return false;
 }

@@ -1,11 +1,11 @@
-// HostSession: one host on the control socket, from its connection until nothing of it is left.
+// HostSession: one host on the control socket, from its connection until the last engine thread has released it.
 //
 //   connect -> kHello -> kRegistering -> kStarting -> kServing -> kDraining -> kLeaving -> forgotten
 //                          images,         all engine threads                   all engine threads
-//                          methods,        have attached it                     have let go of its region
+//                          methods,        have attached it                     have released its region
 //                          addresses
 //
-// It reads what the host says by stage and puts the host to work on the engine threads; the ControlServer owns it,
+// It interprets the host's messages by stage and attaches the host to the engine threads. The ControlServer owns it,
 // waits for its descriptors and its deadline, and brings it the engine threads' answers.
 // Thread-safety: none; the control thread.
 #pragma once
@@ -48,9 +48,9 @@ class HostSession {
   bool leaving() const { return stage_ == Stage::kLeaving; }
   // It said goodbye.
   bool in_order() const { return in_order_; }
-  // Engine threads may hold it.
+  // Engine threads may refer to its region.
   bool attached() const { return attached_; }
-  // Null before its Hello.
+  // Null before Hello.
   const HostAttachment* attachment() const { return registration_.attachment().get(); }
   // Listeners that were opened for it.
   const std::vector<uint32_t>& opened() const { return opened_; }
@@ -74,9 +74,9 @@ class HostSession {
   void thread_drained(uint64_t calls_ended);
   bool thread_let_go() { return stage_ == Stage::kLeaving && --threads_to_answer_ == 0; }
 
-  // False: the host does not take it. One that never reads is cut off by its deadline.
+  // False: the host did not accept the message. The deadline cuts off a host that never reads.
   bool send(const ControlMessage& message, std::span<const int> fds = {});
-  // The host leaves, for whatever reason. True: engine threads hold it, and each will let go.
+  // The host leaves, for any reason. True: engine threads refer to its region, and each will report its release.
   bool leave(const ControlError& why);
 
  private:
@@ -93,7 +93,7 @@ class HostSession {
   HostRegistration registration_;
   Stage stage_ = Stage::kHello;
   std::vector<uint32_t> opened_;
-  uint32_t threads_to_answer_ = 0;  // that have not attached, drained or let go yet
+  uint32_t threads_to_answer_ = 0;  // that have not attached, drained or released it yet
   uint64_t calls_ended_ = 0;
   int64_t deadline_ns_;
   bool attached_ = false;

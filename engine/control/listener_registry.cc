@@ -25,7 +25,7 @@ bool ListenerRegistry::open(const std::string& address, const std::vector<std::s
     return false;
   }
   uint32_t id = next_id_++;
-  // Calls that come before the host is at work wait for it, instead of finding an unknown method.
+  // Calls that arrive before the host serves wait for it, instead of ending as an unknown method.
   auto shared = std::make_shared<const std::vector<std::string>>(paths);
   threads_.post_all([id, shared](Dispatcher& dispatcher) { dispatcher.expect(id, *shared); });
   ListenResult opened = threads_.listen(address, id);
@@ -35,7 +35,7 @@ bool ListenerRegistry::open(const std::string& address, const std::vector<std::s
     *error = {in_use ? ControlCode::kAddressInUse : ControlCode::kAddressInvalid, address + ": " + opened.error};
     return false;
   }
-  // A host that let the port be chosen and comes again asks for that port by its number.
+  // A host that asked for any port names the chosen port when it comes back.
   std::string name = address;
   if (has_port_zero(name)) name.replace(name.size() - 1, 1, std::to_string(opened.port));
   by_address_[name] = {id, opened.port};

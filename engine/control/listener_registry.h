@@ -1,8 +1,8 @@
 // ListenerRegistry: the addresses that the engine listens at for its hosts, each opened once however many hosts name
 // it.
 //
-// A listener outlives a host that died, so that clients find it open when the host comes back; it closes when the last
-// host of its address has left in order. Ids are never used again.
+// A listener stays open when its host dies, so that clients find it when the host comes back; it closes when the last
+// host of its address has detached in order. Ids are never used again.
 // Thread-safety: none; the control thread.
 #pragma once
 
@@ -26,8 +26,8 @@ class ListenerRegistry {
     uint16_t port = 0;
     bool opened = false;  // by this call
   };
-  // The listener at `address`, opened now if there was none; calls of `paths` wait there for a host from then on.
-  // Nothing: it cannot be had, `error` says why.
+  // The listener at `address`, opened now if none is open; from then on calls of `paths` wait there for a host.
+  // Nothing: it cannot be opened, `error` says why.
   bool open(const std::string& address, const std::vector<std::string>& paths, Listener* listener, ControlError* error);
   // Closes those of `listeners` that are not in_use(id).
   void close_unused(const std::vector<uint32_t>& listeners, const std::function<bool(uint32_t)>& in_use);

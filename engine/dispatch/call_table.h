@@ -1,8 +1,8 @@
 // CallTable: the calls of one engine thread, by the index and generation that travel in the rings.
 //
 //   index 0 1 2 3 ...      blocks of 256 CallStates that never move; free ones form a last-in-first-out list
-//   generation             counts how often the index was given out: a slot of an earlier call is not mistaken
-//                          for this one's
+//   generation             counts how often the index was given out, so that a slot of an earlier call is not
+//                          mistaken for this one's
 //
 // A CallState lives as long as either side needs it: the transport (until reply_sent or abandon) and the host (until
 // it has completed and finished the call). It allocates nothing in the steady state.
@@ -31,11 +31,11 @@ struct FreeDeleter {
 struct CallState {
   enum class Phase : uint8_t {
     kFree,
-    kReceiving,  // begun; the request is not whole yet
-    kWaiting,    // the request is whole; no host, or no room at any
+    kReceiving,  // begun; the request is not complete yet
+    kWaiting,    // the request is complete; no host, or no host with room
     kRunning,    // a worker has it
     kReplied,    // `reply` was called; the transport is sending
-    kOver,       // the transport has let go; the host has not
+    kOver,       // the transport has released it; the host has not
   };
 
   TimerNode timer;  // first member: a node's address is its CallState's
@@ -67,7 +67,7 @@ struct CallState {
   CallState* next_waiting = nullptr;
   CallState* previous_waiting = nullptr;
   int64_t wait_until_ns = 0;
-  uint32_t wanted_chunks = 0;  // rx memory that it needs at least, as far as was found out
+  uint32_t wanted_chunks = 0;  // a lower bound of the rx memory that it needs
 
   Encoded* reply = nullptr;  // what the transport is sending; from the dispatcher's pool
 };
@@ -87,7 +87,7 @@ class CallTable {
     state.phase = CallState::Phase::kReceiving;
     return state;
   }
-  // Its runs, buffers and timer must have been let go.
+  // Its runs, buffers and timer must have been released.
   void give_back(CallState& state) {
     state.phase = CallState::Phase::kFree;
     ++state.generation;

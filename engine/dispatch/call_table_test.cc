@@ -8,7 +8,7 @@
 namespace drover::engine {
 namespace {
 
-TEST(CallTableTest, AnIndexIsFoundOnlyWithTheGenerationOfItsPresentCall) {
+TEST(CallTable, AnIndexIsFoundOnlyWithTheGenerationOfItsPresentCall) {
   CallTable table;
   CallState& first = table.take();
   uint32_t index = first.index, generation = first.generation;
@@ -22,7 +22,7 @@ TEST(CallTableTest, AnIndexIsFoundOnlyWithTheGenerationOfItsPresentCall) {
   EXPECT_EQ(table.find(index, second.generation), &second);
 }
 
-TEST(CallTableTest, NoNumberFindsWhatIsNotThere) {
+TEST(CallTable, NoNumberFindsWhatIsNotThere) {
   CallTable table;
   EXPECT_EQ(table.find(0, 0), nullptr);
   table.take();
@@ -30,7 +30,7 @@ TEST(CallTableTest, NoNumberFindsWhatIsNotThere) {
   EXPECT_EQ(table.find(255, 1), nullptr);
 }
 
-TEST(CallTableTest, StatesDoNotMoveWhenTheTableGrows) {
+TEST(CallTable, StatesDoNotMoveWhenTheTableGrows) {
   CallTable table;
   std::vector<CallState*> states;
   std::set<uint32_t> indices;

@@ -9,7 +9,7 @@ namespace drover::engine {
 namespace {
 
 constexpr int64_t kMetricsPeriodNs = 100'000'000;
-constexpr int64_t kRetryNs = 1'000'000;  // a full ring says nothing when it drains: look again that soon
+constexpr int64_t kRetryNs = 1'000'000;  // a full ring does not signal when it drains: look again after this time
 
 }  // namespace
 
@@ -79,13 +79,13 @@ char* Dispatcher::message_buffer(Call& call, size_t size) {
 
 bool Dispatcher::hold_window(const Call& call) const {
   if (call.dispatch == nullptr) return false;
-  // Never of a request that is still being received: what it needs to end, and give its memory back, is window.
+  // Never for a request that is still being received: it needs window to end and free its memory.
   return state_of(call).phase == CallState::Phase::kWaiting;
 }
 
 void Dispatcher::message(Call& call, std::string_view wire, More more) {
   CallState& state = state_of(call);
-  // Answered while it was being received (its deadline passed, its host broke): nothing is wanted any more.
+  // Answered while it was being received (deadline passed, host failed): drop the rest.
   if (state.phase != CallState::Phase::kReceiving) return;
   if (more != More::kLast) [[unlikely]] {
     return fail(state, StatusCode::kInternal, "more than one message, or bytes behind the message, in a unary request");
@@ -151,7 +151,7 @@ bool Dispatcher::refuse(CallState& state, HostLink& link, const BuiltRequest& bu
     fail(state, StatusCode::kResourceExhausted, "the request is larger than the service's request memory");
     return true;
   }
-  // Not before more is free than was found too little.
+  // Not before more memory is free than the amount that was too little.
   state.wanted_chunks = pool.free_chunks() + 1;
   return false;
 }
@@ -171,7 +171,7 @@ void Dispatcher::start(CallState& state, const WorkerChoice::Choice& choice, con
   }
   state.runs.push(built.run);
   for (size_t i = 0; i < built.more.size(); ++i) state.runs.push(built.more[i]);
-  // The host may let its response refer to one run: the largest is the one worth it.
+  // The host's response may refer to one run: offer the largest.
   ChunkRun largest = built.run;
   for (size_t i = 0; i < state.runs.size(); ++i) {
     if (state.runs[i].chunks > largest.chunks) largest = state.runs[i];
@@ -214,7 +214,7 @@ void Dispatcher::wait(CallState& state, std::string_view wire) {
 
 // ---- what hosts send
 
-// Everything that lies in the link's rings, at most one ringful each, so that no host keeps the thread to itself.
+// Takes all slots in the link's rings, at most one ringful each, so that no host occupies the thread.
 bool Dispatcher::take_responses(HostLink& link) {
   bool did = false;
   for (uint32_t worker = 0; worker < link.workers(); ++worker) {
@@ -249,7 +249,7 @@ void Dispatcher::complete(HostLink& link, uint32_t worker, const CompleteSlot& s
   ++link.completed;
   if ((slot.flags & kCompleteFinished) != 0) state->owes_finished = false;
   if (state->phase == CallState::Phase::kRunning) return answer(*state, slot);
-  // Too late: the client has had its answer, or has gone.
+  // Too late: the client has its answer, or has left.
   link.release(worker, slot.tx_call, 0, now_ns_);
   settle(*state);
 }
@@ -312,7 +312,7 @@ void Dispatcher::fail(CallState& state, StatusCode code, std::string_view messag
   if (state.phase == CallState::Phase::kReplied || state.phase == CallState::Phase::kOver) return;
   if (state.phase == CallState::Phase::kWaiting) waiting_.remove(state);
   timers_.disarm(state.timer);
-  // While the transport still writes into the message buffer, that stays: it goes with the call.
+  // While the transport still writes into the message buffer, the buffer stays; the call frees it.
   if (state.phase != CallState::Phase::kReceiving) let_go_of_message(state);
   state.phase = CallState::Phase::kReplied;
   Reply reply;
@@ -327,7 +327,7 @@ void Dispatcher::let_go_of_message(CallState& state) {
   if (!state.owes_complete && !state.owes_finished && !state.owes_release) let_go_of_host(state);
 }
 
-// After anything that may have been the last reason to keep memory or the state itself.
+// Call after any step that may have removed the last reason to keep memory or the state itself.
 void Dispatcher::settle(CallState& state) {
   if (state.phase == CallState::Phase::kOver) {
     if (state.reply != nullptr) responses_.recycle(state);
@@ -374,7 +374,7 @@ void Dispatcher::expect(uint32_t listener, const std::vector<std::string>& paths
   for (const std::string& path : paths) routes_.add(listener, path);
 }
 
-// Calls may still wait behind a route, or run: those routes stay until their calls are over.
+// Routes with waiting or running calls stay until these are over.
 void Dispatcher::forget_listener(uint32_t listener) {
   std::unordered_set<const Route*> in_use;
   for (uint32_t i = 0; i < table_.size(); ++i) {
@@ -428,7 +428,7 @@ void Dispatcher::detach(uint64_t host) {
   if (--link->pins == 0) drop_link(*link);
 }
 
-// Nothing will come from this host any more: running calls are answered, and what waited for its word is over.
+// The host sends nothing any more: its running calls are answered, and calls that waited only for its slots are over.
 void Dispatcher::end_calls_of(HostLink& link) {
   for (uint32_t i = 0; i < table_.size(); ++i) {
     CallState& state = *table_.at(i);

@@ -7,9 +7,9 @@
 //   poll         ResponseReader   COMPLETE -> object in tx -> wire bytes -> ReplySink
 //   reply_sent   tx memory goes back by RELEASE, rx memory is free
 //
-// A call ends exactly once towards the client, whatever the host does: with its answer, kDeadlineExceeded, kUnavailable
-// (its process ended), kInternal (its answer makes no sense), kResourceExhausted (no room in time). Memory that a host
-// may still touch stays in place until the host has said that it is finished, or is gone.
+// A call ends exactly once towards the client, for any behaviour of the host: with its answer, kDeadlineExceeded,
+// kUnavailable (its process ended), kInternal (its answer is invalid), kResourceExhausted (no room in time). Memory
+// that a host may still touch stays in place until the host has said that it is finished, or is gone.
 //
 // Methods are unary: a second request message, or none, ends the call with kInternal.
 //
@@ -52,7 +52,7 @@ struct DispatchOptions {
 // What engine threads tell the control server. Called on an engine thread; must not block.
 class HostEvents {
  public:
-  // The host broke the channel's rules: detach it everywhere.
+  // The host violated the channel's rules: detach it everywhere.
   virtual void host_failed(uint64_t host, uint32_t thread, std::string why) = 0;
   // A draining host has no calls left on this thread; `calls_ended`: how many it completed here in its life.
   virtual void host_drained(uint64_t host, uint32_t thread, uint64_t calls_ended) = 0;
@@ -75,8 +75,8 @@ class Dispatcher final : public CallSink, public Pollable {
   // ---- hosts
   // Calls of these methods wait for a host that is about to come, instead of being unknown.
   void expect(uint32_t listener, const std::vector<std::string>& paths);
-  // The listener is closed or was never opened, and its id will not be used again; no attached host names it. What its
-  // connections still ask for is UNAVAILABLE.
+  // The listener is closed or was never opened, its id will not be used again, and no attached host names it. Further
+  // calls on its connections end in UNAVAILABLE.
   void forget_listener(uint32_t listener);
   // Calls may go to this host from now on.
   void attach(std::shared_ptr<const HostAttachment> host);

@@ -164,7 +164,7 @@ TEST_F(HostileTest, ARingPositionThatCannotBeDetachesTheHost) {
 }
 
 // Random bytes over everything that the host may write, while a good host serves on.
-TEST(HostileRandomTest, ScribblingOverTxAndRingsHurtsNobodyElse) {
+TEST(HostileRandom, ScribblingOverTxAndRingsHurtsNobodyElse) {
   TestThread engine;
   FakeHost good(engine, {.paths = {"/test.Good/Say"}, .addresses = {"good:1"}});
   std::mt19937_64 random(20261121);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 
-TEST(DispatcherTest, ARequestReachesTheHostAsAnObjectAndItsAnswerGoesOutAsBytes) {
+TEST(Dispatcher, ARequestReachesTheHostAsAnObjectAndItsAnswerGoesOutAsBytes) {
   TestThread engine;
   FakeHost host(engine);
   Call& call = engine.call("hello");
@@ -31,7 +31,7 @@ TEST(DispatcherTest, ARequestReachesTheHostAsAnObjectAndItsAnswerGoesOutAsBytes)
   EXPECT_EQ(engine.dispatcher.calls(), 0u);
 }
 
-TEST(DispatcherTest, MetadataAuthorityPeerAndDeadlineTravelWithTheCall) {
+TEST(Dispatcher, MetadataAuthorityPeerAndDeadlineTravelWithTheCall) {
   TestThread engine;
   FakeHost host(engine);
   Call& call = engine.call("x", 1000 * kMs);
@@ -51,7 +51,7 @@ TEST(DispatcherTest, MetadataAuthorityPeerAndDeadlineTravelWithTheCall) {
   EXPECT_EQ(pairs[1].value, std::string_view("\0\1", 2));
 }
 
-TEST(DispatcherTest, AnUnknownMethodOrServiceIsUnimplemented) {
+TEST(Dispatcher, AnUnknownMethodOrServiceIsUnimplemented) {
   TestThread engine;
   FakeHost host(engine);
   engine.begin("/test.Echo/Shout");
@@ -65,7 +65,7 @@ TEST(DispatcherTest, AnUnknownMethodOrServiceIsUnimplemented) {
   EXPECT_EQ(engine.opened.code, StatusCode::kUnimplemented);
 }
 
-TEST(DispatcherTest, ARequestThatDoesNotDecodeIsInternalAndSaysWhy) {
+TEST(Dispatcher, ARequestThatDoesNotDecodeIsInternalAndSaysWhy) {
   TestThread engine;
   FakeHost host(engine);
   Call& call = engine.begin();
@@ -78,7 +78,7 @@ TEST(DispatcherTest, ARequestThatDoesNotDecodeIsInternalAndSaysWhy) {
   EXPECT_EQ(engine.dispatcher.calls(), 0u);
 }
 
-TEST(DispatcherTest, AStatusWithMessageAndMetadataComesThrough) {
+TEST(Dispatcher, AStatusWithMessageAndMetadataComesThrough) {
   TestThread engine;
   FakeHost host(engine);
   Call& call = engine.call("x");
@@ -115,7 +115,7 @@ TEST(DispatcherTest, AStatusWithMessageAndMetadataComesThrough) {
   EXPECT_EQ(answer.trailing, (std::vector<Header>{{"second-bin", std::string("\0\xff", 2)}}));
 }
 
-TEST(DispatcherTest, AStatusBeyondGrpcsIsUnknown) {
+TEST(Dispatcher, AStatusBeyondGrpcsIsUnknown) {
   TestThread engine;
   FakeHost host(engine);
   Call& call = engine.call("x");
@@ -127,7 +127,7 @@ TEST(DispatcherTest, AStatusBeyondGrpcsIsUnknown) {
   EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kUnknown);
 }
 
-TEST(DispatcherTest, RequestsThatArriveInPiecesAreDecodedWhereTheyLie) {
+TEST(Dispatcher, RequestsThatArriveInPiecesAreDecodedWhereTheyLie) {
   TestThread engine;
   FakeHost host(engine);
   std::string text(100'000, 'q');
@@ -145,7 +145,7 @@ TEST(DispatcherTest, RequestsThatArriveInPiecesAreDecodedWhereTheyLie) {
   EXPECT_EQ(engine.transport.answer(call).body, wire);
 }
 
-TEST(DispatcherTest, ALargeResponseKeepsItsMemoryUntilTheTransportHasSentIt) {
+TEST(Dispatcher, ALargeResponseKeepsItsMemoryUntilTheTransportHasSentIt) {
   TestThread engine;
   engine.transport.send_at_once = false;
   FakeHost host(engine);
@@ -163,7 +163,7 @@ TEST(DispatcherTest, ALargeResponseKeepsItsMemoryUntilTheTransportHasSentIt) {
   EXPECT_EQ(host.released, std::vector<uint32_t>{42});
 }
 
-TEST(DispatcherTest, EveryAnswerIsReleasedOnceInBatches) {
+TEST(Dispatcher, EveryAnswerIsReleasedOnceInBatches) {
   TestThread engine;
   FakeHost host(engine);
   for (int round = 0; round < 20; ++round) {
@@ -175,7 +175,7 @@ TEST(DispatcherTest, EveryAnswerIsReleasedOnceInBatches) {
   EXPECT_EQ(std::set<uint32_t>(host.released.begin(), host.released.end()).size(), 600u);
 }
 
-TEST(DispatcherTest, RequestMemoryIsFreeOnlyWhenTheHostIsFinished) {
+TEST(Dispatcher, RequestMemoryIsFreeOnlyWhenTheHostIsFinished) {
   TestThread engine;
   FakeHost host(engine, {.rx_bytes = 16 * kChunkSize});
   for (int i = 0; i < 100; ++i) {
@@ -199,7 +199,7 @@ TEST(DispatcherTest, RequestMemoryIsFreeOnlyWhenTheHostIsFinished) {
   }
 }
 
-TEST(DispatcherTest, AFullRegionMakesCallsWaitAndNoneIsLost) {
+TEST(Dispatcher, AFullRegionMakesCallsWaitAndNoneIsLost) {
   TestThread engine;
   FakeHost host(engine, {.rx_bytes = 16 * kChunkSize, .ring_slots = 1024});
   std::vector<Call*> calls;
@@ -215,7 +215,7 @@ TEST(DispatcherTest, AFullRegionMakesCallsWaitAndNoneIsLost) {
   }
 }
 
-TEST(DispatcherTest, AFullRingMakesCallsWaitInOrder) {
+TEST(Dispatcher, AFullRingMakesCallsWaitInOrder) {
   TestThread engine;
   FakeHost host(engine, {.ring_slots = 16});
   std::vector<Call*> calls;
@@ -236,7 +236,7 @@ TEST(DispatcherTest, AFullRingMakesCallsWaitInOrder) {
   EXPECT_EQ(order, expected);
 }
 
-TEST(DispatcherTest, ACallThatFindsNoRoomInTimeEndsInResourceExhausted) {
+TEST(Dispatcher, ACallThatFindsNoRoomInTimeEndsInResourceExhausted) {
   DispatchOptions options;
   options.wait_ns = 20 * kMs;
   TestThread engine(options);
@@ -249,7 +249,7 @@ TEST(DispatcherTest, ACallThatFindsNoRoomInTimeEndsInResourceExhausted) {
   EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kResourceExhausted);
 }
 
-TEST(DispatcherTest, RequestsBeingReceivedKeepTheirWindowAndTooManyBytesOfThemAreRefused) {
+TEST(Dispatcher, RequestsBeingReceivedKeepTheirWindowAndTooManyBytesOfThemAreRefused) {
   DispatchOptions options;
   options.max_waiting_bytes = 100'000;
   TestThread engine(options);
@@ -266,7 +266,7 @@ TEST(DispatcherTest, RequestsBeingReceivedKeepTheirWindowAndTooManyBytesOfThemAr
   EXPECT_NE(engine.dispatcher.message_buffer(three, 40'000), nullptr);
 }
 
-TEST(DispatcherTest, AForgottenListenerLeavesNoRoutesAndItsConnectionsHearUnavailable) {
+TEST(Dispatcher, AForgottenListenerLeavesNoRoutesAndItsConnectionsHearUnavailable) {
   DispatchOptions options;
   options.wait_ns = 20 * kMs;
   TestThread engine(options);
@@ -286,7 +286,7 @@ TEST(DispatcherTest, AForgottenListenerLeavesNoRoutesAndItsConnectionsHearUnavai
   EXPECT_EQ(engine.dispatcher.routes(), 0u);
 }
 
-TEST(DispatcherTest, ARequestThatCanNeverFitIsRefusedAtOnce) {
+TEST(Dispatcher, ARequestThatCanNeverFitIsRefusedAtOnce) {
   TestThread engine;
   FakeHost host(engine, {.rx_bytes = 4 * kChunkSize});
   Call& call = engine.call(std::string(40'000, 'x'));
@@ -294,7 +294,7 @@ TEST(DispatcherTest, ARequestThatCanNeverFitIsRefusedAtOnce) {
   EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kResourceExhausted);
 }
 
-TEST(DispatcherTest, TooManyWaitingCallsAreRefusedAtOnce) {
+TEST(Dispatcher, TooManyWaitingCallsAreRefusedAtOnce) {
   DispatchOptions options;
   options.max_waiting = 3;
   TestThread engine(options);
@@ -305,7 +305,7 @@ TEST(DispatcherTest, TooManyWaitingCallsAreRefusedAtOnce) {
   EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kResourceExhausted);
 }
 
-TEST(DispatcherTest, RoundRobinGivesWorkersEqualShares) {
+TEST(Dispatcher, RoundRobinGivesWorkersEqualShares) {
   TestThread engine;
   FakeHost host(engine, {.workers = 3});
   std::map<uint32_t, int> per_worker;
@@ -315,7 +315,7 @@ TEST(DispatcherTest, RoundRobinGivesWorkersEqualShares) {
   EXPECT_EQ(per_worker, (std::map<uint32_t, int>{{0, 10}, {1, 10}, {2, 10}}));
 }
 
-TEST(DispatcherTest, RoundRobinCountsTheWorkersOfAllHosts) {
+TEST(Dispatcher, RoundRobinCountsTheWorkersOfAllHosts) {
   TestThread engine;
   FakeHost one(engine, {.workers = 1});
   FakeHost three(engine, {.workers = 3});
@@ -326,7 +326,7 @@ TEST(DispatcherTest, RoundRobinCountsTheWorkersOfAllHosts) {
   EXPECT_EQ(three.calls.size(), 30u);
 }
 
-TEST(DispatcherTest, LeastOutstandingAvoidsTheBusyWorker) {
+TEST(Dispatcher, LeastOutstandingAvoidsTheBusyWorker) {
   DispatchOptions options;
   options.policy = WorkerChoice::Policy::kLeastOutstanding;
   TestThread engine(options);
@@ -350,7 +350,7 @@ TEST(DispatcherTest, LeastOutstandingAvoidsTheBusyWorker) {
   EXPECT_EQ(kept.size(), 5u);
 }
 
-TEST(DispatcherTest, ADeadlineEndsACallThatTheHostNeverAnswers) {
+TEST(Dispatcher, ADeadlineEndsACallThatTheHostNeverAnswers) {
   TestThread engine;
   FakeHost host(engine);
   Call& call = engine.call("x", 15 * kMs);
@@ -369,14 +369,14 @@ TEST(DispatcherTest, ADeadlineEndsACallThatTheHostNeverAnswers) {
   EXPECT_TRUE(engine.pump_until([&] { return host.take(), !host.released.empty(); }));
 }
 
-TEST(DispatcherTest, ADeadlineThatHasPassedBeginsNothing) {
+TEST(Dispatcher, ADeadlineThatHasPassedBeginsNothing) {
   TestThread engine;
   FakeHost host(engine);
   engine.begin("/test.Echo/Say", -1);
   EXPECT_EQ(engine.opened.code, StatusCode::kDeadlineExceeded);
 }
 
-TEST(DispatcherTest, ADeadlineWhileTheRequestIsReceivedKeepsTheBufferUntilTheTransportLetsGo) {
+TEST(Dispatcher, ADeadlineWhileTheRequestIsReceivedKeepsTheBufferUntilTheTransportLetsGo) {
   TestThread engine;
   engine.transport.send_at_once = false;
   FakeHost host(engine);
@@ -391,7 +391,7 @@ TEST(DispatcherTest, ADeadlineWhileTheRequestIsReceivedKeepsTheBufferUntilTheTra
   EXPECT_EQ(engine.dispatcher.calls(), 0u);
 }
 
-TEST(DispatcherTest, AClientThatGoesIsToldToTheHostAndItsMemoryWaitsForTheHost) {
+TEST(Dispatcher, AClientThatGoesIsToldToTheHostAndItsMemoryWaitsForTheHost) {
   TestThread engine;
   FakeHost host(engine, {.rx_bytes = 4 * kChunkSize});
   for (int i = 0; i < 4; ++i) engine.dispatcher.abandon(engine.call("x"));
@@ -408,7 +408,7 @@ TEST(DispatcherTest, AClientThatGoesIsToldToTheHostAndItsMemoryWaitsForTheHost) 
   engine.dispatcher.abandon(blocked);
 }
 
-TEST(DispatcherTest, AbandoningAWaitingCallTakesItOutOfTheQueue) {
+TEST(Dispatcher, AbandoningAWaitingCallTakesItOutOfTheQueue) {
   TestThread engine;
   FakeHost host(engine, {.rx_bytes = 1 * kChunkSize});
   engine.call("x");
@@ -423,7 +423,7 @@ TEST(DispatcherTest, AbandoningAWaitingCallTakesItOutOfTheQueue) {
   EXPECT_EQ(engine.transport.answer(b).body, echo_wire("b"));
 }
 
-TEST(DispatcherTest, AUnaryCallWithTwoMessagesOrNoneEndsInInternal) {
+TEST(Dispatcher, AUnaryCallWithTwoMessagesOrNoneEndsInInternal) {
   TestThread engine;
   FakeHost host(engine);
   Call& two = engine.begin();
@@ -440,7 +440,7 @@ TEST(DispatcherTest, AUnaryCallWithTwoMessagesOrNoneEndsInInternal) {
   EXPECT_EQ(engine.dispatcher.calls(), 0u);
 }
 
-TEST(DispatcherTest, TwoServicesAtTwoAddressesDoNotMeet) {
+TEST(Dispatcher, TwoServicesAtTwoAddressesDoNotMeet) {
   TestThread engine;
   FakeHost first(engine, {.paths = {"/test.A/Say"}, .addresses = {"0.0.0.0:1001"}});
   FakeHost second(engine, {.paths = {"/test.B/Say"}, .addresses = {"0.0.0.0:1002"}});
@@ -452,7 +452,7 @@ TEST(DispatcherTest, TwoServicesAtTwoAddressesDoNotMeet) {
   EXPECT_EQ(engine.opened.code, StatusCode::kOk);
 }
 
-TEST(DispatcherTest, ASleepingEngineThreadIsRungAndAnAnnouncementFindsWhatWasAlreadyThere) {
+TEST(Dispatcher, ASleepingEngineThreadIsRungAndAnAnnouncementFindsWhatWasAlreadyThere) {
   TestThread engine;
   FakeHost host(engine);
   engine.call("x");
@@ -472,7 +472,7 @@ TEST(DispatcherTest, ASleepingEngineThreadIsRungAndAnAnnouncementFindsWhatWasAlr
   EXPECT_TRUE(engine.pump());
 }
 
-TEST(DispatcherTest, EveryRingOfAnyHostIsAnEdgeOfTheWakeDescriptor) {
+TEST(Dispatcher, EveryRingOfAnyHostIsAnEdgeOfTheWakeDescriptor) {
   TestThread engine;
   FakeHost one(engine), two(engine);
   UniqueFd loop(::epoll_create1(EPOLL_CLOEXEC));

@@ -59,7 +59,7 @@ bool HostLink::has_room(uint32_t worker) {
   if (!lane.backlog.empty()) return false;
   if (lane.requests.room() != 0) [[likely]]
     return true;
-  // A position beyond what was ever pushed is no full ring but a broken host.
+  // A position beyond the last push means a broken host, not a full ring.
   if (lane.taken->position.load(std::memory_order_relaxed) > lane.requests.pushed()) {
     fail("it published a position in its requests ring that cannot be");
   }
@@ -108,7 +108,7 @@ void HostLink::release(uint32_t worker, uint32_t tx_call, uint64_t bytes, int64_
   lane.releases.tx_call[lane.releases.count++] = tx_call;
   if (lane.releases.count == kMaxReleases) push_releases(lane);
   lane.release_bytes += bytes;
-  // A worker is not woken for a few released bytes: it looks at its ring when the next call comes, or soon.
+  // A worker is not woken for a few released bytes: it reads its ring at the next call, or soon.
   if (lane.release_bytes >= release_bytes_limit_) {
     push_releases(lane);
     lane.ring_bell = true;
@@ -160,7 +160,7 @@ bool HostLink::flush(int64_t now_ns) {
     lane.ring_bell = false;
     wake_worker(*lane.worker);
     did = true;
-    // Whatever was pushed before the bell is seen with it; what is still being collected waits for its own time.
+    // The worker sees all slots pushed before the bell; releases that are still being collected wait for their time.
     lane.release_bytes = 0;
     lane.release_since_ns = lane.releases.count != 0 ? now_ns : 0;
     if (lane.release_since_ns != 0) next_flush_ns_ = std::min(next_flush_ns_, now_ns + kReleaseDelayNs);
@@ -178,7 +178,7 @@ bool HostLink::any_response_ready() const {
 void HostLink::update_metrics() {
   uint64_t depth = 0;
   for (Lane& lane : lanes_) {
-    lane.requests.room(lane.requests.capacity());  // learns how far the worker has come
+    lane.requests.room(lane.requests.capacity());  // reads the worker's position
     depth = std::max(depth, lane.requests.depth());
   }
   running_gauge_->set(running);

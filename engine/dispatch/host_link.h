@@ -1,5 +1,5 @@
-// HostAttachment: one attached host, as all engine threads share it. HostLink: what one engine thread has to do with
-// it: a lane to each of its workers, the rx memory of those lanes, and the doorbells.
+// HostAttachment: one attached host, shared by all engine threads. HostLink: one engine thread's side of it: a lane to
+// each of its workers, the rx memory of those lanes, and the doorbells.
 //
 //   HostAttachment (immutable, shared)        region | layout | images | methods | listeners | bells
 //     HostLink, engine thread 0               Lane 0 .. Lane workers-1 | ChunkPool over the thread's rx chunks
@@ -39,7 +39,7 @@ struct HostAttachment {
   std::string name;
   int pid = 0;
   std::optional<Region> region;        // always there once shared
-  std::optional<RegionLayout> layout;  // likewise; the engine's own, never read back
+  std::optional<RegionLayout> layout;  // always there once shared; the engine's own, never read back
   std::vector<schema::OwnedImage> images;
   std::vector<HostMethod> methods;
   std::vector<uint32_t> listeners;
@@ -48,7 +48,7 @@ struct HostAttachment {
 
 class HostLink {
  public:
-  // What the engine thread holds of one worker.
+  // The engine thread's state for one worker.
   struct Lane {
     RingProducer requests;
     RingConsumer responses;
@@ -57,9 +57,9 @@ class HostLink {
     uint32_t outstanding = 0;      // calls that the worker has not completed
     bool ring_bell = false;        // something was pushed that the worker must see now
     ReleaseSlot releases{};        // being collected
-    uint64_t release_bytes = 0;    // what the releases are about that the worker was not woken for
+    uint64_t release_bytes = 0;    // covered by releases that the worker was not woken for
     int64_t release_since_ns = 0;  // when the first of them came; 0: none
-    std::vector<Slot> backlog;     // what found the ring full, in order
+    std::vector<Slot> backlog;     // slots that found the ring full, in order
     size_t backlog_done = 0;
   };
 
@@ -79,13 +79,13 @@ class HostLink {
   // Only after has_room.
   void push_call(uint32_t worker, const CallSlot& slot);
   void cancel(uint32_t worker, uint32_t call, uint32_t generation, CancelReason reason);
-  // Gives the host's memory back, soon: RELEASEs go out 14 to a slot, or when they are old or about many bytes.
+  // Gives the host's memory back soon: a RELEASE slot goes out when it has 14 entries, is old or covers many bytes.
   void release(uint32_t worker, uint32_t tx_call, uint64_t bytes, int64_t now_ns);
   // No new calls will come: tells every worker.
   void push_drain();
-  // Once a poll: what has waited for room, old releases, doorbells. True if it pushed or rang anything.
+  // Once a poll: pushes the backlog and old releases, rings doorbells. True if it pushed or rang anything.
   bool flush(int64_t now_ns);
-  // When flush has to be called for a release's sake; INT64_MAX if it need not.
+  // When flush is due because of a release; INT64_MAX: no release is pending.
   int64_t next_flush_ns() const { return next_flush_ns_; }
 
   void announce_sleep() { sleeper_.announce(); }

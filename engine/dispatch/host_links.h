@@ -28,7 +28,7 @@ class HostLinks {
   void drop(HostLink& link);
 
   std::span<const std::unique_ptr<HostLink>> attached() const { return attached_; }
-  // An epoll descriptor that holds one eventfd for each attached host: one that was detached can ring no more.
+  // An epoll descriptor with one eventfd for each attached host. A detached host can no longer ring.
   int wake_fd() const { return wake_.get(); }
 
  private:

@@ -1,5 +1,5 @@
-// What a host may write, from the fuzzer: the bytes of its tx region and of its responses ring, while the dispatcher
-// polls. No crash, nothing read outside the region (ASan), no call answered twice, none forgotten.
+// A hostile host: the fuzzer writes the bytes of its tx region and of its responses ring while the dispatcher polls. No
+// crash, nothing read outside the region (ASan), no call answered twice, none forgotten.
 //
 // Input: a list of records, each { u8 kind, u8 length, u32 where, bytes }:
 //   0 COMPLETE with 24 bytes of fields | 1 raw slot | 2 bytes into the chunks | 3 bytes anywhere in tx | 4 poll

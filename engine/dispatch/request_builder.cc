@@ -35,13 +35,13 @@ BuiltRequest build_request(const Call& call, HostLink& link, const HostMethod& m
   DecodeOptions options;
   options.received = true;
   options.alias = alias;
-  // NULs behind the strings spoil the wire bytes for a second try: only where it will hardly come to one.
+  // NULs behind the strings destroy the wire bytes for a second try: only where one is unlikely.
   options.terminate_aliases =
       alias && pool.free_chunks() >= kPlentyFactor * ChunkPool::chunks_for(wire.size() + object_size);
   const CallMetadata* metadata = nullptr;
   auto* object = reinterpret_cast<Message*>(memory);
   if (memory == nullptr) {
-    built.decoded.error = DecodeError::out_of_memory;
+    built.decoded.error = DecodeError::kOutOfMemory;
   } else {
     reinterpret_cast<MessageHeader*>(memory)->owner = kReceived;
     built.decoded = decode(method.request, object, wire, arena, options);
@@ -54,10 +54,10 @@ BuiltRequest build_request(const Call& call, HostLink& link, const HostMethod& m
   }
   if (built.decoded.ok()) {
     metadata = write_metadata(call, arena);
-    if (metadata == nullptr) built.decoded.error = DecodeError::out_of_memory;
+    if (metadata == nullptr) built.decoded.error = DecodeError::kOutOfMemory;
   }
   if (!built.decoded.ok()) {
-    built.no_memory = built.decoded.error == DecodeError::out_of_memory;
+    built.no_memory = built.decoded.error == DecodeError::kOutOfMemory;
     built.try_again = built.no_memory && !options.terminate_aliases;
     pool.free(offset, chunks);
     return built;  // the source frees its own

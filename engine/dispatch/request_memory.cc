@@ -7,7 +7,7 @@ namespace drover::engine {
 char* RequestMemory::in_region(CallState& state, HostLink& link, size_t size) {
   uint32_t chunks = ChunkPool::chunks_for(size + 1);
   ChunkPool& pool = link.rx();
-  // A quarter stays free for objects, or requests that wait for room would hold all of it.
+  // A quarter stays free for objects; otherwise requests that wait for room could hold all of it.
   if (pool.free_chunks() < chunks + pool.total_chunks() / 4) return nullptr;
   uint64_t offset = pool.allocate(chunks);
   if (offset == ChunkPool::kNone) return nullptr;

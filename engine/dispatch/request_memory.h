@@ -20,7 +20,7 @@ class RequestMemory {
   // Room for a message of `size` bytes and one more, as state.message. Null: the link's rx has too little to spare.
   // The caller pins the link.
   static char* in_region(CallState& state, HostLink& link, size_t size);
-  // Likewise on the heap. Null: over the budget, or no memory.
+  // The same on the heap. Null: over the budget, or no memory.
   char* on_heap(CallState& state, size_t size);
   // The call's message is no longer needed.
   void release(CallState& state);

@@ -12,11 +12,11 @@ constexpr size_t kPooledEncodedBytes = 64 << 10;  // bigger ones are freed
 
 // The widest that wire bytes get: an int32 of 4 bytes takes 10, and its tag one to five.
 constexpr uint64_t kWirePerMemory = 4;
-// Oneofs share memory, so that an object may have more fields than bytes; the thread is not given away for longer.
+// Oneofs share memory, so an object may have more fields than bytes; this bounds the thread's time for it.
 constexpr uint64_t kWorkPerMemory = 4, kLeastWork = 1 << 20, kMostWork = 128 << 20;
 
-// How much encoding one response may cost. It lies in its channel's tx and rx, and in the request's memory: one that
-// is much longer than all of it shows the same objects again and again, and would keep the thread from other hosts.
+// The limit on one response's encoding work. A response lies in its channel's tx and rx and in the request's memory; a
+// longer encoding repeats the same objects, and would keep the thread from other hosts.
 EncodeOptions encode_limits(const CallState& state, size_t max_response_bytes) {
   const ChannelOptions& channel = state.host->host().layout->options();
   uint64_t memory = channel.tx_bytes + channel.rx_bytes;

@@ -28,7 +28,7 @@ class ResponseReader {
     Reply reply;        // valid until the next read; its message as long as state.reply
     bool lent = false;  // the message refers to the region, which must stay as it is until the transport is done
   };
-  // The answer of `state`, which its host runs. A response that makes no sense is kInternal, with the reason. Fills in
+  // The answer of `state`, which its host runs. An invalid response is kInternal, with the reason. Fills in
   // state.reply if the answer has a message that is not empty.
   Answer read(CallState& state, const CompleteSlot& slot);
   // state.reply is no longer needed.
@@ -40,7 +40,7 @@ class ResponseReader {
 
   const size_t max_response_bytes_;
   Trailer trailer_;   // used again and again
-  std::string text_;  // of an answer that is broken
+  std::string text_;  // of an invalid answer
   std::vector<std::unique_ptr<Encoded>> spare_;
 };
 

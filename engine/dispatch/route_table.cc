@@ -77,7 +77,7 @@ Status RouteTable::unknown(uint32_t listener, std::string_view path) const {
                                               std::string(path.substr(1, slash - 1))};
     }
   }
-  // A connection that was taken before its listener closed: whether the method exists is no longer known here.
+  // The connection was accepted before its listener closed; whether the method exists is no longer known.
   if (!any && listener <= last_forgotten_listener_) {
     return {StatusCode::kUnavailable, "the service no longer listens at this address"};
   }

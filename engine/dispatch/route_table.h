@@ -1,7 +1,7 @@
 // RouteTable: the methods that an engine thread knows, by (listener, path), and the hosts that serve each.
 //
 // A route lives as long as its listener, so that a method whose host has died is not mistaken for an unknown one: its
-// calls wait for the next host. Routes of a closed listener stay aside while calls refer to them.
+// calls wait for the next host. Routes of a closed listener are kept while calls refer to them.
 // Thread-safety: none; one engine thread.
 #pragma once
 

@@ -7,7 +7,7 @@
 namespace drover::engine {
 namespace {
 
-TEST(RouteTableTest, ARouteIsFoundByListenerAndPath) {
+TEST(RouteTable, ARouteIsFoundByListenerAndPath) {
   ThreadMetrics metrics(0);
   RouteTable table(metrics);
   Route* one = table.add(1, "/a.A/Say");
@@ -21,7 +21,7 @@ TEST(RouteTableTest, ARouteIsFoundByListenerAndPath) {
   EXPECT_EQ(table.size(), 2u);
 }
 
-TEST(RouteTableTest, ManyRoutesAreAllFound) {
+TEST(RouteTable, ManyRoutesAreAllFound) {
   ThreadMetrics metrics(0);
   RouteTable table(metrics);
   for (int i = 0; i < 5000; ++i) table.add(1 + i % 3, "/s.S/Method" + std::to_string(i));
@@ -33,7 +33,7 @@ TEST(RouteTableTest, ManyRoutesAreAllFound) {
   }
 }
 
-TEST(RouteTableTest, AnUnknownMethodOfAKnownServiceIsToldFromAnUnknownService) {
+TEST(RouteTable, AnUnknownMethodOfAKnownServiceIsToldFromAnUnknownService) {
   ThreadMetrics metrics(0);
   RouteTable table(metrics);
   table.add(1, "/a.A/Say");
@@ -43,7 +43,7 @@ TEST(RouteTableTest, AnUnknownMethodOfAKnownServiceIsToldFromAnUnknownService) {
   EXPECT_EQ(table.unknown(1, "/b.B/Say").code, StatusCode::kUnimplemented);
 }
 
-TEST(RouteTableTest, AfterItsListenerClosedAMethodIsUnavailableRatherThanUnknown) {
+TEST(RouteTable, AfterItsListenerClosedAMethodIsUnavailableRatherThanUnknown) {
   ThreadMetrics metrics(0);
   RouteTable table(metrics);
   table.add(1, "/a.A/Say");
@@ -54,7 +54,7 @@ TEST(RouteTableTest, AfterItsListenerClosedAMethodIsUnavailableRatherThanUnknown
   EXPECT_EQ(table.unknown(1, "/a.A/Say").code, StatusCode::kUnavailable);
 }
 
-TEST(RouteTableTest, AForgottenRouteStaysWhileACallUsesIt) {
+TEST(RouteTable, AForgottenRouteStaysWhileACallUsesIt) {
   ThreadMetrics metrics(0);
   RouteTable table(metrics);
   Route* used = table.add(1, "/a.A/Say");
@@ -65,7 +65,7 @@ TEST(RouteTableTest, AForgottenRouteStaysWhileACallUsesIt) {
   table.forget_listener(1, {});
 }
 
-TEST(RouteTableTest, ARemovedHostServesNoRouteAndOthersGoOn) {
+TEST(RouteTable, ARemovedHostServesNoRouteAndOthersGoOn) {
   ThreadMetrics metrics(0);
   RouteTable table(metrics);
   HostLink one(make_attachment(1, {}, {}), 0, metrics), two(make_attachment(1, {}, {}), 0, metrics);

@@ -9,7 +9,7 @@ namespace {
 using Choice = WorkerChoice::Choice;
 using Found = WorkerChoice::Found;
 
-constexpr uint32_t kSampleWorkers = 16;  // up to here least-outstanding looks at all, beyond at so many
+constexpr uint32_t kSampleWorkers = 16;  // least-outstanding compares at most this many
 
 bool usable(HostLink& link, uint32_t worker, uint32_t wanted_chunks) {
   return link.failure() == nullptr && link.rx().free_chunks() >= wanted_chunks && link.has_room(worker);

@@ -1,7 +1,8 @@
 // WorkerChoice: which worker of which host takes a call, among those that serve its method and have room.
 //
-//   round robin         over all workers of all hosts of the route, in turn
-//   least outstanding   the worker with the fewest calls that it has not completed; beyond 16 workers, of 16 in turn
+//   round robin         each worker of all hosts of the route after the other
+//   least outstanding   the worker with the fewest uncompleted calls; with more than 16 workers, the best of the next
+//   16
 //
 // The counts are the engine thread's own. Thread-safety: none; one engine thread.
 #pragma once

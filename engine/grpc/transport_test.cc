@@ -1,25 +1,19 @@
 // The transport over real sockets: the limit of connections, and the graceful end.
 #include "engine/grpc/transport.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
-#include <chrono>
 #include <thread>
 
 #include "engine/grpc/echo_sink.h"
 #include "engine/net/listeners.h"
-#include "engine/net/socket_address.h"
+#include "engine/net/net_testing.h"
 
 namespace drover::engine {
 namespace {
 
 using testing::HasSubstr;
-using namespace std::chrono_literals;
 
 struct Thread {
   explicit Thread(uint32_t index, TransportShared& shared, const TransportOptions& options)
@@ -60,32 +54,6 @@ struct Engine {
   std::vector<std::unique_ptr<Thread>> all;
   std::unique_ptr<Listeners> listeners;
 };
-
-UniqueFd connect_to(const std::string& address) {
-  ParsedAddress parsed = parse_listen_address(address);
-  if (!parsed.error.empty()) return UniqueFd();
-  const SocketAddress& to = parsed.candidates.front();
-  UniqueFd fd(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to.storage), to.size) != 0) return UniqueFd();
-  timeval timeout{5, 0};
-  ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-  return fd;
-}
-
-// What the server says first: its SETTINGS; empty if it closed.
-std::string hello(const UniqueFd& fd) {
-  char bytes[200];
-  ssize_t n = ::recv(fd.get(), bytes, sizeof bytes, 0);
-  return n > 0 ? std::string(bytes, static_cast<size_t>(n)) : std::string();
-}
-
-bool eventually(const std::function<bool()>& what) {
-  for (int i = 0; i < 500; ++i) {
-    if (what()) return true;
-    std::this_thread::sleep_for(10ms);
-  }
-  return false;
-}
 
 TEST(Transport, ConnectionsOverTheLimitAreClosedAtOnce) {
   TransportOptions options;

@@ -1,7 +1,7 @@
-// A connection's bytes, both ways, whatever carries them: a socket (SocketStream), and where TLS will stand. Tests
-// join a connection to memory by ByteSink alone.
+// A connection's bytes in both directions, over a socket (SocketStream) and later TLS. Tests connect memory instead,
+// through ByteSink alone.
 //
-// Non-blocking: a call that cannot go on returns -1 with errno EAGAIN, and the event loop says when to try again.
+// Non-blocking: a call that would block returns -1 with errno EAGAIN, and the event loop says when to try again.
 #pragma once
 
 #include <sys/types.h>

@@ -108,7 +108,7 @@ void EventLoop::turn(Pollable* pollable, TurnEnd* turn_end, int64_t max_wait_ns)
   if (metrics_) metrics_->loop_iterations->add();
 }
 
-// Waits, and tells the handlers. True if something was ready.
+// Waits, and calls the handlers. True if a descriptor was ready.
 bool EventLoop::wait_for_events(Pollable* pollable, TurnEnd* turn_end, int64_t max_wait_ns) {
   bool slept = false;
   int64_t wait_ns = 0;

@@ -3,8 +3,9 @@
 //
 //   each turn:  epoll_wait -> readable and writable sockets -> dispatcher.poll -> flush of what became sendable
 //
-// While the dispatcher has work, or had some within the bounded spin, epoll is asked without waiting. Otherwise the
-// loop announces that it sleeps, sleeps until a socket, a doorbell, a closure or the next timer, and says it woke.
+// While the dispatcher has work, or had some within the bounded spin, epoll is polled without waiting. Otherwise the
+// loop announces that it sleeps, sleeps until a socket, a doorbell, a closure or the next timer, and announces that it
+// woke.
 #pragma once
 
 #include <atomic>
@@ -33,7 +34,7 @@ class FdHandler {
 class EventLoop {
  public:
   struct Options {
-    int64_t spin_ns = 20'000;  // how long to go on asking, after the last piece of work, before sleeping
+    int64_t spin_ns = 20'000;  // how long to poll after the last piece of work before sleeping
     int cpu = -1;              // pin run()'s thread to this core; -1: do not
     std::string name;          // the thread's name (at most 15 bytes shown)
   };

@@ -50,7 +50,7 @@ bool is_taken(const SocketAddress& address, std::string* error) {
   return !probe || ::listen(probe.get(), 1) != 0;
 }
 
-// Removes a socket file without a listener; one that answers belongs to another process.
+// Removes a socket file without a listener; a socket that answers belongs to another process.
 void remove_stale_unix_socket(const SocketAddress& address) {
   UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.size) != 0 &&

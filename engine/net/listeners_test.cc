@@ -7,18 +7,15 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
-#include <functional>
 #include <memory>
 #include <thread>
 
-#include "engine/net/socket_address.h"
+#include "engine/net/net_testing.h"
 
 namespace drover::engine {
 namespace {
 
 using testing::HasSubstr;
-using namespace std::chrono_literals;
 
 // Greets each connection and closes it.
 struct Greeter final : ConnectionSink {
@@ -68,32 +65,6 @@ struct Engine {
   std::vector<std::unique_ptr<Thread>> all;
   std::unique_ptr<Listeners> listeners;
 };
-
-UniqueFd connect_to(const std::string& address) {
-  ParsedAddress parsed = parse_listen_address(address);
-  if (!parsed.error.empty()) return UniqueFd();
-  const SocketAddress& to = parsed.candidates.front();
-  UniqueFd fd(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to.storage), to.size) != 0) return UniqueFd();
-  timeval timeout{5, 0};
-  ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-  return fd;
-}
-
-// What the engine says first; empty if it closed.
-std::string hello(const UniqueFd& fd) {
-  char bytes[200];
-  ssize_t n = ::recv(fd.get(), bytes, sizeof bytes, 0);
-  return n > 0 ? std::string(bytes, static_cast<size_t>(n)) : std::string();
-}
-
-bool eventually(const std::function<bool()>& what) {
-  for (int i = 0; i < 500; ++i) {
-    if (what()) return true;
-    std::this_thread::sleep_for(10ms);
-  }
-  return false;
-}
 
 TEST(Listeners, AllThreadsShareThePortThatTheKernelPicked) {
   Engine engine(3);

@@ -88,7 +88,7 @@ ParsedAddress parse_listen_address(std::string_view address) {
   }
   if (inet_pton(AF_INET, host.c_str(), &four) == 1) return {{ipv4(four, *port)}, ""};
   if (inet_pton(AF_INET6, host.c_str(), &six) == 1) return {{ipv6(six, *port, false)}, ""};
-  // No other names: to resolve one may take long, and the thread that asks serves all hosts.
+  // No other names: resolving may take long, and the calling thread serves all hosts.
   if (host == "localhost") {
     return {{ipv4(in_addr{htonl(INADDR_LOOPBACK)}, *port), ipv6(in6addr_loopback, *port, false)}, ""};
   }

@@ -33,14 +33,14 @@ TEST(JsonGuide, PrintsAndReadsGeneratedMessages) {
 TEST(JsonGuide, SaysWhatIsWrong) {
   shop::Order order;
   json::Result result = json::from_string(R"({"items": [{"name": "pen"}, {"count": "many"}]})", &order);
-  // result.error    json::Error::wrong_type
+  // result.error    json::Error::kWrongType
   // result.line     1
   // result.column   39
   // result.path     "items[1].count"
   // result.expected "a number"
   std::string sentence = json::to_string(result);  // "wrong type at 1:39, in items[1].count: expected a number"
 
-  EXPECT_EQ(result.error, json::Error::wrong_type);
+  EXPECT_EQ(result.error, json::Error::kWrongType);
   EXPECT_EQ(sentence, "wrong type at 1:39, in items[1].count: expected a number");
 }
 
@@ -63,7 +63,7 @@ TEST(JsonGuide, ReplacesWhatTheMessageHeld) {
   EXPECT_EQ(text, R"({"id":"1"})");
   order.mutable_ordered()->set_nanos(-1);
   EXPECT_EQ(json::to_string(order), "");
-  EXPECT_EQ(json::to_string(order, &text).error, json::Error::bad_value);
+  EXPECT_EQ(json::to_string(order, &text).error, json::Error::kBadValue);
 }
 
 TEST(ReflectionOfGeneratedClasses, EditsWhatTheAccessorsShow) {

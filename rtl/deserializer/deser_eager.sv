@@ -3,10 +3,10 @@
 //   row 0            low          sent_low    sent_high       high       63
 //   | open objects ... | closed ... | written, zeroed | final | being filled |
 //
-// Final is what nothing will change any more: all between the end of the innermost open object and the top of what has
-// been stored. It goes out in bursts of a multiple of four rows (256 bytes, the payload of a full PCIe packet) while
-// the link has nothing better to do. What has gone is one interval of rows, which grows upward; the flush of the chunk
-// leaves it out. A row is read in a cycle in which the buffer is not filled.
+// A row is final once no later store can change it: all rows between the end of the innermost open object and the top
+// of what has been stored. Final rows go out in bursts of a multiple of four rows (256 bytes, the payload of a full
+// PCIe packet) while the link would idle. The rows that have gone are one interval, which grows upward; the flush of
+// the chunk leaves them out. A row is read in a cycle in which the buffer is not filled.
 module deser_eager (
     input  logic       clk_i,
     input  logic       rst_ni,
@@ -16,7 +16,7 @@ module deser_eager (
     input  logic [6:0] low_i,        // first row behind the innermost open object
     input  logic [6:0] high_i,       // first row that is not final
     input  logic       room_i,       // the writer takes a row one cycle from now
-    input  logic       clear_i,      // no other burst has been begun, nor wants to begin
+    input  logic       clear_i,      // no other burst is under way or about to begin
     input  logic       fill_i,       // the buffer is written in this cycle
     output logic       busy_o,       // a burst is under way
     output logic       re_o,         // read (and zero) row_o
@@ -38,7 +38,7 @@ module deser_eager (
   assign first  = any_q ? sent_high_q : low_q;
   assign count  = high_q - first;
   assign wanted = count >= BurstMost ? BurstMost[4:0] : {count[4:2], 2'd0};
-  // An open object above what has gone would be jumped over.
+  // The interval must not jump over an open object above it.
   assign start  = left_q == '0 && want_i && clear_i && high_q > first && wanted != '0 &&
                   (!any_q || low_q <= sent_high_q);
   assign re_o   = left_q != '0 && room_i && !fill_i;

@@ -1,10 +1,11 @@
-// Holds each packet of wire bytes against the length that its command gave.
+// Checks each packet of wire bytes against the length in its command.
 //
 //   start_i, length_i -> counter -> the beat at hand: to the lane, last of its message, bad; or dropped
 //
-// A packet is right if every beat but the last is full, and the last has TLAST and exactly the bytes that are left, from
-// byte 0 on. At the first beat that is not, the lane gets that beat with last_o and bad_o, and the packet's further
-// beats are dropped up to TLAST. So each message has one last beat, and the next message begins on a beat of its own.
+// A packet is right if every beat but the last is full, and the last has TLAST and exactly the bytes that are left,
+// from byte 0 on. At the first beat that is not, the lane gets that beat with last_o and bad_o, and the packet's
+// further beats are dropped up to TLAST. So each message has one last beat, and the next message begins on a beat of
+// its own.
 `include "drover_assert.svh"
 module deser_framing (
     input  logic        clk_i,

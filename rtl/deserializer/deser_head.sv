@@ -1,5 +1,8 @@
-// A field that the type does not know, as it is kept: tag, then value or length, each in its shortest form. At most 15
-// bytes; what follows a length is copied. Purely combinational.
+// The head of an unknown field, as it is kept: tag, then value or length, each in its shortest form. At most 15 bytes.
+// The bytes behind a length are copied (deser_copy). Purely combinational.
+/* verilator lint_off IMPORTSTAR */
+import deser_pkg::*;  // here, and types by their full names: yosys reads it so
+/* verilator lint_on IMPORTSTAR */
 module deser_head (
     input  logic [28:0]  number_i,
     input  logic [2:0]   wire_type_i,
@@ -24,9 +27,9 @@ module deser_head (
     for (int i = 0; i < 10; i++) begin
       value_bytes[8*i+:8] = {4'(i + 1) < value_size, i == 9 ? {6'd0, value_i[63]} : value_i[7*i+:7]};
     end
-    if (wire_type_i[0]) begin  // fixed
+    if (wire_type_i == WireFixed32 || wire_type_i == WireFixed64) begin
       value_bytes = {16'd0, value_i};
-      value_size  = wire_type_i[2] ? 4'd4 : 4'd8;
+      value_size  = wire_type_i == WireFixed32 ? 4'd4 : 4'd8;
     end
     case (tag_size)
       3'd1: bytes_o = {32'd0, value_bytes, tag_bytes[7:0]};

@@ -5,88 +5,80 @@ module deser_place (
     input  logic        rst_ni,
     input  logic [31:0] len_i,
     input  logic        is_packed_i,
-    input  logic        packed_fixed_i,
-    input  logic        counted_i,       // packed varints have been counted: pk_count_i
+    input  logic        counted_i,       // packed varints have been counted: there are pk_count_i
     input  logic [31:0] pk_count_i,
-    input  logic [1:0]  log2_i,          // bytes of an element
-    input  logic        target_i,        // to engine memory
-    input  logic [9:0]  object_words_i,
-    input  logic [deser_pkg::AddrW-1:0]  field_addr_i,
+    input  deser_pkg::field_t            field_i,
+    input  logic [deser_pkg::AddressW-1:0]  field_addr_i,
     input  logic [deser_pkg::ChunkW-1:0] chunk_i,
     input  logic [12:0] ptr_i,
-    output logic        packed_too_large_o,
-    output logic [12:0] str_bytes_o,
-    output logic        str_fits_o,
-    output logic        str_large_o,     // takes a run
-    output logic        large_engine_o,
-    output logic        large_ok_o,      // the run is long enough
-    output logic [deser_pkg::RowW-1:0]   large_row_o,
-    output logic [12:0] obj_bytes_o,
-    output logic        obj_fits_o,
-    output logic [deser_pkg::AddrW-1:0]  top_addr_o,
-    output logic [63:0] to_top_o,
-    output logic [63:0] to_run_o,
+    output deser_pkg::place_t            place_o,
     // runs
     input  logic        load_i,
     input  logic        take_i,
     input  logic        commit_i,
     input  logic        abort_i,         // with commit_i
-    output logic        run_fresh_o,     // a run waits, and that at hand has not been used
     input  logic        run_valid_i,
     output logic        run_ready_o,
-    input  logic [deser_pkg::ChunkW-1:0] run_first_i,
-    input  logic [11:0] run_count_i,
-    input  logic        erun_valid_i,
+    input  deser_pkg::free_run_t         run_i,
+    input  logic        erun_valid_i,    // of engine memory
     output logic        erun_ready_o,
-    input  logic [deser_pkg::ChunkW-1:0] erun_first_i,
-    input  logic [11:0] erun_count_i,
-    output logic [deser_pkg::ChunkW-1:0] run_first_o,
-    output logic [11:0] run_chunks_o,
-    output logic [deser_pkg::ChunkW-1:0] erun_first_o,
-    output logic [11:0] erun_chunks_o
+    input  deser_pkg::free_run_t         erun_i,
+    output deser_pkg::used_run_t         run_o,
+    output deser_pkg::used_run_t         erun_o
 );
-  localparam logic [12:0] ChunkBytes = 13'd4096;
+  localparam logic [12:0] Chunk = drover_deserializer_pkg::ChunkBytes[12:0];
   localparam logic [31:0] LargeFrom = 32'd512;  // strings from here on take a run rather than a fresh chunk
 
   // A string's NUL is part of it; packed varints need at most as many elements as they have bytes.
+  drover_deserializer_pkg::type_word_t sub;
   logic [34:0] packed_bound;
   logic [31:0] needed;
-  logic [12:0] room;
-  assign room = ChunkBytes - ptr_i;
+  logic [12:0] room, str_bytes, obj_bytes;
+  logic str_fits;
+  assign sub          = field_i.sub;
+  assign room         = Chunk - ptr_i;
+  assign packed_bound = {3'd0, len_i} << field_i.log2;
   always_comb begin
-    if (counted_i) needed = pk_count_i << log2_i;
+    if (counted_i) needed = pk_count_i << field_i.log2;
     else if (!is_packed_i) needed = len_i + 32'd1;
-    else needed = packed_fixed_i ? len_i : packed_bound[31:0];
+    else needed = field_i.is_fixed ? len_i : packed_bound[31:0];
   end
-  assign packed_bound       = {3'd0, len_i} << log2_i;
-  assign packed_too_large_o = packed_bound[34:32] != '0;
-  assign str_bytes_o        = {needed[12:3] + 10'(|needed[2:0]), 3'd0};
-  assign str_fits_o         = needed[31:12] == '0 && str_bytes_o <= room;
-  assign str_large_o        = (needed >= LargeFrom && !str_fits_o) || target_i;
-  assign obj_bytes_o        = {object_words_i, 3'd0};
-  assign obj_fits_o         = obj_bytes_o <= room;
+  assign str_bytes                = {needed[12:3] + 10'(|needed[2:0]), 3'd0};
+  assign str_fits                 = needed[31:12] == '0 && str_bytes <= room;
+  assign obj_bytes                = {sub.object_words, 3'd0};
+  assign place_o.packed_too_large = packed_bound[34:32] != '0;
+  assign place_o.str_bytes        = str_bytes;
+  assign place_o.str_fits         = str_fits;
+  assign place_o.str_large        = (needed >= LargeFrom && !str_fits) || field_i.target;
+  assign place_o.obj_bytes        = obj_bytes;
+  assign place_o.obj_fits         = obj_bytes <= room;
 
-  logic [deser_pkg::RowW-1:0] large_rows, large_end, run_row, erun_row;
+  logic [deser_pkg::RowW-1:0] large_row, large_rows, large_end, run_row, erun_row;
   logic [deser_pkg::ChunkW-1:0] run_end, erun_end;
+  logic [deser_pkg::AddressW-1:0] top_addr;
   logic run_used, erun_used;
-  assign large_engine_o = target_i;
-  assign large_rows     = deser_pkg::RowW'(needed[31:6]) + deser_pkg::RowW'(|needed[5:0]);
-  assign large_row_o    = target_i ? erun_row : run_row;
-  assign large_end      = large_row_o + large_rows;
-  assign large_ok_o     = large_end <= {target_i ? erun_end : run_end, 6'd0};
-  assign top_addr_o     = {chunk_i, ptr_i[11:0]};
-  assign to_top_o       = deser_pkg::relative(top_addr_o, field_addr_i);
-  assign to_run_o       = deser_pkg::relative({large_row_o, 6'd0}, field_addr_i);
+  assign large_rows        = deser_pkg::RowW'(needed[31:6]) + deser_pkg::RowW'(|needed[5:0]);
+  assign large_row         = field_i.target ? erun_row : run_row;
+  assign large_end         = large_row + large_rows;
+  assign top_addr          = {chunk_i, ptr_i[11:0]};
+  assign place_o.large_row = large_row;
+  assign place_o.large_ok  = large_end <= {field_i.target ? erun_end : run_end, 6'd0};
+  assign place_o.top_addr  = top_addr;
+  assign place_o.to_top    = deser_pkg::relative(top_addr, field_addr_i);
+  assign place_o.to_run    = deser_pkg::relative({large_row, 6'd0}, field_addr_i);
+  assign place_o.run_fresh = field_i.target ? erun_valid_i && !erun_used : run_valid_i && !run_used;
 
   deser_run u_run (
-      .clk_i, .rst_ni, .first_i(run_first_i), .count_i(run_count_i), .load_i(run_ready_o),
-      .take_i(take_i && !target_i), .row_i(large_end), .done_i(commit_i && !abort_i), .forget_i(commit_i && abort_i),
-      .row_o(run_row), .first_o(run_first_o), .end_o(run_end), .chunks_o(run_chunks_o), .used_o(run_used));
+      .clk_i, .rst_ni, .fresh_i(run_i), .load_i(run_ready_o), .take_i(take_i && !field_i.target), .row_i(large_end),
+      .done_i(commit_i && !abort_i), .forget_i(commit_i && abort_i), .row_o(run_row), .end_o(run_end), .run_o,
+      .used_o(run_used));
   deser_run u_engine_run (
-      .clk_i, .rst_ni, .first_i(erun_first_i), .count_i(erun_count_i), .load_i(erun_ready_o),
-      .take_i(take_i && target_i), .row_i(large_end), .done_i(commit_i && !abort_i), .forget_i(commit_i && abort_i),
-      .row_o(erun_row), .first_o(erun_first_o), .end_o(erun_end), .chunks_o(erun_chunks_o), .used_o(erun_used));
-  assign run_ready_o  = load_i && !target_i;
-  assign erun_ready_o = load_i && target_i;
-  assign run_fresh_o  = target_i ? erun_valid_i && !erun_used : run_valid_i && !run_used;
+      .clk_i, .rst_ni, .fresh_i(erun_i), .load_i(erun_ready_o), .take_i(take_i && field_i.target), .row_i(large_end),
+      .done_i(commit_i && !abort_i), .forget_i(commit_i && abort_i), .row_o(erun_row), .end_o(erun_end),
+      .run_o(erun_o), .used_o(erun_used));
+  assign run_ready_o  = load_i && !field_i.target;
+  assign erun_ready_o = load_i && field_i.target;
+
+  logic unused;
+  assign unused = ^{field_i, sub};
 endmodule

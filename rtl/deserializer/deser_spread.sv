@@ -1,5 +1,5 @@
-// Hands the words of one stream out to N takers in turn; each has two in hand, so that a taker's ready may depend on
-// its valid.
+// Deals the words of one stream out to N takers in turn. Each taker has a FIFO of two words, so that its ready may
+// depend on its valid.
 module deser_spread #(
     parameter int unsigned N = 4,
     parameter int unsigned Width = 28
@@ -17,7 +17,7 @@ module deser_spread #(
   assign wready_o = |(turn_q & has_room);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) turn_q <= N'(1);
-    else if (!wready_o || wvalid_i) turn_q <= N'({turn_q, turn_q} >> (N - 1));  // a full one is passed by
+    else if (!wready_o || wvalid_i) turn_q <= N'({turn_q, turn_q} >> (N - 1));  // a full one is passed over
   end
   for (genvar i = 0; i < N; i++) begin : gen_taker
     logic [1:0] level;

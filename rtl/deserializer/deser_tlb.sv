@@ -1,5 +1,5 @@
-// Region offsets of the host into bus addresses: one entry for each page of 2 MB, written by the driver. The answer
-// comes one cycle after the question.
+// Translates region offsets of the host to bus addresses: one entry for each page of 2 MB, written by the driver. The
+// answer comes one cycle after the question.
 module deser_tlb #(
     parameter int unsigned EntriesLog2 = 14
 ) (

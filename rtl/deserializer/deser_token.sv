@@ -2,24 +2,19 @@
 //
 // With packed_i there is no tag: the bytes begin with a varint. Bytes behind the message have to be zero, as the
 // software codec sees them. Purely combinational.
+/* verilator lint_off IMPORTSTAR */
+import deser_pkg::*;  // here, and types by their full names: yosys reads it so
+/* verilator lint_on IMPORTSTAR */
 module deser_token (
     input  logic [127:0] bytes_i,
     input  logic         packed_i,
-    output logic [28:0]  number_o,
-    output logic [2:0]   wire_type_o,
-    output logic [2:0]   tag_size_o,
-    output logic [4:0]   size_o,          // of tag and value, or of tag and length
-    output logic         tag_overlong_o,  // five bytes that say there is more
-    output logic         tag_high_o,      // a tag that needs more than 32 bits
-    output logic         tag_minimal_o,
-    output logic [63:0]  value_o,         // varint, fixed, or length
-    output logic [3:0]   varint_size_o,
-    output logic         overlong_o,      // a varint of more than ten bytes
-    output logic         length_overlong_o,  // of more than five, or 32 bits
-    output logic         value_minimal_o
+    output deser_pkg::wire_field_t field_o
 );
   logic [4:0] tag_more;
-  logic [2:0] tag_size;
+  logic [2:0] tag_size, wire_type;
+  logic [3:0] varint_size;
+  logic [4:0] size;
+  logic tag_overlong, tag_high;
   logic [31:0] tag;
   logic [79:0] rest;
   logic [9:0] more;
@@ -30,8 +25,8 @@ module deser_token (
   always_comb begin
     tag_size       = 3'd1;
     tag            = {25'd0, bytes_i[6:0]};
-    tag_overlong_o = &tag_more;
-    tag_high_o     = 1'b0;
+    tag_overlong = &tag_more;
+    tag_high     = 1'b0;
     if (tag_more[0]) begin
       tag_size    = 3'd2;
       tag[13:7]   = bytes_i[14:8];
@@ -44,18 +39,11 @@ module deser_token (
           if (tag_more[3]) begin
             tag_size    = 3'd5;
             tag[31:28]  = bytes_i[35:32];
-            tag_high_o  = |bytes_i[38:36];
+            tag_high  = |bytes_i[38:36];
           end
         end
       end
     end
-    case (tag_size)
-      3'd1: tag_minimal_o = 1'b1;
-      3'd2: tag_minimal_o = |bytes_i[14:8];
-      3'd3: tag_minimal_o = |bytes_i[22:16];
-      3'd4: tag_minimal_o = |bytes_i[30:24];
-      default: tag_minimal_o = |bytes_i[38:32];
-    endcase
     if (packed_i) tag_size = 3'd0;
     case (tag_size)
       3'd0: rest = bytes_i[79:0];
@@ -66,41 +54,43 @@ module deser_token (
       default: rest = bytes_i[40+:80];
     endcase
   end
-  assign tag_size_o  = tag_size;
-  assign number_o    = tag[31:3];
-  assign wire_type_o = packed_i ? 3'd0 : tag[2:0];
+  assign wire_type = packed_i ? WireVarint : tag[2:0];
 
   for (genvar i = 0; i < 10; i++) begin : gen_more
     assign more[i] = rest[8*i+7];
   end
-  assign overlong_o        = &more;
-  assign length_overlong_o = (&more[4:0]) || (&more[3:0] && |rest[38:36]);
   always_comb begin
-    varint_size_o = 4'd10;
-    for (int i = 8; i >= 0; i--) if (!more[i]) varint_size_o = i[3:0] + 4'd1;
+    varint_size = 4'd10;
+    for (int i = 8; i >= 0; i--) if (!more[i]) varint_size = i[3:0] + 4'd1;
   end
-  always_comb begin
-    value_minimal_o = 1'b1;
-    for (int i = 1; i < 10; i++) if (varint_size_o == i[3:0] + 4'd1) value_minimal_o = |rest[8*i+:7];
-  end
-
-  logic [63:0] varint;
+  logic [63:0] varint, value;
   always_comb begin
     varint = '0;
-    for (int i = 0; i < 9; i++) if (i[3:0] < varint_size_o) varint[7*i+:7] = rest[8*i+:7];
-    if (varint_size_o == 4'd10) varint[63] = rest[72];
-    case (wire_type_o)
-      3'd1: value_o = rest[63:0];
-      3'd5: value_o = {32'd0, rest[31:0]};
-      default: value_o = varint;
+    for (int i = 0; i < 9; i++) if (i[3:0] < varint_size) varint[7*i+:7] = rest[8*i+:7];
+    if (varint_size == 4'd10) varint[63] = rest[72];
+    case (wire_type)
+      WireFixed64: value = rest[63:0];
+      WireFixed32: value = {32'd0, rest[31:0]};
+      default: value = varint;
     endcase
-    case (wire_type_o)
-      3'd0, 3'd2: size_o = {2'd0, tag_size} + {1'b0, varint_size_o};
-      3'd1: size_o = {2'd0, tag_size} + 5'd8;
-      3'd5: size_o = {2'd0, tag_size} + 5'd4;
-      default: size_o = {2'd0, tag_size};
+    case (wire_type)
+      WireVarint, WireLength: size = {2'd0, tag_size} + {1'b0, varint_size};
+      WireFixed64: size = {2'd0, tag_size} + 5'd8;
+      WireFixed32: size = {2'd0, tag_size} + 5'd4;
+      default: size = {2'd0, tag_size};
     endcase
   end
+  assign field_o.number          = tag[31:3];
+  assign field_o.wire_type       = wire_type;
+  assign field_o.tag_size        = tag_size;
+  assign field_o.size            = size;
+  assign field_o.tag_overlong    = tag_overlong;
+  assign field_o.tag_high        = tag_high;
+  assign field_o.value           = value;
+  assign field_o.varint_size     = varint_size;
+  assign field_o.overlong        = &more;
+  assign field_o.length_overlong = (&more[4:0]) || (&more[3:0] && |rest[38:36]);
+
   logic unused;
   assign unused = ^bytes_i;
 endmodule

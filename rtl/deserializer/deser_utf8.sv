@@ -1,9 +1,9 @@
-// Checks strings for UTF-8 at 64 bytes a cycle; the verdict of a beat stands one cycle after the beat was registered,
-// two after it was given. Each byte is judged by itself and the three before it (Unicode 15, table 3-7).
+// Checks strings for UTF-8 at 64 bytes a cycle. The result of a beat is known two cycles after the beat was given.
+// Whether a byte is right depends on it and the three before it (Unicode 15, table 3-7).
 module deser_utf8 (
     input  logic         clk_i,
     input  logic         rst_ni,
-    input  logic         clear_i,  // forget earlier verdicts
+    input  logic         clear_i,  // forget earlier results
     input  logic         valid_i,
     input  logic         first_i,
     input  logic         last_i,

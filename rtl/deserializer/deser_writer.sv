@@ -1,82 +1,72 @@
-// Rows into AXI4 write bursts, and records behind the responses to them.
+// Gathers rows into AXI4 write bursts, and holds records back until the bursts have been answered.
 //
-// Rows of stores are gathered, a burst whole, before its address goes out, so that a lane that waits for wire bytes
-// never holds the bus. A flushed chunk's rows lie ready in its temp buffer and go out from there.
-// Rows outside the regions are dropped, and the message's record says so instead. A record waits until all bursts in
-// front of it have been answered; host and engine memory answer apart.
+// All rows of a burst are gathered before its address goes out, so a lane that waits for wire bytes never holds the
+// bus. Rows of a flushed chunk go out straight from its temp buffer. Rows outside the regions are dropped, and the
+// message's record becomes an error. A record waits until all bursts in front of it have been answered; host and engine
+// memory answer independently.
 `include "drover_assert.svh"
+/* verilator lint_off IMPORTSTAR */
+import drover_deserializer_pkg::*;  // here, and types by their full names: yosys reads it so
+/* verilator lint_on IMPORTSTAR */
 module deser_writer (
     input  logic              clk_i,
     input  logic              rst_ni,
-    input  logic [deser_pkg::ChunkW-1:0] cfg_host_base_i,     // chunks that may be written: base <= c < limit
-    input  logic [deser_pkg::ChunkW-1:0] cfg_host_limit_i,
-    input  logic [deser_pkg::ChunkW-1:0] cfg_engine_base_i,
-    input  logic [deser_pkg::ChunkW-1:0] cfg_engine_limit_i,
+    input  deser_pkg::bounds_t bounds_i,
     input  logic              eager_i,             // short bursts: the link would idle
     input  logic              row_valid_i,
     output logic              row_ready_o,
-    input  logic [deser_pkg::RowW-1:0]   row_addr_i,
-    input  logic [511:0]      row_data_i,
-    input  logic [63:0]       row_be_i,
-    input  logic              row_engine_i,
-    input  logic              row_last_i,
+    input  deser_pkg::row_t   row_i,
     output logic              row_fresh_o,         // no burst is half gathered
     output logic              row_room_o,          // a row is taken one cycle from now, whatever comes in this one
     input  logic              fl_aw_valid_i,
     output logic              fl_aw_ready_o,
     output logic              fl_aw_bad_o,
-    input  logic [deser_pkg::ChunkW-1:0] fl_aw_chunk_i,
-    input  logic [5:0]        fl_aw_row_i,
-    input  logic [5:0]        fl_aw_len_i,
+    input  deser_pkg::flush_t fl_aw_i,
     input  logic              fl_valid_i,
     output logic              fl_ready_o,
     input  logic [511:0]      fl_data_i,
     input  logic              fl_last_i,
     input  logic              rec_valid_i,
     output logic              rec_ready_o,
-    input  logic [deser_pkg::RecW-1:0]   rec_i,
+    input  drover_deserializer_pkg::completion_record_t rec_i,
     // AXI4 write, to the arbiter; B by kind of memory
     output logic              awvalid_o,
     input  logic              awready_i,
-    output logic [deser_pkg::RowW-1:0]   awrow_o,
-    output logic [5:0]        awlen_o,
-    output logic              awengine_o,
+    output deser_pkg::aw_t    aw_o,
     output logic              wvalid_o,
     input  logic              wready_i,
-    output logic [511:0]      wdata_o,
-    output logic [63:0]       wstrb_o,
-    output logic              wlast_o,
+    output deser_pkg::w_t     w_o,
     input  logic [1:0]        b_i,  // a response of host memory, of engine memory, in this cycle
     input  logic [1:0]        b_fault_i,  // with b_i: it was refused
     output logic              cmpl_valid_o,
     input  logic              cmpl_ready_i,
-    output logic [deser_pkg::RecW-1:0]   cmpl_o
+    output drover_deserializer_pkg::completion_record_t cmpl_o
 );
   localparam int unsigned CountW = 12;
 
   logic in_region, push, burst_end, aw_ready, w_ready, fresh_q, aw_push;
+  logic [deser_pkg::ChunkW-1:0] row_chunk;
   logic [deser_pkg::RowW-1:0] first_q, first;
   logic [5:0] len_q, len;
   logic bad_q;
   logic [4:0] aw_level;
   logic [6:0] w_level;
 
-  assign in_region    = row_engine_i ? (row_addr_i[deser_pkg::RowW-1:6] >= cfg_engine_base_i &&
-                                     row_addr_i[deser_pkg::RowW-1:6] < cfg_engine_limit_i)
-                                  : (row_addr_i[deser_pkg::RowW-1:6] >= cfg_host_base_i &&
-                                     row_addr_i[deser_pkg::RowW-1:6] < cfg_host_limit_i);
+  assign row_chunk = row_i.addr[deser_pkg::RowW-1:6];
+  assign in_region = row_i.engine ? row_chunk >= bounds_i.engine_base && row_chunk < bounds_i.engine_limit
+                                  : row_chunk >= bounds_i.host_base && row_chunk < bounds_i.host_limit;
   assign row_ready_o = w_ready && aw_ready;
   assign push        = row_valid_i && row_ready_o && in_region;
-  assign first       = fresh_q ? row_addr_i : first_q;
+  assign first       = fresh_q ? row_i.addr : first_q;
   assign len         = fresh_q ? 6'd0 : len_q + 6'd1;
-  assign burst_end   = row_last_i || (&row_addr_i[5:0]) || (len == 6'd31) ||
-                       (eager_i && !row_engine_i && len[1:0] == 2'd3);
+  assign burst_end   = row_i.last || (&row_i.addr[5:0]) || (len == 6'd31) ||
+                       (eager_i && !row_i.engine && len[1:0] == 2'd3);
   assign row_fresh_o = fresh_q;
   assign row_room_o  = w_level <= 7'd61 && aw_level <= 5'd13;
   assign aw_push     = push && burst_end;
 
   logic fl_in_region, fl_push;
-  assign fl_in_region  = fl_aw_chunk_i >= cfg_host_base_i && fl_aw_chunk_i < cfg_host_limit_i;
+  assign fl_in_region  = fl_aw_i.chunk >= bounds_i.host_base && fl_aw_i.chunk < bounds_i.host_limit;
   assign fl_aw_ready_o = aw_ready && !aw_push;
   assign fl_aw_bad_o   = !fl_in_region;
   assign fl_push       = fl_aw_valid_i && fl_aw_ready_o && fl_in_region;
@@ -88,7 +78,7 @@ module deser_writer (
     end
   end
 
-  // ---- what is on its way
+  // ---- bursts that have been issued, and answered: of host memory, of engine memory
   logic [CountW-1:0] issued_q[2], answered_q[2];
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -102,25 +92,34 @@ module deser_writer (
       if (push) fresh_q <= burst_end;
       if ((row_valid_i && row_ready_o && !in_region) || (fl_aw_valid_i && fl_aw_ready_o && !fl_in_region))
         bad_q <= 1'b1;
-      else if (rec_valid_i && rec_ready_o && rec_i[deser_pkg::RecTypeAt+:4] != deser_pkg::RecChunk) bad_q <= 1'b0;
+      else if (rec_valid_i && rec_ready_o && rec_i.kind != RecChunk) bad_q <= 1'b0;
       for (int i = 0; i < 2; i++) begin
-        if ((aw_push && row_engine_i == i[0]) || (fl_push && i == 0)) issued_q[i] <= issued_q[i] + 1'b1;
+        if ((aw_push && row_i.engine == i[0]) || (fl_push && i == 0)) issued_q[i] <= issued_q[i] + 1'b1;
         if (b_i[i]) answered_q[i] <= answered_q[i] + 1'b1;
       end
     end
   end
 
   logic rec_fifo_valid;
-  logic [2*CountW-1:0] stamp;  // of the record in front: bursts issued before it
-  // Bursts are held back while 1,024 have not been answered, or lie behind a record that waits: so their numbers, of
-  // CountW bits, can be compared.
+  // A record, and the bursts issued before it.
+  typedef struct packed {
+    logic [CountW-1:0] engine;
+    logic [CountW-1:0] host;
+    logic [CompletionRecordBits-1:0] record;
+  } waiting_t;
+  waiting_t waiting, in_front;
+  logic [CountW-1:0] stamp[2];
+  assign stamp[0] = in_front.host;
+  assign stamp[1] = in_front.engine;
+  // Bursts are held back while 1,024 of them are unanswered, or lie behind a record that waits. So the difference of
+  // two burst numbers fits in CountW bits, with its sign.
   logic hold_q;
   logic [CountW-1:0] ahead_of_answers[2];
   logic [CountW-1:0] ahead_of_record[2];
   always_comb begin
     for (int i = 0; i < 2; i++) begin
       ahead_of_answers[i] = issued_q[i] - answered_q[i];
-      ahead_of_record[i]  = issued_q[i] - stamp[i*CountW+:CountW];
+      ahead_of_record[i]  = issued_q[i] - stamp[i];
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -132,59 +131,77 @@ module deser_writer (
     end
   end
 
-  // Whose data is due: bursts in the order of their addresses, as soon as those have been taken.
-  logic w_fifo_valid, w_fifo_last, aw_flush, due_valid, due_flush, due_room, aw_offer;
-  logic [511:0] w_fifo_data;
-  logic [63:0] w_fifo_strb;
+  // Data goes out in the order of the bursts' addresses, once those have been taken.
+  typedef struct packed {
+    logic flush;  // of a flush
+    deser_pkg::aw_t aw;
+  } burst_t;
+  burst_t aw_in, aw_out;
+  deser_pkg::w_t gathered_in, gathered;
+  logic w_fifo_valid, due_valid, due_flush, due_room, aw_offer;
   logic [4:0] due_level;
-  drover_fifo #(.Width(deser_pkg::RowW + 8), .Depth(16), .Bypass(1'b1)) u_aw (
-      .clk_i, .rst_ni, .wvalid_i(aw_push || fl_push), .wready_o(aw_ready),
-      .wdata_i(fl_push ? {1'b1, 1'b0, fl_aw_len_i, fl_aw_chunk_i, fl_aw_row_i} : {1'b0, row_engine_i, len, first}),
-      .rvalid_o(aw_offer), .rready_i(awready_i && due_room && !hold_q), .rdata_o({aw_flush, awengine_o, awlen_o, awrow_o}),
-      .level_o(aw_level));
+  always_comb begin
+    aw_in.flush     = fl_push;
+    aw_in.aw.engine = !fl_push && row_i.engine;
+    aw_in.aw.len    = fl_push ? fl_aw_i.len : len;
+    aw_in.aw.row    = fl_push ? {fl_aw_i.chunk, fl_aw_i.row} : first;
+  end
+  drover_fifo #(.Width($bits(aw_in)), .Depth(16), .Bypass(1'b1)) u_aw (
+      .clk_i, .rst_ni, .wvalid_i(aw_push || fl_push), .wready_o(aw_ready), .wdata_i(aw_in), .rvalid_o(aw_offer),
+      .rready_i(awready_i && due_room && !hold_q), .rdata_o(aw_out), .level_o(aw_level));
+  assign aw_o      = aw_out.aw;
   assign awvalid_o = aw_offer && due_room && !hold_q;
   drover_fifo #(.Width(1), .Depth(16)) u_due (
-      .clk_i, .rst_ni, .wvalid_i(awvalid_o && awready_i), .wready_o(due_room), .wdata_i(aw_flush),
-      .rvalid_o(due_valid), .rready_i(wvalid_o && wready_i && wlast_o), .rdata_o(due_flush), .level_o(due_level));
-  drover_fifo #(.Width(577), .Depth(64)) u_w (
-      .clk_i, .rst_ni, .wvalid_i(push), .wready_o(w_ready), .wdata_i({burst_end, row_be_i, row_data_i}),
-      .rvalid_o(w_fifo_valid), .rready_i(wready_i && due_valid && !due_flush),
-      .rdata_o({w_fifo_last, w_fifo_strb, w_fifo_data}), .level_o(w_level));
-  assign wvalid_o   = due_valid && (due_flush ? fl_valid_i : w_fifo_valid);
-  assign wdata_o    = due_flush ? fl_data_i : w_fifo_data;
-  assign wstrb_o    = due_flush ? '1 : w_fifo_strb;
-  assign wlast_o    = due_flush ? fl_last_i : w_fifo_last;
+      .clk_i, .rst_ni, .wvalid_i(awvalid_o && awready_i), .wready_o(due_room), .wdata_i(aw_out.flush),
+      .rvalid_o(due_valid), .rready_i(wvalid_o && wready_i && w_o.last), .rdata_o(due_flush), .level_o(due_level));
+  assign gathered_in.last = burst_end;
+  assign gathered_in.strb = row_i.be;
+  assign gathered_in.data = row_i.data;
+  drover_fifo #(.Width($bits(gathered_in)), .Depth(64)) u_w (
+      .clk_i, .rst_ni, .wvalid_i(push), .wready_o(w_ready), .wdata_i(gathered_in), .rvalid_o(w_fifo_valid),
+      .rready_i(wready_i && due_valid && !due_flush), .rdata_o(gathered), .level_o(w_level));
+  assign wvalid_o = due_valid && (due_flush ? fl_valid_i : w_fifo_valid);
+  always_comb begin
+    w_o = gathered;
+    if (due_flush) begin
+      w_o.data = fl_data_i;
+      w_o.strb = '1;
+      w_o.last = fl_last_i;
+    end
+  end
   assign fl_ready_o = due_valid && due_flush && wready_i;
 
   // ---- records
-  logic [deser_pkg::RecW-1:0] rec;
+  drover_deserializer_pkg::completion_record_t rec, head;
   logic [CountW-1:0] host_ahead, engine_ahead;
-  logic [deser_pkg::RecW-1:0] head;
   logic [5:0] rec_level;
   always_comb begin
     rec = rec_i;
-    if (bad_q && rec_i[deser_pkg::RecTypeAt+:4] != deser_pkg::RecChunk) begin
-      rec[deser_pkg::RecTypeAt+:4] = deser_pkg::RecError;
-      rec[deser_pkg::RecCodeAt+:8] = deser_pkg::ErrBadAddress;
+    if (bad_q && rec_i.kind != RecChunk) begin
+      rec.kind = RecError;
+      rec.code = ErrBadAddress;
     end
   end
-  drover_fifo #(.Width(deser_pkg::RecW + 2 * CountW), .Depth(32)) u_records (
-      .clk_i, .rst_ni, .wvalid_i(rec_valid_i), .wready_o(rec_ready_o),
-      .wdata_i({issued_q[1], issued_q[0], rec}), .rvalid_o(rec_fifo_valid),
-      .rready_i(cmpl_ready_i && cmpl_valid_o), .rdata_o({stamp, head}), .level_o(rec_level));
-  assign host_ahead   = answered_q[0] - stamp[0+:CountW];
-  assign engine_ahead = answered_q[1] - stamp[CountW+:CountW];
-  // Refused bursts, by number; a record that covers one says so. Between the first and the last of those that are kept
-  // in mind, all count as refused.
+  assign waiting.engine = issued_q[1];
+  assign waiting.host   = issued_q[0];
+  assign waiting.record = rec;
+  assign head           = in_front.record;
+  drover_fifo #(.Width($bits(waiting)), .Depth(32)) u_records (
+      .clk_i, .rst_ni, .wvalid_i(rec_valid_i), .wready_o(rec_ready_o), .wdata_i(waiting), .rvalid_o(rec_fifo_valid),
+      .rready_i(cmpl_ready_i && cmpl_valid_o), .rdata_o(in_front), .level_o(rec_level));
+  assign host_ahead   = answered_q[0] - stamp[0];
+  assign engine_ahead = answered_q[1] - stamp[1];
+  // The first and the last refused burst, by number; those between them count as refused too. A record that covers one
+  // becomes an error.
   logic [1:0] fault_q, fault_hit, fault_beyond;
   logic [CountW-1:0] fault_first_q[2];
   logic [CountW-1:0] fault_last_q[2];
   logic final_out;
-  assign final_out = cmpl_valid_o && cmpl_ready_i && head[deser_pkg::RecTypeAt+:4] != deser_pkg::RecChunk;
+  assign final_out = cmpl_valid_o && cmpl_ready_i && head.kind != RecChunk;
   for (genvar i = 0; i < 2; i++) begin : gen_fault
     logic [CountW-1:0] since_first, to_last;
-    assign since_first     = stamp[i*CountW+:CountW] - fault_first_q[i] - 1'b1;
-    assign to_last         = fault_last_q[i] - stamp[i*CountW+:CountW];
+    assign since_first     = stamp[i] - fault_first_q[i] - 1'b1;
+    assign to_last         = fault_last_q[i] - stamp[i];
     assign fault_hit[i]    = fault_q[i] && !since_first[CountW-1];
     assign fault_beyond[i] = !to_last[CountW-1];
     logic unused_fault;
@@ -192,9 +209,9 @@ module deser_writer (
   end
   always_comb begin
     cmpl_o = head;
-    if (fault_hit != '0 && head[deser_pkg::RecTypeAt+:4] != deser_pkg::RecChunk) begin
-      cmpl_o[deser_pkg::RecTypeAt+:4] = deser_pkg::RecError;
-      cmpl_o[deser_pkg::RecCodeAt+:8] = deser_pkg::ErrBadAddress;
+    if (fault_hit != '0 && head.kind != RecChunk) begin
+      cmpl_o.kind = RecError;
+      cmpl_o.code = ErrBadAddress;
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -208,7 +225,7 @@ module deser_writer (
       for (int i = 0; i < 2; i++) begin
         if (final_out && fault_hit[i]) begin
           fault_q[i]       <= fault_beyond[i];
-          fault_first_q[i] <= stamp[i*CountW+:CountW];
+          fault_first_q[i] <= stamp[i];
         end
         if (b_i[i] && b_fault_i[i]) begin
           fault_q[i]      <= 1'b1;
@@ -224,7 +241,7 @@ module deser_writer (
   assign unused = ^{due_level, rec_level, ahead_of_answers[0], ahead_of_answers[1], ahead_of_record[0],
                     ahead_of_record[1]};
 
-  `DROVER_ASSERT(RowsOfABurstFollowEachOther, !push || fresh_q || row_addr_i == first_q + deser_pkg::RowW'(len))
+  `DROVER_ASSERT(RowsOfABurstFollowEachOther, !push || fresh_q || row_i.addr == first_q + deser_pkg::RowW'(len))
   `DROVER_ASSERT(AnswersFollowBursts, !ahead_of_answers[0][CountW-1] && !ahead_of_answers[1][CountW-1])
-  `DROVER_ASSERT_HOLD(BeatHolds, wvalid_o, wready_i, ({wlast_o, wstrb_o, wdata_o}))
+  `DROVER_ASSERT_HOLD(BeatHolds, wvalid_o, wready_i, w_o)
 endmodule

@@ -8,16 +8,16 @@
 #include "rtl/testing/deserializer_bench.h"
 #include "rtl/testing/field_sweep.h"
 #include "rtl/testing/wire_coverage.h"
+#include "testing/test_schema.h"
 #include "workload/message_generator.h"
 #include "workload/random.h"
 #include "workload/random_schema.h"
-#include "workload/workload_testing.h"
 
 namespace drover::rtl {
 namespace {
 
-using workload::testing::parse_proto;
-using workload::testing::PeerSchema;
+using testing::parse_proto;
+using testing::TestSchema;
 using Cover = WireCoverage;
 
 void report(const char* what, const Cover& cover) { std::printf("%s\n%s", what, cover.coverage().report(8).c_str()); }
@@ -25,7 +25,7 @@ void report(const char* what, const Cover& cover) { std::printf("%s\n%s", what, 
 class CoverageSweep : public ::testing::TestWithParam<bool> {};
 
 TEST_P(CoverageSweep, EveryKindLabelLengthAndPlace) {
-  PeerSchema schema(parse_proto(every_field()));
+  TestSchema schema(parse_proto(every_field()));
   schema::MessageType type = schema.type("All");
   BenchOptions options;
   options.one_shot = GetParam();
@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(OneShot, CoverageSweep, ::testing::Bool());
 TEST(Coverage, OfRandomMessages) {
   Cover cover("kind x label x length x place");
   for (uint64_t seed = 1; seed <= 40; ++seed) {
-    PeerSchema schema(workload::random_schema(seed));
+    TestSchema schema(workload::random_schema(seed));
     std::vector<std::string> names = workload::message_names(schema.files());
     BenchOptions bench_options;
     bench_options.rx_stalls = 60;

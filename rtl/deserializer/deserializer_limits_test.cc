@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "rtl/deserializer/deserializer_testing.h"
+#include "testing/test_schema.h"
 #include "workload/message_generator.h"
 #include "workload/random_schema.h"
 #include "workload/wire_mutation.h"
@@ -12,7 +13,7 @@
 namespace drover::rtl {
 namespace {
 
-using workload::testing::PeerSchema;
+using testing::TestSchema;
 
 class DeserializerLimits : public DeserializerTest {};
 DROVER_INSTANTIATE_DESERIALIZER_TESTS(DeserializerLimits);
@@ -97,7 +98,7 @@ TEST_P(DeserializerLimits, ErrorsOfAnyShapeComeInTime) {
   size_t errors = 0, late = 0;
   double worst = 0;
   for (uint64_t seed = 900; seed < 930; ++seed) {
-    PeerSchema schema(workload::random_schema(seed, workload::SchemaOptions{}));
+    TestSchema schema(workload::random_schema(seed, workload::SchemaOptions{}));
     std::vector<std::string> names = workload::message_names(schema.files());
     BenchOptions options = plain();
     options.lanes = 1;
@@ -148,7 +149,7 @@ TEST_P(DeserializerLimits, ErrorsOfAnyShapeComeInTime) {
 // Packed varints have been stored by the time their error is found: the next object in the same buffer must not see
 // them.
 TEST_P(DeserializerLimits, AMessageThatIsGivenUpLeavesNothingBehind) {
-  PeerSchema schema(workload::testing::parse_proto(R"(
+  TestSchema schema(testing::parse_proto(R"(
       syntax = "proto2"; message P { repeated int32 a = 1 [packed = true]; optional P s = 2; optional int32 f = 3; })"));
   std::string bad = field(1, std::string(400, '\x11') + std::string(11, '\xff'));
   std::string good;

@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "rtl/deserializer/deserializer_testing.h"
+#include "testing/test_schema.h"
 #include "workload/message_generator.h"
 #include "workload/random.h"
 #include "workload/random_schema.h"
@@ -13,7 +14,7 @@
 namespace drover::rtl {
 namespace {
 
-using workload::testing::PeerSchema;
+using testing::TestSchema;
 
 class DeserializerProtocol : public DeserializerTest {};
 DROVER_INSTANTIATE_DESERIALIZER_TESTS(DeserializerProtocol);
@@ -123,7 +124,7 @@ TEST_P(DeserializerProtocol, NothingWithAWrongPacketIsLeftToSoftware) {
 }
 
 void misframed_round(uint64_t seed, bool eager, bool one_shot, size_t* wrong, size_t* software) {
-  PeerSchema schema(workload::random_schema(seed, workload::SchemaOptions{}));
+  TestSchema schema(workload::random_schema(seed, workload::SchemaOptions{}));
   std::vector<std::string> names = workload::message_names(schema.files());
   BenchOptions options = seed % 3 == 0 ? BenchOptions{.eager = eager} : stalled(seed, eager);
   options.one_shot = one_shot;
@@ -281,7 +282,7 @@ TEST_P(DeserializerProtocol, RecordsThatAreTakenLateHoldTheWritesBack) {
 
 // Nor keys of maps, which would be taken for those of the first messages after it.
 TEST_P(DeserializerProtocol, AResetInTheMiddleLeavesNothingBehind) {
-  PeerSchema schema(workload::testing::parse_proto(R"(
+  TestSchema schema(testing::parse_proto(R"(
       syntax = "proto3";
       message M { map<int32, string> a = 1; M m = 2; repeated bytes b = 3; map<string, M> c = 4; repeated int64 d = 5; }
   )"));

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "rtl/testing/deserializer_bench.h"
-#include "workload/workload_testing.h"
+#include "testing/test_schema.h"
 
 namespace drover::rtl {
 
@@ -71,8 +71,8 @@ inline BenchOptions stalled(uint64_t seed, bool eager) {
   return options;
 }
 
-inline const workload::testing::PeerSchema& parts() {
-  static const workload::testing::PeerSchema schema(workload::testing::parse_proto(R"(
+inline const testing::TestSchema& parts() {
+  static const testing::TestSchema schema(testing::parse_proto(R"(
       syntax = "proto3";
       message Text { bytes b = 1; string s = 2; repeated string r = 3; Text t = 4; int64 n = 5; repeated fixed64 f = 6; }
   )"));

@@ -4,10 +4,14 @@
 //                              |                        +-------> hbm_*    (engine memory)
 //                              +-> records -> cmpl
 //
-// Dispatch gives each message to the lanes in turn, as soon as one has room. Bursts of different lanes do not mix; the
-// AXI id is the lane's number. A page that the TLB does not know drops the burst and makes the message's record an
-// error.
+// Dispatch gives messages to the lanes in turn and passes over a lane that has no room. Bursts of different lanes do
+// not interleave; the AXI id is the lane's number. A burst to a page that the TLB does not know is dropped, and the
+// message's record becomes an error.
 `include "drover_assert.svh"
+/* verilator lint_off IMPORTSTAR */
+import deser_pkg::*;  // here, and types by their full names: yosys reads it so
+import drover_deserializer_pkg::*;
+/* verilator lint_on IMPORTSTAR */
 module drover_deserializer #(
     parameter int unsigned Lanes = 4,
     parameter int unsigned StepsLog2 = 14,
@@ -109,13 +113,36 @@ module drover_deserializer #(
     output logic [255:0] cmpl_data_o,
     output logic         idle_o
 );
-  localparam int unsigned RowW = deser_pkg::RowW;
-  localparam int unsigned RecW = deser_pkg::RecW;
+  // Where a burst goes; nowhere: the TLB does not know its page.
+  typedef enum logic [1:0] {ToHost, ToEngine, ToNowhere} where_e;
+
+  deser_pkg::config_t cfg;
+  deser_pkg::load_t load;
+  always_comb begin
+    cfg.one_shot            = cfg_one_shot_i;
+    cfg.protoacc            = cfg_protoacc_i;
+    cfg.descriptors         = cfg_descriptors_i[39:6];
+    cfg.depth_limit         = cfg_depth_limit_i;
+    cfg.bounds.host_base    = cfg_host_base_i;
+    cfg.bounds.host_limit   = cfg_host_limit_i;
+    cfg.bounds.engine_base  = cfg_engine_base_i;
+    cfg.bounds.engine_limit = cfg_engine_limit_i;
+    load.space              = load_space_i;
+    load.addr               = load_addr_i;
+    load.data               = load_data_i;
+  end
 
   // ---------------------------------------------------------------- dispatch
   logic [Lanes-1:0] turn_q, cmd_room, rx_room, l_cmd_valid, l_cmd_ready, l_rx_valid, l_rx_ready;
-  logic [Lanes*81-1:0] l_cmd;
-  logic [Lanes*514-1:0] l_rx;
+  deser_pkg::cmd_t cmd;
+  deser_pkg::rx_t rx;
+  assign cmd.known      = cmd_known;
+  assign cmd.cookie     = cmd_cookie_i;
+  assign cmd.length     = cmd_length_i;
+  assign cmd.type_index = cmd_type_i;
+  assign rx.bad         = rx_bad;
+  assign rx.last        = rx_last;
+  assign rx.data        = rx_tdata_i;
   logic owed;  // beats of the message given out last are still to come
   logic rx_push, rx_last, rx_bad, cmd_known;
   assign cmd_ready_o = !owed && |(turn_q & cmd_room & cfg_lanes_i);
@@ -123,13 +150,13 @@ module drover_deserializer #(
       .clk_i, .rst_ni, .start_i(cmd_valid_i && cmd_ready_o), .length_i(cmd_length_i), .valid_i(rx_tvalid_i),
       .ready_o(rx_tready_o), .tkeep_i(rx_tkeep_i), .tlast_i(rx_tlast_i), .room_i(|(turn_q & rx_room)),
       .push_o(rx_push), .last_o(rx_last), .bad_o(rx_bad), .open_o(owed));
-  // Types that were loaded, from 0 on; loading type 0 begins anew.
+  // How many types have been loaded, from 0 on; loading type 0 begins a new table.
   logic [TypesLog2:0] types_q;
   assign cmd_known = cmd_type_i < 16'(types_q);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       types_q <= '0;
-    end else if (load_valid_i && load_space_i == 2'd2 && load_addr_i[31:TypesLog2] == '0) begin
+    end else if (load_valid_i && load_space_i == SpaceTypes && load_addr_i[31:TypesLog2] == '0) begin
       if (load_addr_i == '0 || load_addr_i[TypesLog2:0] >= types_q) types_q <= load_addr_i[TypesLog2:0] + 1'b1;
     end
   end
@@ -143,73 +170,65 @@ module drover_deserializer #(
 
   // ---------------------------------------------------------------- free memory
   logic [Lanes-1:0] l_chunk_valid, l_chunk_ready, l_run_valid, l_run_ready, l_erun_valid, l_erun_ready;
-  logic [Lanes*28-1:0] l_chunk;
-  logic [Lanes*40-1:0] l_run, l_erun;
+  logic [Lanes-1:0][ChunkW-1:0] l_chunk;
+  logic [Lanes-1:0][FreeRunBits-1:0] l_run, l_erun;
+  deser_pkg::free_run_t free_run, free_erun;
+  assign free_run.count  = run_count_i;
+  assign free_run.first  = run_first_i;
+  assign free_erun.count = erun_count_i;
+  assign free_erun.first = erun_first_i;
   logic free_valid, free_ready;
   logic [27:0] free_chunk;
   logic [$clog2(FreeChunks):0] free_level;
-  drover_fifo #(.Width(28), .Depth(FreeChunks)) u_free (
+  drover_fifo #(.Width(ChunkW), .Depth(FreeChunks)) u_free (
       .clk_i, .rst_ni, .wvalid_i(chunk_valid_i), .wready_o(chunk_ready_o), .wdata_i(chunk_i), .rvalid_o(free_valid),
       .rready_i(free_ready), .rdata_o(free_chunk), .level_o(free_level));
-  deser_spread #(.N(Lanes), .Width(28)) u_chunks (
+  deser_spread #(.N(Lanes), .Width(ChunkW)) u_chunks (
       .clk_i, .rst_ni, .wvalid_i(free_valid), .wready_o(free_ready), .wdata_i(free_chunk),
       .rvalid_o(l_chunk_valid), .rready_i(l_chunk_ready), .rdata_o(l_chunk));
-  deser_spread #(.N(Lanes), .Width(40)) u_runs (
-      .clk_i, .rst_ni, .wvalid_i(run_valid_i), .wready_o(run_ready_o), .wdata_i({run_count_i, run_first_i}),
+  deser_spread #(.N(Lanes), .Width(FreeRunBits)) u_runs (
+      .clk_i, .rst_ni, .wvalid_i(run_valid_i), .wready_o(run_ready_o), .wdata_i(free_run),
       .rvalid_o(l_run_valid), .rready_i(l_run_ready), .rdata_o(l_run));
-  deser_spread #(.N(Lanes), .Width(40)) u_engine_runs (
-      .clk_i, .rst_ni, .wvalid_i(erun_valid_i), .wready_o(erun_ready_o), .wdata_i({erun_count_i, erun_first_i}),
+  deser_spread #(.N(Lanes), .Width(FreeRunBits)) u_engine_runs (
+      .clk_i, .rst_ni, .wvalid_i(erun_valid_i), .wready_o(erun_ready_o), .wdata_i(free_erun),
       .rvalid_o(l_erun_valid), .rready_i(l_erun_ready), .rdata_o(l_erun));
 
   // ---------------------------------------------------------------- lanes
-  logic [Lanes-1:0] l_aw_valid, l_aw_ready, l_aw_engine, l_w_valid, l_w_ready, l_w_last, l_cmpl_valid, l_cmpl_ready;
+  logic [Lanes-1:0] l_aw_valid, l_aw_ready, l_w_valid, l_w_ready, l_cmpl_valid, l_cmpl_ready;
   logic [Lanes-1:0] l_idle;
-  logic [Lanes*2-1:0] l_fault;
-  logic [Lanes*2-1:0] l_b;
-  logic [Lanes*RowW-1:0] l_aw_row;
-  logic [Lanes*6-1:0] l_aw_len;
-  logic [Lanes*512-1:0] l_w_data;
-  logic [Lanes*64-1:0] l_w_strb;
-  logic [Lanes*RecW-1:0] l_cmpl;
+  logic [Lanes-1:0][1:0] l_b, l_fault;  // of host memory, of engine memory
+  logic [Lanes-1:0][AwBits-1:0] l_aw;
+  logic [Lanes-1:0][WBits-1:0] l_w;
+  logic [Lanes-1:0][CompletionRecordBits-1:0] l_cmpl;
   for (genvar i = 0; i < Lanes; i++) begin : gen_lane
     logic [$clog2(RxBeats):0] rx_level;
     logic [2:0] cmd_level;
     logic unused;
     assign unused = ^{rx_level, cmd_level};
-    drover_fifo #(.Width(81), .Depth(4)) u_cmd (
-        .clk_i, .rst_ni, .wvalid_i(cmd_valid_i && cmd_ready_o && turn_q[i]), .wready_o(cmd_room[i]),
-        .wdata_i({cmd_known, cmd_cookie_i, cmd_length_i, cmd_type_i}), .rvalid_o(l_cmd_valid[i]),
-        .rready_i(l_cmd_ready[i]), .rdata_o(l_cmd[i*81+:81]), .level_o(cmd_level));
-    drover_fifo #(.Width(514), .Depth(RxBeats)) u_rx (
-        .clk_i, .rst_ni, .wvalid_i(rx_push && turn_q[i]), .wready_o(rx_room[i]),
-        .wdata_i({rx_bad, rx_last, rx_tdata_i}), .rvalid_o(l_rx_valid[i]), .rready_i(l_rx_ready[i]),
-        .rdata_o(l_rx[i*514+:514]), .level_o(rx_level));
+    deser_pkg::cmd_t lane_cmd;
+    deser_pkg::rx_t lane_rx;
+    drover_fifo #(.Width($bits(lane_cmd)), .Depth(4)) u_cmd (
+        .clk_i, .rst_ni, .wvalid_i(cmd_valid_i && cmd_ready_o && turn_q[i]), .wready_o(cmd_room[i]), .wdata_i(cmd),
+        .rvalid_o(l_cmd_valid[i]), .rready_i(l_cmd_ready[i]), .rdata_o(lane_cmd), .level_o(cmd_level));
+    drover_fifo #(.Width($bits(lane_rx)), .Depth(RxBeats)) u_rx (
+        .clk_i, .rst_ni, .wvalid_i(rx_push && turn_q[i]), .wready_o(rx_room[i]), .wdata_i(rx),
+        .rvalid_o(l_rx_valid[i]), .rready_i(l_rx_ready[i]), .rdata_o(lane_rx), .level_o(rx_level));
     deser_lane #(.StepsLog2(StepsLog2), .TypesLog2(TypesLog2)) u_lane (
-        .clk_i, .rst_ni, .cfg_one_shot_i, .eager_i(eager_q), .cfg_protoacc_i,
-        .cfg_descriptors_i(cfg_descriptors_i[39:6]),
-        .arvalid_o(l_ar_valid[i]), .arready_i(l_ar_ready[i]), .arrow_o(l_ar_row[i*RowW+:RowW]), .r_i(l_r[i]), .r_bad_i(desc_rresp_i != '0 || !desc_rlast_i),
-        .cfg_depth_limit_i, .cfg_host_base_i, .cfg_host_limit_i,
-        .cfg_engine_base_i, .cfg_engine_limit_i, .load_valid_i, .load_space_i, .load_addr_i, .load_data_i,
-        .cmd_valid_i(l_cmd_valid[i]), .cmd_ready_o(l_cmd_ready[i]), .cmd_type_i(l_cmd[i*81+:16]),
-        .cmd_length_i(l_cmd[i*81+16+:32]), .cmd_cookie_i(l_cmd[i*81+48+:32]), .cmd_known_i(l_cmd[i*81+80]),
-        .rx_tdata_i(l_rx[i*514+:512]), .rx_tlast_i(l_rx[i*514+512]), .rx_bad_i(l_rx[i*514+513]), .rx_tvalid_i(l_rx_valid[i]), .rx_tready_o(l_rx_ready[i]),
-        .chunk_valid_i(l_chunk_valid[i]), .chunk_ready_o(l_chunk_ready[i]), .chunk_i(l_chunk[i*28+:28]),
-        .run_valid_i(l_run_valid[i]), .run_ready_o(l_run_ready[i]), .run_first_i(l_run[i*40+:28]),
-        .run_count_i(l_run[i*40+28+:12]),
-        .erun_valid_i(l_erun_valid[i]), .erun_ready_o(l_erun_ready[i]), .erun_first_i(l_erun[i*40+:28]),
-        .erun_count_i(l_erun[i*40+28+:12]),
-        .awvalid_o(l_aw_valid[i]), .awready_i(l_aw_ready[i]), .awrow_o(l_aw_row[i*RowW+:RowW]),
-        .awlen_o(l_aw_len[i*6+:6]), .awengine_o(l_aw_engine[i]),
-        .wvalid_o(l_w_valid[i]), .wready_i(l_w_ready[i]), .wdata_o(l_w_data[i*512+:512]),
-        .wstrb_o(l_w_strb[i*64+:64]), .wlast_o(l_w_last[i]), .b_i(l_b[i*2+:2]), .b_fault_i(l_fault[i*2+:2]),
-        .cmpl_valid_o(l_cmpl_valid[i]), .cmpl_ready_i(l_cmpl_ready[i]), .cmpl_o(l_cmpl[i*RecW+:RecW]),
-        .idle_o(l_idle[i]));
+        .clk_i, .rst_ni, .cfg_i(cfg), .eager_i(eager_q), .load_valid_i, .load_i(load), .cmd_valid_i(l_cmd_valid[i]),
+        .cmd_ready_o(l_cmd_ready[i]), .cmd_i(lane_cmd), .rx_valid_i(l_rx_valid[i]), .rx_ready_o(l_rx_ready[i]),
+        .rx_i(lane_rx), .chunk_valid_i(l_chunk_valid[i]), .chunk_ready_o(l_chunk_ready[i]), .chunk_i(l_chunk[i]),
+        .run_valid_i(l_run_valid[i]), .run_ready_o(l_run_ready[i]), .run_i(l_run[i]), .erun_valid_i(l_erun_valid[i]),
+        .erun_ready_o(l_erun_ready[i]), .erun_i(l_erun[i]), .arvalid_o(l_ar_valid[i]), .arready_i(l_ar_ready[i]),
+        .arrow_o(l_ar_row[i]), .r_i(l_r[i]), .r_bad_i(desc_rresp_i != drover_axi_pkg::RespOkay || !desc_rlast_i),
+        .awvalid_o(l_aw_valid[i]), .awready_i(l_aw_ready[i]), .aw_o(l_aw[i]), .wvalid_o(l_w_valid[i]),
+        .wready_i(l_w_ready[i]), .w_o(l_w[i]), .b_i(l_b[i]), .b_fault_i(l_fault[i]), .cmpl_valid_o(l_cmpl_valid[i]),
+        .cmpl_ready_i(l_cmpl_ready[i]), .cmpl_o(l_cmpl[i]), .idle_o(l_idle[i]));
   end
 
-  // ---------------------------------------------------------------- reads of ProtoACC's way: the lowest lane first;
-  // none can wait for ever, since each has one at a time. What has been offered stays until it is taken.
+  // ---------------------------------------------------------------- reads of ProtoACC's way: the lowest lane first.
+  // No lane starves, since each has one read at a time. A read that has been offered stays until it is taken.
   logic [Lanes-1:0] l_ar_valid, l_ar_ready, l_r, ar_pick, ar_held_q;
-  logic [Lanes*RowW-1:0] l_ar_row;
+  logic [Lanes-1:0][RowW-1:0] l_ar_row;
   assign ar_pick = ar_held_q != '0 ? ar_held_q : l_ar_valid & (~l_ar_valid + 1'b1);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) ar_held_q <= '0;
@@ -222,7 +241,7 @@ module drover_deserializer #(
     desc_arid_o   = '0;
     for (int i = 0; i < Lanes; i++) begin
       if (ar_pick[i]) begin
-        desc_araddr_o[39:6] = l_ar_row[i*RowW+:RowW];
+        desc_araddr_o[39:6] = l_ar_row[i];
         desc_arid_o         = i[3:0];
       end
       l_r[i] = desc_rvalid_i && desc_rid_i == i[3:0];
@@ -234,25 +253,19 @@ module drover_deserializer #(
   // ---------------------------------------------------------------- addresses: arbiter, TLB
   //   A  a lane's burst is picked, the TLB asked      B  its answer; the address goes out, the burst's data is due
   logic [Lanes-1:0] aw_pick;
-  logic a_ready, b_valid_q, b_engine_q, b_fits, tlb_present;
-  logic [RowW-1:0] a_row, b_row_q;
-  logic [5:0] a_len, b_len_q;
+  deser_pkg::aw_t a_aw, b_aw_q;
   logic [3:0] a_lane, b_lane_q;
-  logic a_engine, a_valid;
+  logic a_valid, a_ready, b_valid_q, b_fits, tlb_present;
   logic [42:0] tlb_frame;
   drover_rr_arbiter #(.N(Lanes)) u_aw_arbiter (
       .clk_i, .rst_ni, .valid_i(l_aw_valid), .take_i(a_ready), .pick_o(aw_pick));
   always_comb begin
-    a_row    = '0;
-    a_len    = '0;
-    a_lane   = '0;
-    a_engine = 1'b0;
+    a_aw   = '0;
+    a_lane = '0;
     for (int i = 0; i < Lanes; i++) begin
       if (aw_pick[i]) begin
-        a_row    = l_aw_row[i*RowW+:RowW];
-        a_len    = l_aw_len[i*6+:6];
-        a_lane   = i[3:0];
-        a_engine = l_aw_engine[i];
+        a_aw   = l_aw[i];
+        a_lane = i[3:0];
       end
     end
   end
@@ -265,84 +278,103 @@ module drover_deserializer #(
   end
   always_ff @(posedge clk_i) begin
     if (a_ready) begin
-      b_row_q    <= a_row;
-      b_len_q    <= a_len;
-      b_lane_q   <= a_lane;
-      b_engine_q <= a_engine;
+      b_aw_q   <= a_aw;
+      b_lane_q <= a_lane;
     end
   end
   deser_tlb #(.EntriesLog2(TlbLog2)) u_tlb (
       .clk_i, .load_valid_i(tlb_valid_i), .load_page_i(tlb_page_i[TlbLog2-1:0]), .load_present_i(tlb_present_i),
-      .load_frame_i(tlb_frame_i), .re_i(a_ready), .page_i(a_row[RowW-1:15]), .present_o(tlb_present),
+      .load_frame_i(tlb_frame_i), .re_i(a_ready), .page_i(a_aw.row[RowW-1:15]), .present_o(tlb_present),
       .frame_o(tlb_frame));
 
-  // Order of the bursts: whose data comes next, and where it goes. 0 host, 1 engine memory, 2 nowhere.
-  logic [1:0] b_where, o_where;
-  logic [3:0] o_lane;
+  // Order of the bursts: whose data comes next, and where it goes.
+  typedef struct packed {
+    where_e     where;
+    logic [3:0] lane;
+  } order_t;
+  order_t b_order, order;
   logic o_room, o_valid, o_pop, host_aw_room, hbm_aw_room;
   logic [4:0] o_level;
   logic [2:0] host_aw_level, hbm_aw_level;
-  assign b_where = b_engine_q ? 2'd1 : tlb_present ? 2'd0 : 2'd2;
-  assign b_fits  = o_room && host_aw_room && hbm_aw_room;
-  drover_fifo #(.Width(6), .Depth(16)) u_order (
-      .clk_i, .rst_ni, .wvalid_i(b_valid_q && b_fits), .wready_o(o_room), .wdata_i({b_where, b_lane_q}),
-      .rvalid_o(o_valid), .rready_i(o_pop), .rdata_o({o_where, o_lane}), .level_o(o_level));
-  logic [63:0] host_aw_addr;
-  drover_fifo #(.Width(74), .Depth(4)) u_host_aw (
-      .clk_i, .rst_ni, .wvalid_i(b_valid_q && b_fits && b_where == 2'd0), .wready_o(host_aw_room),
-      .wdata_i({b_lane_q, b_len_q, tlb_frame, b_row_q[14:0], 6'd0}), .rvalid_o(host_awvalid_o),
-      .rready_i(host_awready_i), .rdata_o({host_awid_o, host_awlen_o[5:0], host_aw_addr}), .level_o(host_aw_level));
-  assign host_awaddr_o      = host_aw_addr;
-  assign host_awlen_o[7:6]  = 2'd0;
-  logic [RowW-1:0] hbm_row;
-  drover_fifo #(.Width(RowW + 10), .Depth(4)) u_hbm_aw (
-      .clk_i, .rst_ni, .wvalid_i(b_valid_q && b_fits && b_where == 2'd1), .wready_o(hbm_aw_room),
-      .wdata_i({b_lane_q, b_len_q, b_row_q}), .rvalid_o(hbm_awvalid_o), .rready_i(hbm_awready_i),
-      .rdata_o({hbm_awid_o, hbm_awlen_o[5:0], hbm_row}), .level_o(hbm_aw_level));
+  assign b_order.where = b_aw_q.engine ? ToEngine : tlb_present ? ToHost : ToNowhere;
+  assign b_order.lane  = b_lane_q;
+  assign b_fits        = o_room && host_aw_room && hbm_aw_room;
+  drover_fifo #(.Width($bits(b_order)), .Depth(16)) u_order (
+      .clk_i, .rst_ni, .wvalid_i(b_valid_q && b_fits), .wready_o(o_room), .wdata_i(b_order), .rvalid_o(o_valid),
+      .rready_i(o_pop), .rdata_o(order), .level_o(o_level));
+
+  // An address on a bus.
+  typedef struct packed {
+    logic [3:0]  id;
+    logic [5:0]  len;  // beats, less one
+    logic [63:0] addr;
+  } bus_aw_t;
+  bus_aw_t host_aw_in, host_aw;
+  assign host_aw_in.id   = b_lane_q;
+  assign host_aw_in.len  = b_aw_q.len;
+  assign host_aw_in.addr = {tlb_frame, b_aw_q.row[14:0], 6'd0};
+  drover_fifo #(.Width($bits(host_aw)), .Depth(4)) u_host_aw (
+      .clk_i, .rst_ni, .wvalid_i(b_valid_q && b_fits && b_order.where == ToHost), .wready_o(host_aw_room),
+      .wdata_i(host_aw_in), .rvalid_o(host_awvalid_o), .rready_i(host_awready_i), .rdata_o(host_aw),
+      .level_o(host_aw_level));
+  assign host_awaddr_o = host_aw.addr;
+  assign host_awlen_o  = 8'(host_aw.len);
+  assign host_awid_o   = host_aw.id;
+
+  typedef struct packed {
+    logic [3:0]      id;
+    logic [5:0]      len;
+    logic [RowW-1:0] row;
+  } hbm_aw_t;
+  hbm_aw_t hbm_aw_in, hbm_aw;
+  assign hbm_aw_in.id  = b_lane_q;
+  assign hbm_aw_in.len = b_aw_q.len;
+  assign hbm_aw_in.row = b_aw_q.row;
+  drover_fifo #(.Width($bits(hbm_aw)), .Depth(4)) u_hbm_aw (
+      .clk_i, .rst_ni, .wvalid_i(b_valid_q && b_fits && b_order.where == ToEngine), .wready_o(hbm_aw_room),
+      .wdata_i(hbm_aw_in), .rvalid_o(hbm_awvalid_o), .rready_i(hbm_awready_i), .rdata_o(hbm_aw),
+      .level_o(hbm_aw_level));
   // Engine memory counts from its own base.
-  assign hbm_awaddr_o     = {24'd0, hbm_row, 6'd0} - {24'd0, cfg_engine_base_i, 12'd0};
-  assign hbm_awlen_o[7:6] = 2'd0;
+  assign hbm_awaddr_o = {24'd0, hbm_aw.row, 6'd0} - {24'd0, cfg_engine_base_i, 12'd0};
+  assign hbm_awlen_o  = 8'(hbm_aw.len);
+  assign hbm_awid_o   = hbm_aw.id;
 
   // ---------------------------------------------------------------- data
-  logic w_valid, w_ready, w_last;
-  logic [511:0] w_data;
-  logic [63:0] w_strb;
+  logic w_valid, w_ready;
+  deser_pkg::w_t w;
   always_comb begin
     w_valid = 1'b0;
-    w_last  = 1'b0;
-    w_data  = '0;
-    w_strb  = '0;
+    w       = '0;
     for (int i = 0; i < Lanes; i++) begin
-      if (o_lane == i[3:0]) begin
+      if (order.lane == i[3:0]) begin
         w_valid = o_valid && l_w_valid[i];
-        w_last  = l_w_last[i];
-        w_data  = l_w_data[i*512+:512];
-        w_strb  = l_w_strb[i*64+:64];
+        w       = l_w[i];
       end
     end
-    // What goes nowhere waits until all before it has been answered, since a lane counts on answers in order.
-    w_ready = o_where == 2'd0 ? host_wready_i : o_where == 2'd1 ? hbm_wready_i : !lane_in_flight;
-    for (int i = 0; i < Lanes; i++) l_w_ready[i] = o_valid && o_lane == i[3:0] && w_ready;
+    // A burst that goes nowhere is answered here. It waits until the lane's earlier bursts have been answered, since
+    // the lane takes answers in order.
+    w_ready = order.where == ToHost ? host_wready_i : order.where == ToEngine ? hbm_wready_i : !lane_in_flight;
+    for (int i = 0; i < Lanes; i++) l_w_ready[i] = o_valid && order.lane == i[3:0] && w_ready;
   end
-  assign o_pop         = w_valid && w_ready && w_last;
-  assign host_wvalid_o = w_valid && o_where == 2'd0;
-  assign host_wdata_o  = w_data;
-  assign host_wstrb_o  = w_strb;
-  assign host_wlast_o  = w_last;
-  assign hbm_wvalid_o  = w_valid && o_where == 2'd1;
-  assign hbm_wdata_o   = w_data;
-  assign hbm_wstrb_o   = w_strb;
-  assign hbm_wlast_o   = w_last;
+  assign o_pop         = w_valid && w_ready && w.last;
+  assign host_wvalid_o = w_valid && order.where == ToHost;
+  assign host_wdata_o  = w.data;
+  assign host_wstrb_o  = w.strb;
+  assign host_wlast_o  = w.last;
+  assign hbm_wvalid_o  = w_valid && order.where == ToEngine;
+  assign hbm_wdata_o   = w.data;
+  assign hbm_wstrb_o   = w.strb;
+  assign hbm_wlast_o   = w.last;
 
-  // Bursts of each lane to host and to engine memory that have not been answered: a lane allows itself at most 1,024 and
-  // what its FIFOs hold (deser_writer).
+  // Unanswered bursts of each lane to host and to engine memory: at most 1,024 and what the lane's FIFOs hold
+  // (deser_writer).
   logic [10:0] in_flight_q[Lanes], hbm_in_flight_q[Lanes];
   logic [Lanes-1:0] host_answer, hbm_answer;  // to the lane; an unsolicited answer is ignored
   logic lane_in_flight;
   always_comb begin
     lane_in_flight = 1'b0;
     for (int i = 0; i < Lanes; i++) begin
-      if (o_lane == i[3:0] && in_flight_q[i] != '0) lane_in_flight = 1'b1;
+      if (order.lane == i[3:0] && in_flight_q[i] != '0) lane_in_flight = 1'b1;
       host_answer[i] = host_bvalid_i && host_bready_o && host_bid_i == i[3:0] && in_flight_q[i] != '0;
       hbm_answer[i]  = hbm_bvalid_i && hbm_bid_i == i[3:0] && hbm_in_flight_q[i] != '0;
     end
@@ -355,16 +387,17 @@ module drover_deserializer #(
       end
     end else begin
       for (int i = 0; i < Lanes; i++) begin
-        in_flight_q[i] <= in_flight_q[i] + 11'(o_pop && o_where == 2'd0 && o_lane == i[3:0]) - 11'(host_answer[i]);
-        hbm_in_flight_q[i] <= hbm_in_flight_q[i] + 11'(o_pop && o_where == 2'd1 && o_lane == i[3:0]) -
+        in_flight_q[i] <= in_flight_q[i] + 11'(o_pop && order.where == ToHost && order.lane == i[3:0]) -
+                          11'(host_answer[i]);
+        hbm_in_flight_q[i] <= hbm_in_flight_q[i] + 11'(o_pop && order.where == ToEngine && order.lane == i[3:0]) -
                               11'(hbm_answer[i]);
       end
     end
   end
 
   // The link would idle: at most two bursts are on their way to it (one, if more than one lane is at work), no message
-  // waits for a lane, and half of the lanes have nothing to do. Where all are at work, what counts is the link's time,
-  // of which fewer and longer bursts take less.
+  // waits for a lane, and half of the lanes have nothing to do. If all lanes are at work, the link is the bottleneck,
+  // and fewer, longer bursts use it better.
   localparam logic [4:0] EagerLanes = 5'((Lanes + 1) / 2);
   logic eager_q;
   logic [12:0] bursts;
@@ -385,40 +418,39 @@ module drover_deserializer #(
 
   // ---------------------------------------------------------------- responses
   logic dropped;
-  logic [3:0] dropped_lane;
-  assign dropped       = o_pop && o_where == 2'd2;
-  assign dropped_lane  = o_lane;
-  assign host_bready_o = !dropped;  // a lane counts one of each kind a cycle
+  assign dropped       = o_pop && order.where == ToNowhere;
+  assign host_bready_o = !dropped;  // a lane takes one answer of each kind a cycle
   assign hbm_bready_o  = 1'b1;
   always_comb begin
     for (int i = 0; i < Lanes; i++) begin
-      l_b[2*i]   = host_answer[i] || (dropped && dropped_lane == i[3:0]);
-      l_b[2*i+1] = hbm_answer[i];
-      l_fault[2*i]   = dropped || host_bresp_i != '0;
-      l_fault[2*i+1] = hbm_bresp_i != '0;
+      l_b[i][0]     = host_answer[i] || (dropped && order.lane == i[3:0]);
+      l_b[i][1]     = hbm_answer[i];
+      l_fault[i][0] = dropped || host_bresp_i != drover_axi_pkg::RespOkay;
+      l_fault[i][1] = hbm_bresp_i != drover_axi_pkg::RespOkay;
     end
   end
 
   // ---------------------------------------------------------------- records
   logic [Lanes-1:0] c_pick;
-  logic [255:0] c_data;
+  drover_deserializer_pkg::completion_record_t c_record, out_record;
   logic c_room;
   logic [2:0] c_level;
   drover_rr_arbiter #(.N(Lanes)) u_cmpl_arbiter (
       .clk_i, .rst_ni, .valid_i(l_cmpl_valid), .take_i(c_room), .pick_o(c_pick));
   always_comb begin
-    c_data = '0;
+    c_record = '0;
     for (int i = 0; i < Lanes; i++) begin
       if (c_pick[i]) begin
-        c_data[RecW-1:0]                   = l_cmpl[i*RecW+:RecW];
-        c_data[deser_pkg::RecLaneAt+:4] = i[3:0];
+        c_record      = l_cmpl[i];
+        c_record.lane = i[3:0];
       end
     end
   end
   assign l_cmpl_ready = c_room ? c_pick : '0;
-  drover_fifo #(.Width(256), .Depth(4), .Bypass(1'b1)) u_cmpl (
-      .clk_i, .rst_ni, .wvalid_i(c_pick != '0), .wready_o(c_room), .wdata_i(c_data), .rvalid_o(cmpl_valid_o),
-      .rready_i(cmpl_ready_i), .rdata_o(cmpl_data_o), .level_o(c_level));
+  drover_fifo #(.Width(CompletionRecordBits), .Depth(4), .Bypass(1'b1)) u_cmpl (
+      .clk_i, .rst_ni, .wvalid_i(c_pick != '0), .wready_o(c_room), .wdata_i(c_record), .rvalid_o(cmpl_valid_o),
+      .rready_i(cmpl_ready_i), .rdata_o(out_record), .level_o(c_level));
+  assign cmpl_data_o = 256'(out_record);
   assign idle_o = &l_idle && !cmpl_valid_o && !owed && l_cmd_valid == '0;
 
   drover_axi_write_checks u_host_checks (

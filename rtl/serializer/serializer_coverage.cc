@@ -1,10 +1,12 @@
 #include "rtl/serializer/serializer_coverage.h"
 
+#include <bit>
 #include <cstring>
 #include <iterator>
 #include <vector>
 
 #include "codec/preserialize/preserialize.h"
+#include "codec/preserialize/preserialized_format.h"
 #include "codec/wire.h"
 
 namespace drover::rtl {
@@ -204,16 +206,17 @@ void SerializerCoverage::add(const Stream& stream) {
   std::vector<uint64_t> closes;
   uint64_t wire = 0, payload_left = stream.payload_bytes;
   for (size_t at = 0;;) {
-    uint64_t head = slot(at);
+    auto head = std::bit_cast<RecordHead>(slot(at));
+    auto op_byte = RecordOpByte::decode(head.op);
     Record record;
-    record.op = static_cast<uint32_t>(head >> 17 & 0x7f);
+    record.op = op_byte.code;
     if (record.op == kRecordEnd) break;
-    bool long_tag = has_tag(record.op) && (head & 0x1ffff) == 0x10000;
-    record.value = head >> 32;
+    bool long_tag = has_tag(record.op) && op_byte.long_tag && head.tag == 0;
+    record.value = head.value;
     record.slots = 1 + long_tag + (is_wide(record.op) || is_memory(record.op));
     record.extra = slot(at + record.slots - 1);
     if (has_tag(record.op)) {
-      record.tag_bytes = long_tag ? varint_size(static_cast<uint32_t>(slot(at + 1))) : head >> 16 & 1 ? 2 : 1;
+      record.tag_bytes = long_tag ? varint_size(static_cast<uint32_t>(slot(at + 1))) : op_byte.long_tag ? 2 : 1;
     }
     uint64_t length = record.value, bytes = record.tag_bytes;  // of the arena
     if (record.op <= kRecordClosedEnum) {
@@ -227,7 +230,7 @@ void SerializerCoverage::add(const Stream& stream) {
       length = 0;
       if (record.op == kRecordClose) closes.push_back(wire);
     } else if (record.op == kRecordElements) {
-      auto op = static_cast<uint32_t>(head & 0x7f);
+      const uint32_t op = head.tag;
       record.body_slots = static_cast<uint32_t>(is_wide(op) ? record.value : (record.value + 1) / 2);
       for (uint64_t i = 0; i < record.value; ++i) {
         uint64_t word = slot(at + 1 + (is_wide(op) ? i : i / 2));

@@ -1,6 +1,8 @@
 // Streams that are no streams end in the error that the software's reader names, and in nothing else; commands and
 // memories that lead astray in an error record.
 #include "rtl/serializer/serializer_testing.h"
+#include "testing/test_object.h"
+#include "testing/test_schema.h"
 
 namespace drover::rtl {
 namespace {
@@ -27,7 +29,7 @@ std::string random_records(Random& random) {
     uint64_t tag = random.next() & 0xffff, flag = random.below(2);
     if (random.chance(200)) tag = 0;
     if (op == kRecordElements) tag = random.below(random.chance(100) ? 20 : 10);
-    slot(tag | op << 17 | flag << 16 | value << 32);
+    slot(record_head(op, value, tag, flag != 0));
     bool body = op == kRecordInlineUtf8 || op == kRecordInline || op == kRecordRawInline;
     if (body || op == kRecordElements) {
       if (flag != 0 && tag == 0 && op != kRecordElements && op != kRecordRawInline) slot(random.next());
@@ -42,7 +44,7 @@ std::string random_records(Random& random) {
       }
     }
   }
-  while (depth-- > 0 && random.chance(950)) slot(0x0a | uint64_t{kRecordOpen} << 17);
+  while (depth-- > 0 && random.chance(950)) slot(record_head(kRecordOpen, 0, 0x0a));
   if (random.chance(950)) slot(0);
   return records;
 }
@@ -69,7 +71,7 @@ struct Streams {
                                                {streams[i].payload(), streams[i].payload_bytes}, bench.engine(),
                                                bench.host(), &what.packet);
       what.error = static_cast<SerializerError>(error);
-      if (error == StreamError::ok) ++fine;
+      if (error == StreamError::kOk) ++fine;
       bench.send(commands[i]);
       expected.push_back(what);
     }
@@ -111,14 +113,14 @@ class DamagedStreams : public ::testing::TestWithParam<int> {};
 
 TEST_P(DamagedStreams, EndAsTheSoftwareSays) {
   uint64_t seed = static_cast<uint64_t>(GetParam());
-  PeerSchema schema(workload::random_schema(2000 + seed));
+  TestSchema schema(workload::random_schema(2000 + seed));
   std::vector<std::string> names = workload::message_names(schema.files());
   SerializerBench bench(stalled_with_engine(seed, static_cast<uint32_t>(GetParam() % 3 * 50)));
   Random random(seed);
   for (char& c : bench.engine()) c = static_cast<char>(random.next());
   Streams all;
   for (int i = 0; i < 60; ++i) {
-    Object object(schema.type(names[random.index(names.size())]));
+    TestObject object(schema.type(names[random.index(names.size())]));
     workload::MessageOptions options;
     options.max_size = 1500;
     options.unknown_permille = 200;
@@ -159,7 +161,7 @@ TEST(Serializer, AReadThatFailsEndsTheMessagesThatItWasForAndNoOther) {
     bench.load(*node_schema().type("Node").image);
     Random random(seed);
     std::vector<Expectation> expected;
-    Object object(node_schema().type("Node"));
+    TestObject object(node_schema().type("Node"));
     ASSERT_TRUE(object.decode(many_strings(2, 700) + "\x18\x05").ok());
     for (int i = 0; i < 40; ++i) {
       auto cookie = static_cast<uint16_t>(expected.size());
@@ -176,7 +178,7 @@ TEST(Serializer, AReadThatFailsEndsTheMessagesThatItWasForAndNoOther) {
       expected.push_back({object.encode()});
       // Half of them are led astray, wholly or from some byte on.
       uint64_t which = random.below(10);
-      if (which < 5) expected.back().error = SerializerError::bus;
+      if (which < 5) expected.back().error = SerializerError::kBus;
       if (which == 0) {
         command.walk = true;
         command.message = static_cast<uint16_t>(object.type().index);
@@ -185,10 +187,10 @@ TEST(Serializer, AReadThatFailsEndsTheMessagesThatItWasForAndNoOther) {
         command.records = command.pushed ? engine_end : host_end;
       } else if (which == 2) {
         command.payload = host_end - random.below(command.payload_bytes != 0 ? command.payload_bytes : 1);
-        if (command.payload_bytes == 0) expected.back().error = SerializerError::none;
+        if (command.payload_bytes == 0) expected.back().error = SerializerError::kNone;
       } else if (which <= 4) {  // a reference
         bool engine = which == 3;
-        uint64_t word[3] = {0x12 | (engine ? kRecordEngine : kRecordHost) << 17 | uint64_t{700} << 32,
+        uint64_t word[3] = {record_head(engine ? kRecordEngine : kRecordHost, 700, 0x12),
                             (engine ? 1 << 16 : 1 << 20) - random.below(700), 0};
         std::memcpy(stream.buffer, word, sizeof(word));
         command = bench.command(stream, cookie);
@@ -210,7 +212,7 @@ TEST(Serializer, SaysSoonWhatIsWrong) {
     stream.record_bytes = records.size();
     bench.send(bench.command(stream, 0));
     ASSERT_TRUE(bench.run(10000));
-    if (bench.completions()[0].error == SerializerError::none) continue;
+    if (bench.completions()[0].error == SerializerError::kNone) continue;
     // A cycle for each record or element before it, one for each line behind.
     uint64_t limit = records.size() / 4 + records.size() / 64 + 50;
     EXPECT_LE(bench.completions()[0].cycle - bench.first_command(), limit);
@@ -220,17 +222,18 @@ TEST(Serializer, SaysSoonWhatIsWrong) {
 TEST(Serializer, DoesNotWaitForALineBehindTheRecordsEnd) {
   SerializerBench bench({});
   std::vector<Expectation> expected;
-  for (uint64_t last : {0x08 | uint64_t{kRecordVarint64} << 17,                    // its value is not there
-                        uint64_t{1} << 16 | uint64_t{kRecordInt32} << 17,          // nor its tag
-                        0x12 | uint64_t{kRecordEngine} << 17 | uint64_t{5} << 32,  // nor its place
-                        0x12 | uint64_t{kRecordInline} << 17 | uint64_t{5} << 32,  // nor its bytes
-                        uint64_t{1} | uint64_t{kRecordElements} << 17 | uint64_t{5} << 32}) {
+  for (uint64_t last : {record_head(kRecordVarint64, 0, 0x08),  // its value is not there
+                        record_head(kRecordInt32, 0, 0, true),  // nor its tag
+                        record_head(kRecordEngine, 5, 0x12),    // nor its place
+                        record_head(kRecordInline, 5, 0x12),    // nor its bytes
+                        record_head(kRecordElements, 5, kRecordInt32)}) {
     PreserializedOutput stream = bench.room(64);
-    for (int i = 0; i < 7; ++i) std::memcpy(stream.buffer + 8 * i, "\x08\0\x02\0\x05\0\0\0", 8);
+    const uint64_t number = record_head(kRecordInt32, 5, 0x08);
+    for (int i = 0; i < 7; ++i) std::memcpy(stream.buffer + 8 * i, &number, 8);
     std::memcpy(stream.buffer + 56, &last, 8);
     stream.record_bytes = 64;
     bench.send(bench.command(stream, static_cast<uint16_t>(expected.size())));
-    expected.push_back({"", SerializerError::truncated});
+    expected.push_back({"", SerializerError::kTruncated});
   }
   expect_all(bench, expected, 5000);
 }
@@ -245,15 +248,15 @@ TEST(Serializer, RefusesACommandThatLeadsOutsideTheRegion) {
     expected.push_back({"", error});
   };
   uint64_t base = SerializerBench::kHostBase;
-  refuse({.records = limit, .record_bytes = 8, .payload = base}, SerializerError::out_of_bounds);
-  refuse({.records = limit - 64, .record_bytes = 72, .payload = base}, SerializerError::out_of_bounds);
-  refuse({.records = base - 64, .record_bytes = 64, .payload = base}, SerializerError::out_of_bounds);
-  refuse({.records = base, .record_bytes = 0xffffffff, .payload = base}, SerializerError::out_of_bounds);
-  refuse({.records = base, .record_bytes = 8, .payload = base - 1, .payload_bytes = 8}, SerializerError::out_of_bounds);
+  refuse({.records = limit, .record_bytes = 8, .payload = base}, SerializerError::kOutOfBounds);
+  refuse({.records = limit - 64, .record_bytes = 72, .payload = base}, SerializerError::kOutOfBounds);
+  refuse({.records = base - 64, .record_bytes = 64, .payload = base}, SerializerError::kOutOfBounds);
+  refuse({.records = base, .record_bytes = 0xffffffff, .payload = base}, SerializerError::kOutOfBounds);
+  refuse({.records = base, .record_bytes = 8, .payload = base - 1, .payload_bytes = 8}, SerializerError::kOutOfBounds);
   refuse({.records = base, .record_bytes = 8, .payload = ~uint64_t{0}, .payload_bytes = 8},
-         SerializerError::out_of_bounds);
-  refuse({.records = base + 8, .record_bytes = 8, .payload = base}, SerializerError::misaligned);
-  refuse({.records = base, .record_bytes = 0, .payload = base}, SerializerError::truncated);
+         SerializerError::kOutOfBounds);
+  refuse({.records = base + 8, .record_bytes = 8, .payload = base}, SerializerError::kMisaligned);
+  refuse({.records = base, .record_bytes = 0, .payload = base}, SerializerError::kTruncated);
   expect_all(bench, expected, 5000);
   EXPECT_EQ(bench.host_memory().counts().transactions, 0u);
 }
@@ -274,20 +277,20 @@ TEST(Serializer, RefusesPushedRecordsOutsideTheEnginesMemory) {
     bench.send(command);
     expected.push_back({std::move(packet), error});
   };
-  uint64_t word = 0x08 | uint64_t{kRecordInt32} << 17 | uint64_t{5} << 32;
+  uint64_t word = record_head(kRecordInt32, 5, 0x08);
   std::memcpy(bench.engine().data() + 64 * 9, &word, 8);  // and the end behind it
-  send(kBase + 64 * 9, 16, SerializerError::none, std::string("\x08\x05"));
-  send(kBase + 64 * 9, 17, SerializerError::out_of_bounds);
-  send(kBase + 64 * 9, 24, SerializerError::out_of_bounds);
-  send(kBase + 64 * 10, 0, SerializerError::out_of_bounds);
-  send(kBase + 64 * 10, 8, SerializerError::out_of_bounds);
-  send(kBase - 64, 64, SerializerError::out_of_bounds);
-  send(kBase, 0xffffffff, SerializerError::out_of_bounds);
-  send(SerializerBench::kHostBase, 8, SerializerError::out_of_bounds);
-  send(~uint64_t{63}, 64, SerializerError::out_of_bounds);
-  send(kBase + 8, 8, SerializerError::misaligned);
-  send(kBase, 0, SerializerError::truncated);
-  send(kBase, 8, SerializerError::none);  // an end
+  send(kBase + 64 * 9, 16, SerializerError::kNone, std::string("\x08\x05"));
+  send(kBase + 64 * 9, 17, SerializerError::kOutOfBounds);
+  send(kBase + 64 * 9, 24, SerializerError::kOutOfBounds);
+  send(kBase + 64 * 10, 0, SerializerError::kOutOfBounds);
+  send(kBase + 64 * 10, 8, SerializerError::kOutOfBounds);
+  send(kBase - 64, 64, SerializerError::kOutOfBounds);
+  send(kBase, 0xffffffff, SerializerError::kOutOfBounds);
+  send(SerializerBench::kHostBase, 8, SerializerError::kOutOfBounds);
+  send(~uint64_t{63}, 64, SerializerError::kOutOfBounds);
+  send(kBase + 8, 8, SerializerError::kMisaligned);
+  send(kBase, 0, SerializerError::kTruncated);
+  send(kBase, 8, SerializerError::kNone);  // an end
   expect_all(bench, expected, 5000);
   EXPECT_EQ(bench.engine_memory().counts().transactions, 2u);
   EXPECT_EQ(bench.host_memory().counts().transactions, 0u);
@@ -323,12 +326,12 @@ TEST(Serializer, ReferencesEndWithTheMemoryTheyReferTo) {
   std::vector<SerializerError> errors;
   for (const Place& place : places) {
     for (uint32_t op : {kRecordEngine, kRecordRawEngine, kRecordHost, kRecordRawHost}) {
-      uint64_t words[3] = {0x12 | uint64_t{op} << 17 | place.size << 32, place.at, 0};
+      uint64_t words[3] = {record_head(op, place.size, 0x12), place.at, 0};
       PreserializedOutput stream = bench.room(sizeof(words));
       std::memcpy(stream.buffer, words, sizeof(words));
       stream.record_bytes = sizeof(words);
       streams.push_back(stream);
-      errors.push_back(place.good ? SerializerError::none : SerializerError::out_of_bounds);
+      errors.push_back(place.good ? SerializerError::kNone : SerializerError::kOutOfBounds);
     }
   }
   std::vector<Expectation> expected;

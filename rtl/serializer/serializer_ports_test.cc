@@ -4,6 +4,8 @@
 
 #include "rtl/serializer/serializer_testing.h"
 #include "rtl/testing/read_faults.h"
+#include "testing/test_object.h"
+#include "testing/test_schema.h"
 
 namespace drover::rtl {
 namespace {
@@ -11,9 +13,9 @@ namespace {
 // ---- answers to reads
 
 // What a read may be for; each is another reader, another memory or another part of the message.
-enum class ReadOf { records, pushed_records, payload, host_reference, engine_reference, object, run, far_string };
-constexpr ReadOf kReads[] = {ReadOf::records,          ReadOf::pushed_records, ReadOf::payload, ReadOf::host_reference,
-                             ReadOf::engine_reference, ReadOf::object,         ReadOf::run,     ReadOf::far_string};
+enum class ReadOf { kRecords, kPushedRecords, kPayload, kHostReference, kEngineReference, kObject, kRun, kFarString };
+constexpr ReadOf kReads[] = {ReadOf::kRecords,         ReadOf::kPushedRecords, ReadOf::kPayload, ReadOf::kHostReference,
+                             ReadOf::kEngineReference, ReadOf::kObject,        ReadOf::kRun,     ReadOf::kFarString};
 
 class BrokenAnswers : public ::testing::TestWithParam<std::tuple<ReadOf, ReadFault>> {};
 
@@ -32,7 +34,7 @@ TEST_P(BrokenAnswers, EndInABusErrorOfTheirMessageAlone) {
     for (size_t i = 0; i < kEngineBytes; ++i) bench.engine()[i] = static_cast<char>(i * 11);
     std::vector<Expectation> expected;
     for (bool breaks : {false, true, false, true, false}) {
-      Object object(node_schema().type("Node"));
+      TestObject object(node_schema().type("Node"));
       // Short strings, so that records and object have several lines; a long one for payload and references.
       ASSERT_TRUE(object.decode(many_strings(20, 40) + many_strings(1, 3000)).ok());
       auto cookie = static_cast<uint16_t>(expected.size());
@@ -45,23 +47,23 @@ TEST_P(BrokenAnswers, EndInABusErrorOfTheirMessageAlone) {
       SerializerCommand command;
       uint64_t at = object_at, bytes = object_bytes;  // where the reads to be broken lie
       ReadFaults* port = &host;
-      if (read == ReadOf::object || read == ReadOf::run || read == ReadOf::far_string) {
+      if (read == ReadOf::kObject || read == ReadOf::kRun || read == ReadOf::kFarString) {
         command.walk = true;
         command.message = static_cast<uint16_t>(object.type().index);
         command.records = object_at;
-        if (read == ReadOf::run) command.record_bytes = static_cast<uint32_t>(object_bytes);
-        if (read == ReadOf::object) bytes = 3000;  // in front of the long string
-        if (read == ReadOf::far_string) at += bytes - 2048, bytes = 2048;
+        if (read == ReadOf::kRun) command.record_bytes = static_cast<uint32_t>(object_bytes);
+        if (read == ReadOf::kObject) bytes = 3000;  // in front of the long string
+        if (read == ReadOf::kFarString) at += bytes - 2048, bytes = 2048;
       } else {
         PreserializeOptions how;
-        if (read == ReadOf::host_reference) {
+        if (read == ReadOf::kHostReference) {
           how.host = {reinterpret_cast<uintptr_t>(bench.host().data()), bench.host().size()};
           how.reference_from = 1000;
         }
         PreserializedOutput stream = bench.room(wire.size() * 9 + 4096);
         ASSERT_NE(stream.buffer, nullptr);
-        if (read == ReadOf::engine_reference) {
-          uint64_t words[3] = {0x12 | uint64_t{kRecordEngine} << 17 | uint64_t{kEngineBytes} << 32, 0, 0};
+        if (read == ReadOf::kEngineReference) {
+          uint64_t words[3] = {record_head(kRecordEngine, kEngineBytes, 0x12), 0, 0};
           std::memcpy(stream.buffer, words, sizeof(words));
           stream.record_bytes = sizeof(words);
           stream.payload_bytes = 0;
@@ -70,14 +72,14 @@ TEST_P(BrokenAnswers, EndInABusErrorOfTheirMessageAlone) {
           ASSERT_TRUE(preserialize(object.type(), copy, how, &stream).ok());
         }
         command = bench.command(stream, cookie);
-        if (read == ReadOf::pushed_records) ASSERT_TRUE(bench.push(&command, kEngineBytes));
-        if (read == ReadOf::records || read == ReadOf::pushed_records) {
+        if (read == ReadOf::kPushedRecords) ASSERT_TRUE(bench.push(&command, kEngineBytes));
+        if (read == ReadOf::kRecords || read == ReadOf::kPushedRecords) {
           at = command.records, bytes = command.record_bytes;
-        } else if (read == ReadOf::payload) {
+        } else if (read == ReadOf::kPayload) {
           at = command.payload, bytes = command.payload_bytes;
         }
         if (command.pushed) port = &engine;
-        if (read == ReadOf::engine_reference) {
+        if (read == ReadOf::kEngineReference) {
           // All refer to the same bytes, so the broken one takes a run that starts elsewhere.
           port = &engine;
           at = SerializerBench::kEngineBase, bytes = kEngineBytes;
@@ -94,7 +96,7 @@ TEST_P(BrokenAnswers, EndInABusErrorOfTheirMessageAlone) {
       }
       command.cookie = cookie;
       bench.send(command);
-      expected.push_back({wire, breaks ? SerializerError::bus : SerializerError::none});
+      expected.push_back({wire, breaks ? SerializerError::kBus : SerializerError::kNone});
       ASSERT_NE(bytes, 0u);
     }
     expect_all(bench, expected, 100'000);
@@ -108,7 +110,7 @@ class RandomBrokenAnswers : public ::testing::TestWithParam<int> {};
 
 TEST_P(RandomBrokenAnswers, EndInABusErrorOfTheirMessageAlone) {
   uint64_t seed = static_cast<uint64_t>(GetParam());
-  PeerSchema schema(workload::random_schema(4000 + seed));
+  TestSchema schema(workload::random_schema(4000 + seed));
   std::vector<std::string> names = workload::message_names(schema.files());
   SerializerBench::Options options = stalled(seed, static_cast<uint32_t>(seed % 3 * 60));
   options.engine_bytes = 1 << 20;
@@ -125,7 +127,7 @@ TEST_P(RandomBrokenAnswers, EndInABusErrorOfTheirMessageAlone) {
   std::vector<Expectation> expected;
   Random random(seed);
   for (int i = 0; i < 60; ++i) {
-    Object object(schema.type(names[random.index(names.size())]));
+    TestObject object(schema.type(names[random.index(names.size())]));
     workload::MessageOptions content;
     content.max_size = 5000;
     content.unknown_permille = 200;
@@ -163,13 +165,13 @@ TEST_P(RandomBrokenAnswers, EndInABusErrorOfTheirMessageAlone) {
     expected.push_back({wire});
   }
   ASSERT_TRUE(bench.run(3'000'000)) << "it hangs: " << bench.completions().size() << " of " << expected.size();
-  forgive(bench, &expected);
+  EXPECT_EQ(forgive(bench, &expected), 0u);
   for (const SerializerCompletion& c : bench.completions()) {
-    if (c.error != SerializerError::bus) continue;
+    if (c.error != SerializerError::kBus) continue;
     bool hit = false;
     for (const Bytes& part : own[c.cookie]) hit = hit || (part.size != 0 && part.port->hit(part.at, part.size));
     EXPECT_TRUE(hit) << "message " << c.cookie << " failed, and no answer to it was broken";
-    if (hit) expected[c.cookie].error = SerializerError::bus;
+    if (hit) expected[c.cookie].error = SerializerError::kBus;
   }
   expect_all(bench, expected, 1);
 }
@@ -184,7 +186,7 @@ TEST(SerializerPorts, TakeNoNoticeOfBeatsThatAnswerNothing) {
   host.answer_nothing(true);
   engine.answer_nothing(true);
   std::vector<Expectation> expected;
-  Object object(node_schema().type("Node"));
+  TestObject object(node_schema().type("Node"));
   ASSERT_TRUE(object.decode(many_strings(3, 300)).ok());
   for (int i = 0; i < 6; ++i) {
     bench.step(500);
@@ -230,7 +232,7 @@ class Refusals {
 
  private:
   SerializerBench bench_;
-  Object object_;
+  TestObject object_;
   std::vector<Expectation> expected_;
 };
 
@@ -240,9 +242,9 @@ TEST(SerializerPorts, RefuseAnUnknownMessageType) {
   for (uint32_t index : {count, count + 1, 0x7fffu, 0xffffu}) {
     SerializerCommand command = refusals.object();
     command.message = static_cast<uint16_t>(index);
-    refusals.refuse(command, SerializerError::bad_command);
+    refusals.refuse(command, SerializerError::kBadCommand);
     command.record_bytes = 64;
-    refusals.refuse(command, SerializerError::bad_command);
+    refusals.refuse(command, SerializerError::kBadCommand);
   }
   refusals.expect();
 }
@@ -253,21 +255,21 @@ TEST(SerializerPorts, RefuseAHeaderThatIsTooLongAndALengthOutsideIt) {
     SerializerCommand plain = walks ? refusals.object() : refusals.stream();
     SerializerCommand command = plain;
     command.header_size = 65;
-    refusals.refuse(command, SerializerError::bad_command);
+    refusals.refuse(command, SerializerError::kBadCommand);
     command.header_size = 127;
-    refusals.refuse(command, SerializerError::bad_command);
+    refusals.refuse(command, SerializerError::kBadCommand);
     command = plain;
     command.header = std::string(8, 'h');
     command.length_format = static_cast<decltype(command.length_format)>(3);
-    refusals.refuse(command, SerializerError::bad_command);
+    refusals.refuse(command, SerializerError::kBadCommand);
     command.length_format = static_cast<decltype(command.length_format)>(1);
     command.length_at = 5;
-    refusals.refuse(command, SerializerError::bad_command);
+    refusals.refuse(command, SerializerError::kBadCommand);
     command.length_at = 63;
-    refusals.refuse(command, SerializerError::bad_command);
+    refusals.refuse(command, SerializerError::kBadCommand);
     command.header.clear();
     command.length_at = 0;
-    refusals.refuse(command, SerializerError::bad_command);
+    refusals.refuse(command, SerializerError::kBadCommand);
   }
   refusals.expect();
 }
@@ -278,11 +280,11 @@ TEST(SerializerPorts, RefuseAnObjectThatIsMisalignedOrOutsideTheRegion) {
   const uint64_t good = command.records, limit = SerializerBench::kHostBase + (4 << 20);
   for (uint64_t offset = 1; offset < 8; ++offset) {
     command.records = good + offset;
-    refusals.refuse(command, SerializerError::misaligned);
+    refusals.refuse(command, SerializerError::kMisaligned);
   }
   for (uint64_t at : {limit, limit - 8, SerializerBench::kHostBase - 8, uint64_t{0}, ~uint64_t{7}}) {
     command.records = at;
-    refusals.refuse(command, SerializerError::out_of_bounds);
+    refusals.refuse(command, SerializerError::kOutOfBounds);
   }
   refusals.expect();
 }
@@ -300,7 +302,7 @@ TEST(SerializerPorts, AResetInTheMiddleOfTrafficLeavesNothingBehind) {
     for (int round = 0; round < 4; ++round) {
       expected.clear();
       for (int i = 0; i < 24; ++i) {
-        Object object(node_schema().type("Node"));
+        TestObject object(node_schema().type("Node"));
         std::string wire = many_strings(1 + random.below(30), 1 + random.below(400)) + nested(random.below(10));
         ASSERT_TRUE(object.decode(wire).ok());
         auto run = static_cast<uint32_t>(random.chance(500) ? 1000 : 0);
@@ -331,7 +333,7 @@ TEST(SerializerPorts, DoTheSameWhateverRegistersAndMemoriesPowerUpWith) {
     bench.load(*node_schema().type("Node").image);
     std::vector<Expectation> expected;
     for (const std::string& wire : {nested(5), many_strings(40, 30), many_strings(3, 700), std::string()}) {
-      Object object(node_schema().type("Node"));
+      TestObject object(node_schema().type("Node"));
       ASSERT_TRUE(object.decode(wire).ok());
       ASSERT_TRUE(send(bench, object, 256, &expected));
       ASSERT_NE(walk(bench, object, &expected), nullptr);

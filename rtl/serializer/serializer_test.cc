@@ -1,12 +1,14 @@
 // The serializer in RTL beside the software: packets are byte for byte what the encoder writes.
 #include "rtl/serializer/serializer_testing.h"
+#include "testing/test_object.h"
+#include "testing/test_schema.h"
 
 namespace drover::rtl {
 namespace {
 
 TEST(Serializer, SendsAScalar) {
-  PeerSchema schema(workload::testing::parse_proto("syntax='proto2'; message M { optional int32 a = 1; }"));
-  Object object(schema.type("M"));
+  TestSchema schema(testing::parse_proto("syntax='proto2'; message M { optional int32 a = 1; }"));
+  TestObject object(schema.type("M"));
   ASSERT_TRUE(object.decode(std::string("\x08\x96\x01", 3)).ok());
   SerializerBench bench({});
   std::vector<Expectation> expected;
@@ -15,8 +17,8 @@ TEST(Serializer, SendsAScalar) {
 }
 
 TEST(Serializer, SendsTheEmptyMessageAsABeatWithoutBytes) {
-  PeerSchema schema(workload::testing::parse_proto("syntax='proto2'; message M { optional int32 a = 1; }"));
-  Object object(schema.type("M"));
+  TestSchema schema(testing::parse_proto("syntax='proto2'; message M { optional int32 a = 1; }"));
+  TestObject object(schema.type("M"));
   SerializerBench bench({});
   std::vector<Expectation> expected;
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(send(bench, object, 256, &expected));
@@ -24,13 +26,13 @@ TEST(Serializer, SendsTheEmptyMessageAsABeatWithoutBytes) {
 }
 
 TEST(Serializer, PutsAHeaderInFrontWithTheLengthInIt) {
-  PeerSchema schema(workload::testing::parse_proto("syntax='proto2'; message M { optional bytes a = 1; }"));
+  TestSchema schema(testing::parse_proto("syntax='proto2'; message M { optional bytes a = 1; }"));
   for (size_t size : {0u, 1u, 57u, 58u, 59u, 300u, 5000u}) {
     SCOPED_TRACE(size);
     SerializerBench bench({});
     std::vector<Expectation> expected;
     for (size_t header = 0; header <= 64; header += header < 8 ? 1 : 7) {
-      Object object(schema.type("M"));
+      TestObject object(schema.type("M"));
       std::string wire = "\x0a";
       for (size_t left = size;; left >>= 7) {
         wire.push_back(static_cast<char>((left & 0x7f) | (left >= 0x80 ? 0x80 : 0)));
@@ -62,13 +64,13 @@ class RandomSchemas : public ::testing::TestWithParam<int> {};
 
 TEST_P(RandomSchemas, AreSerializedAsTheEncoderDoes) {
   uint64_t seed = static_cast<uint64_t>(GetParam());
-  PeerSchema schema(workload::random_schema(seed));
+  TestSchema schema(workload::random_schema(seed));
   std::vector<std::string> names = workload::message_names(schema.files());
   SerializerBench bench(stalled(seed, GetParam() % 3 == 0 ? 0 : GetParam() % 3 == 1 ? 60 : 160));
   std::vector<Expectation> expected;
   Random random(seed);
   for (int i = 0; i < 40; ++i) {
-    Object object(schema.type(names[random.index(names.size())]));
+    TestObject object(schema.type(names[random.index(names.size())]));
     workload::MessageOptions options;
     options.max_size = 20000;
     options.unknown_permille = 200;
@@ -95,7 +97,7 @@ TEST(Serializer, SendsHyperProtoBenchLikeMessages) {
     for (size_t i = part; i < loaded.workload.messages.size(); i += 4) {
       const workload::WorkloadMessage& message = loaded.workload.messages[i];
       if (message.wire.size() > 400000) continue;  // time
-      Object object(message.type);
+      TestObject object(message.type);
       ASSERT_TRUE(object.decode(message.wire).ok());
       ASSERT_TRUE(send(bench, object, 256, &expected));
     }
@@ -138,19 +140,19 @@ TEST(Serializer, TakesFieldsFromWhereverTheyLie) {
         if (from < 2) {  // the engine's memory, the host's
           uint64_t place = random.below(kFields - size);
           uint32_t op = from == 0 ? (raw ? kRecordRawEngine : kRecordEngine) : (raw ? kRecordRawHost : kRecordHost);
-          slot(tag | uint64_t{op} << 17 | uint64_t{size} << 32);
+          slot(record_head(op, size, tag));
           slot(place);
           bytes.assign((from == 0 ? engine : host).data() + place, size);
         } else {
           for (uint32_t n = 0; n < size; ++n) bytes.push_back(static_cast<char>(random.next()));
           uint32_t op =
               from == 2 ? (raw ? kRecordRawPayload : kRecordPayload) : (raw ? kRecordRawInline : kRecordInline);
-          slot(tag | uint64_t{op} << 17 | uint64_t{size} << 32);
+          slot(record_head(op, size, tag));
           if (from == 2) payload = bytes + payload;
           if (from == 3) records.append(bytes).append((8 - size % 8) % 8, '\0');
         }
         wire = (raw ? bytes : length_prefixed('\x12', bytes)) + wire;
-        slot(0x08 | uint64_t{kRecordInt32} << 17 | uint64_t{5} << 32);
+        slot(record_head(kRecordInt32, 5, 0x08));
         wire = std::string("\x08\x05") + wire;
       }
       slot(0);
@@ -177,7 +179,7 @@ class EveryWay : public ::testing::TestWithParam<int> {};
 
 TEST_P(EveryWay, AreSerializedAsTheEncoderDoes) {
   uint64_t seed = static_cast<uint64_t>(GetParam());
-  PeerSchema schema(workload::random_schema(3000 + seed));
+  TestSchema schema(workload::random_schema(3000 + seed));
   std::vector<std::string> names = workload::message_names(schema.files());
   SerializerBench::Options memories = stalled(seed, static_cast<uint32_t>(seed % 3 * 60));
   memories.engine_bytes = 1 << 20;
@@ -186,7 +188,7 @@ TEST_P(EveryWay, AreSerializedAsTheEncoderDoes) {
   std::vector<Expectation> expected;
   Random random(seed);
   for (int i = 0; i < 40; ++i) {
-    Object object(schema.type(names[random.index(names.size())]));
+    TestObject object(schema.type(names[random.index(names.size())]));
     workload::MessageOptions content;
     content.max_size = 9000;
     content.unknown_permille = 200;
@@ -222,9 +224,9 @@ INSTANTIATE_TEST_SUITE_P(Seeds, EveryWay, ::testing::Range(1, 31));
 // ---- what is left to software, and what goes wrong outside
 
 TEST(Serializer, LeavesToSoftwareWhatDoesNotFitIntoItsMemories) {
-  expect_left(many_strings(300, 250), 256, SerializerError::left_arena, false);
-  expect_left(many_strings(1025, 8), 1, SerializerError::left_pieces, false);
-  expect_left(nested(65), 256, SerializerError::left_depth, false);
+  expect_left(many_strings(300, 250), 256, SerializerError::kLeftArena, false);
+  expect_left(many_strings(1025, 8), 1, SerializerError::kLeftPieces, false);
+  expect_left(nested(65), 256, SerializerError::kLeftDepth, false);
 }
 TEST(Serializer, TakesTheLargestThatFits) {
   std::vector<Expectation> expected;
@@ -235,7 +237,7 @@ TEST(Serializer, TakesTheLargestThatFits) {
          {std::pair<std::string, size_t>{many_strings(258, 250) + length_prefixed('\x12', std::string(194, 'x')), 256},
           {many_strings(1024, 8), 1},
           {nested(64), 256}}) {
-      Object object(node_schema().type("Node"));
+      TestObject object(node_schema().type("Node"));
       ASSERT_TRUE(object.decode(wire).ok());
       ASSERT_TRUE(send(bench, object, threshold, &expected));
     }
@@ -246,7 +248,7 @@ TEST(Serializer, TakesTheLargestThatFits) {
 TEST(Serializer, AMessageOfAMegabyteGoesOutInOnePacket) {
   SerializerBench bench(stalled(4, 0));
   std::vector<Expectation> expected;
-  Object object(node_schema().type("Node"));
+  TestObject object(node_schema().type("Node"));
   ASSERT_TRUE(object.decode(many_strings(17, 65536) + "\x18\x05").ok());
   ASSERT_TRUE(object.encode().size() > 1 << 20);
   PreserializedOutput stream = bench.room((1 << 20) + (1 << 18));

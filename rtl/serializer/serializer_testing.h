@@ -3,34 +3,38 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
+#include <bit>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "codec/encode/encode.h"
+#include "codec/preserialize/preserialized_format.h"
 #include "message/operations.h"
 #include "rtl/testing/serializer_bench.h"
+#include "testing/hex.h"
+#include "testing/test_object.h"
+#include "testing/test_schema.h"
 #include "workload/message_generator.h"
 #include "workload/random_schema.h"
 #include "workload/workload.h"
-#include "workload/workload_testing.h"
 
 namespace drover::rtl {
 
+using testing::TestObject;
+using testing::TestSchema;
 using workload::Random;
-using workload::testing::Object;
-using workload::testing::PeerSchema;
 
-inline std::string hex(std::string_view bytes) {
-  std::string text;
-  for (char c : bytes) {
-    char two[4];
-    std::snprintf(two, sizeof(two), "%02x", static_cast<unsigned char>(c));
-    text += two;
-  }
-  return text;
+// The first slot of a record. `long_tag`: `tag` has two bytes, or is 0 and stands in the next slot as a u32. Of
+// elements `tag` is their op.
+inline uint64_t record_head(uint64_t op, uint64_t value, uint64_t tag = 0, bool long_tag = false) {
+  return std::bit_cast<uint64_t>(
+      RecordHead{.tag = static_cast<uint16_t>(tag),
+                 .op = RecordOpByte{.long_tag = long_tag, .code = static_cast<uint8_t>(op)}.encode(),
+                 .unused = 0,
+                 .value = static_cast<uint32_t>(value)});
 }
 
 inline SerializerBench::Options stalled(uint64_t seed, uint32_t of_256 = 60) {
@@ -46,7 +50,7 @@ inline SerializerBench::Options stalled(uint64_t seed, uint32_t of_256 = 60) {
 // Commands sent, and what is expected of each.
 struct Expectation {
   std::string packet;
-  SerializerError error = SerializerError::none;
+  SerializerError error = SerializerError::kNone;
 };
 
 // `astray`: reads outside the memories are meant.
@@ -63,12 +67,12 @@ inline void expect_all(SerializerBench& bench, const std::vector<Expectation>& e
   for (size_t i = 0; i < expected.size(); ++i) {
     const SerializerCompletion& c = done.at(static_cast<uint16_t>(i));
     ASSERT_EQ(static_cast<int>(c.error), static_cast<int>(expected[i].error)) << i;
-    if (c.error == SerializerError::bus && c.size != 0) {  // known only when part of it was out
+    if (c.error == SerializerError::kBus && c.size != 0) {  // known only when part of it was out
       EXPECT_TRUE(bench.broken()[packet]);
       ++packet;
       bench.packets().take();
     }
-    if (c.error != SerializerError::none) continue;
+    if (c.error != SerializerError::kNone) continue;
     EXPECT_FALSE(bench.broken()[packet]);
     ++packet;
     ASSERT_EQ(c.size, expected[i].packet.size()) << i;
@@ -79,7 +83,7 @@ inline void expect_all(SerializerBench& bench, const std::vector<Expectation>& e
       size_t at = 0;
       while (bytes[at] == expected[i].packet[at]) ++at;
       FAIL() << "message " << i << " differs at byte " << at << " of " << bytes.size() << ": "
-             << hex(bytes.substr(at, 40)) << " for " << hex(expected[i].packet.substr(at, 40));
+             << testing::to_hex(bytes.substr(at, 40)) << " for " << testing::to_hex(expected[i].packet.substr(at, 40));
     }
   }
   EXPECT_EQ(bench.packets().packets(), 0u);
@@ -98,7 +102,7 @@ inline size_t forgive(SerializerBench& bench, std::vector<Expectation>* expected
 }
 
 // Pre-serializes into the bench's memory, sends the command; false: the memory is full.
-inline bool send(SerializerBench& bench, Object& object, size_t threshold, std::vector<Expectation>* expected) {
+inline bool send(SerializerBench& bench, TestObject& object, size_t threshold, std::vector<Expectation>* expected) {
   std::string wire = object.encode();
   PreserializedOutput stream = bench.room(wire.size() * 9 + 4096);
   if (stream.buffer == nullptr) return false;
@@ -112,7 +116,7 @@ inline bool send(SerializerBench& bench, Object& object, size_t threshold, std::
 }
 
 // A copy of the object in the bench's memory, in one piece; null: the memory is full.
-inline Message* place(SerializerBench& bench, Object& object) {
+inline Message* place(SerializerBench& bench, TestObject& object) {
   size_t size = message::linearized_size(object.type(), *object.get());
   PreserializedOutput room = bench.room(size);
   if (room.buffer == nullptr) return nullptr;
@@ -124,7 +128,7 @@ inline Message* place(SerializerBench& bench, Object& object) {
 
 // Copies the object into the bench's memory and sends the command to walk it; null: the memory is full. `run`: how many
 // bytes from the object on the command says to be in one piece with it, which are read at once.
-inline Message* walk(SerializerBench& bench, Object& object, std::vector<Expectation>* expected, uint32_t run = 0) {
+inline Message* walk(SerializerBench& bench, TestObject& object, std::vector<Expectation>* expected, uint32_t run = 0) {
   Message* copy = place(bench, object);
   if (copy == nullptr) return nullptr;
   SerializerCommand command;
@@ -149,8 +153,8 @@ inline std::string length_prefixed(char tag, const std::string& content) {
   return field + content;
 }
 
-inline const PeerSchema& node_schema() {
-  static const PeerSchema schema(workload::testing::parse_proto(
+inline const TestSchema& node_schema() {
+  static const TestSchema schema(testing::parse_proto(
       "syntax='proto2'; message Node { optional Node n = 1; repeated bytes b = 2; optional int32 v = 3; }"));
   return schema;
 }
@@ -174,7 +178,7 @@ inline void expect_left(const std::string& wire, size_t threshold, SerializerErr
   std::vector<Expectation> expected;
   for (const std::string& each : {std::string("\x18\x05"), wire, length_prefixed('\x12', std::string(3000, 'x')), wire,
                                   std::string("\x18\x07")}) {
-    Object object(node_schema().type("Node"));
+    TestObject object(node_schema().type("Node"));
     ASSERT_TRUE(object.decode(each).ok());
     if (walks) {
       ASSERT_NE(walk(bench, object, &expected), nullptr);

@@ -1,11 +1,13 @@
 // NIC-only: the object itself lies in host memory, and is serialized as the encoder does it.
 #include "rtl/serializer/serializer_testing.h"
+#include "testing/test_object.h"
+#include "testing/test_schema.h"
 
 namespace drover::rtl {
 namespace {
 
 // What a command may say of an object's run: nothing, all of it, a part, more, what leaves the region.
-uint32_t some_run(Object& object, Random& random) {
+uint32_t some_run(TestObject& object, Random& random) {
   auto size = static_cast<uint32_t>(message::linearized_size(object.type(), *object.get()));
   switch (random.below(6)) {
     case 0:
@@ -25,14 +27,14 @@ class WalkedSchemas : public ::testing::TestWithParam<int> {};
 
 TEST_P(WalkedSchemas, AreSerializedAsTheEncoderDoes) {
   uint64_t seed = static_cast<uint64_t>(GetParam());
-  PeerSchema schema(workload::random_schema(seed));
+  TestSchema schema(workload::random_schema(seed));
   std::vector<std::string> names = workload::message_names(schema.files());
   SerializerBench bench(stalled(seed, GetParam() % 3 == 0 ? 0 : GetParam() % 3 == 1 ? 60 : 160));
   bench.load(*schema.type(names[0]).image, seed % 4 != 0);
   std::vector<Expectation> expected;
   Random random(seed);
   for (int i = 0; i < 30; ++i) {
-    Object object(schema.type(names[random.index(names.size())]));
+    TestObject object(schema.type(names[random.index(names.size())]));
     workload::MessageOptions options;
     options.presence_permille = seed % 2 == 0 ? 750 : 60;
     options.max_size = 8000;
@@ -61,7 +63,7 @@ TEST(Walker, SendsHyperProtoBenchLikeMessages) {
     std::vector<Expectation> expected;
     for (const workload::WorkloadMessage& message : loaded.workload.messages) {
       if (message.group != group || message.wire.size() > 100000) continue;  // time
-      Object object(message.type);
+      TestObject object(message.type);
       ASSERT_TRUE(object.decode(message.wire).ok());
       uint32_t run = group % 3 == 0 ? 0 : static_cast<uint32_t>(message::linearized_size(message.type, *object.get()));
       ASSERT_NE(walk(bench, object, &expected, run), nullptr);
@@ -80,18 +82,18 @@ class HostileObjects : public ::testing::TestWithParam<int> {};
 
 TEST_P(HostileObjects, EndInWhatTheEncoderMakesOfThemOrInAnError) {
   uint64_t seed = static_cast<uint64_t>(GetParam());
-  PeerSchema schema(workload::random_schema(1000 + seed));
+  TestSchema schema(workload::random_schema(1000 + seed));
   std::vector<std::string> names = workload::message_names(schema.files());
   Random random(seed);
   size_t fine = 0, refused = 0;
   SerializerBench bench(stalled(seed, GetParam() % 2 == 0 ? 0 : 60));
   bench.load(*schema.type(names[0]).image);
   std::vector<Expectation> expected;
-  std::vector<std::pair<Object*, Message*>> sent;
-  std::vector<std::unique_ptr<Object>> objects;
+  std::vector<std::pair<TestObject*, Message*>> sent;
+  std::vector<std::unique_ptr<TestObject>> objects;
   for (int i = 0; i < 60; ++i) {
-    objects.push_back(std::make_unique<Object>(schema.type(names[random.index(names.size())])));
-    Object& object = *objects.back();
+    objects.push_back(std::make_unique<TestObject>(schema.type(names[random.index(names.size())])));
+    TestObject& object = *objects.back();
     workload::MessageOptions options;
     options.max_size = 600;
     options.max_levels = 4;
@@ -122,7 +124,7 @@ TEST_P(HostileObjects, EndInWhatTheEncoderMakesOfThemOrInAnError) {
     EncodeResult result = encode(sent[c.cookie].first->type(), sent[c.cookie].second, options, &encoded);
     expected[c.cookie].error = c.error;
     if (left_to_software(c.error)) continue;
-    EXPECT_EQ(result.ok(), c.error == SerializerError::none) << to_string(result) << " " << static_cast<int>(c.error);
+    EXPECT_EQ(result.ok(), c.error == SerializerError::kNone) << to_string(result) << " " << static_cast<int>(c.error);
     ++(result.ok() ? fine : refused);
     if (!result.ok()) continue;
     expected[c.cookie].packet.assign(encoded.size(), 0);
@@ -134,18 +136,18 @@ TEST_P(HostileObjects, EndInWhatTheEncoderMakesOfThemOrInAnError) {
 INSTANTIATE_TEST_SUITE_P(Seeds, HostileObjects, ::testing::Range(1, 41));
 
 TEST(Walker, LeavesToSoftwareWhatDoesNotFitIntoItsMemories) {
-  expect_left(many_strings(1025, 8), 256, SerializerError::left_pieces, true);
-  expect_left(nested(65), 256, SerializerError::left_depth, true);
+  expect_left(many_strings(1025, 8), 256, SerializerError::kLeftPieces, true);
+  expect_left(nested(65), 256, SerializerError::kLeftDepth, true);
   std::string fields = "syntax='proto2'; message Big { optional Big n = 1; ";
   for (int i = 2; i < 300; ++i) fields += "optional int64 f" + std::to_string(i) + " = " + std::to_string(i) + "; ";
-  PeerSchema big(workload::testing::parse_proto(fields + "}"));
-  Object object(big.type("Big"));
+  TestSchema big(testing::parse_proto(fields + "}"));
+  TestObject object(big.type("Big"));
   ASSERT_TRUE(object.decode(nested(20).replace(nested(20).size() - 2, 2, std::string("\x10\x05", 2))).ok());
   SerializerBench bench({});
   bench.load(*object.type().image);
   std::vector<Expectation> expected;
   ASSERT_NE(walk(bench, object, &expected), nullptr);
-  expected.back().error = SerializerError::left_object;
+  expected.back().error = SerializerError::kLeftObject;
   expect_all(bench, expected);
 }
 

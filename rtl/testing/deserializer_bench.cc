@@ -183,7 +183,7 @@ std::string DeserializerBench::compare(const Sent& sent, const DeserializerRecor
     auto said = static_cast<DecodeError>(record.code);
     if (said == result.error) return "";
     // Which of the two a packed field has first depends on how software reads it (codec/decode/decode_repeated.h).
-    auto either = [](DecodeError e) { return e == DecodeError::truncated || e == DecodeError::overlong_varint; };
+    auto either = [](DecodeError e) { return e == DecodeError::kTruncated || e == DecodeError::kOverlongVarint; };
     if (either(said) && either(result.error)) return "";
     return "the engine says " + std::string(decode_error_name(said)) + ", software " + to_string(result);
   }

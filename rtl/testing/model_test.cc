@@ -7,16 +7,17 @@
 #include "codec/preserialize/preserialize.h"
 #include "rtl/testing/deserializer_bench.h"
 #include "rtl/testing/serializer_bench.h"
-#include "workload/workload_testing.h"
+#include "testing/test_object.h"
+#include "testing/test_schema.h"
 
 namespace drover::rtl {
 namespace {
 
-using workload::testing::Object;
-using workload::testing::PeerSchema;
+using testing::TestObject;
+using testing::TestSchema;
 
-const PeerSchema& schema() {
-  static const PeerSchema built(workload::testing::parse_proto(
+const TestSchema& schema() {
+  static const TestSchema built(testing::parse_proto(
       "syntax = 'proto3'; message Text { bytes b = 1; repeated string r = 2; Text t = 3; int64 n = 4; }"));
   return built;
 }
@@ -149,7 +150,7 @@ TEST(DeserializerModel, RandomPowerUpChangesNeitherObjectsNorCycles) {
 std::vector<std::string> send_streams(SerializerBench* bench, size_t count) {
   std::vector<std::string> sent;
   for (size_t i = 0; i < count; ++i) {
-    Object object(schema().type("Text"));
+    TestObject object(schema().type("Text"));
     EXPECT_TRUE(object.decode(text_wire(i)).ok());
     PreserializedOutput stream = bench->room(4096);
     EXPECT_TRUE(preserialize(object.type(), object.get(), {}, &stream).ok());

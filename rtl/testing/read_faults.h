@@ -13,14 +13,14 @@
 namespace drover::rtl {
 
 enum class ReadFault : uint8_t {
-  exclusive_okay,  // RRESP 1, which no read here asks for
-  slave_error,     // RRESP 2
-  decode_error,    // RRESP 3
-  cut,             // RLAST comes with this line, and the rest of its burst never; no fault on a burst's last line
-  no_last,         // the burst's last line, without RLAST; no fault on any other line
+  kExclusiveOkay,  // RRESP 1, which no read here asks for
+  kSlaveError,     // RRESP 2
+  kDecodeError,    // RRESP 3
+  kCut,            // RLAST comes with this line, and the rest of its burst never; no fault on a burst's last line
+  kNoLast,         // the burst's last line, without RLAST; no fault on any other line
 };
-inline constexpr ReadFault kReadFaults[] = {ReadFault::exclusive_okay, ReadFault::slave_error, ReadFault::decode_error,
-                                            ReadFault::cut, ReadFault::no_last};
+inline constexpr ReadFault kReadFaults[] = {ReadFault::kExclusiveOkay, ReadFault::kSlaveError, ReadFault::kDecodeError,
+                                            ReadFault::kCut, ReadFault::kNoLast};
 
 // The memory is added to the simulation before it.
 class ReadFaults final : public Part {
@@ -51,19 +51,19 @@ class ReadFaults final : public Part {
     if (fault_ == faults_.end()) return;
     std::memset(port_.rdata, 0xee, 64);
     switch (fault_->second) {
-      case ReadFault::exclusive_okay:
+      case ReadFault::kExclusiveOkay:
         *port_.rresp = 1;
         break;
-      case ReadFault::slave_error:
+      case ReadFault::kSlaveError:
         *port_.rresp = 2;
         break;
-      case ReadFault::decode_error:
+      case ReadFault::kDecodeError:
         *port_.rresp = 3;
         break;
-      case ReadFault::cut:
+      case ReadFault::kCut:
         *port_.rlast = 1;
         break;
-      case ReadFault::no_last:
+      case ReadFault::kNoLast:
         *port_.rlast = 0;
         break;
     }
@@ -72,7 +72,7 @@ class ReadFaults final : public Part {
     if (real_ && *port_.rready) {
       if (!cutting_ && fault_ != faults_.end()) {
         hit_.insert(fault_->first);
-        cutting_ = fault_->second == ReadFault::cut;
+        cutting_ = fault_->second == ReadFault::kCut;
       }
       Burst& burst = bursts_.front();
       burst.address += 64;
@@ -96,8 +96,8 @@ class ReadFaults final : public Part {
     auto found = faults_.find(burst.address);
     if (found == faults_.end()) return found;
     bool last = burst.beats == 1;
-    if (found->second == ReadFault::cut && last) return faults_.end();
-    if (found->second == ReadFault::no_last && !last) return faults_.end();
+    if (found->second == ReadFault::kCut && last) return faults_.end();
+    if (found->second == ReadFault::kNoLast && !last) return faults_.end();
     return found;
   }
   void answer_nothing() {

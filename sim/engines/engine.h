@@ -1,4 +1,4 @@
-// An engine: what does a system's RPC work. The interface that every engine of the simulator implements.
+// An engine does a system's RPC work. This is the interface that every engine of the simulator implements.
 //
 // An engine has a room of its own (sim/engines/NAME) with three things in it:
 //
@@ -25,7 +25,7 @@ class EngineOptions {
   virtual std::unique_ptr<EngineOptions> clone() const = 0;
   // Keys bound to this object.
   virtual void add_keys(Keys* keys) = 0;
-  // What a result table's heading says of the engine; "" or "; ...".
+  // The engine's part of a result table's heading; "" or "; ...".
   virtual std::string summary() const { return ""; }
 };
 template <typename Options>
@@ -55,7 +55,7 @@ class Engine {
   // A rising edge, while a list of that direction is under way.
   virtual void tick(Direction direction) { (void)direction; }
 
-  // What it has counted, its link to host memory apart.
+  // Its counters, without those of its link to host memory.
   virtual Counters counters() const { return {}; }
   virtual void trace(const Trace& trace) const { (void)trace; }
   // Empty; or what the engine did wrong at its ports.
@@ -65,7 +65,7 @@ class Engine {
 struct EngineType {
   std::string kind;           // engine.kind in a system file
   std::string meaning;        // of that kind, in a line
-  std::string by;             // what results call it
+  std::string by;             // its name in results
   bool host_encodes = false;  // the host's CPU runs the codec
   bool has_memory = false;    // payloads of target fields (run.target) lie in the engine's own memory
   std::function<std::unique_ptr<EngineOptions>()> make_options;

@@ -3,7 +3,8 @@
 //   write   AW, W beats -> one transaction of the bytes from the burst's first strobed to its last -> Link::write
 //           B when the transaction has left (posted: the link keeps order) or, of the engine's own memory, has arrived;
 //           the bytes are in the memory once it has arrived
-//   read    AR -> Link::read, or a ReadPath -> R beats as they come, with what the memory holds then. Bursts of one id
+//   read    AR -> Link::read, or a ReadPath -> R beats as they come, with the memory's content at that time. Bursts of
+//   one id
 //           are answered in order; those of other ids may overtake, burst by burst
 //
 // At most kBurstsWaiting bursts wait for the link: then the port is not ready. A burst that leaves the memory, or
@@ -61,7 +62,7 @@ class AxiWriteBridge final : public rtl::Part {
     }
   }
 
-  // The engine forgets its bursts; whole ones are on the link and arrive.
+  // Drops unfinished bursts; complete ones are on the link and still arrive.
   void reset() override {
     bursts_.clear();
     responses_.clear();
@@ -212,7 +213,7 @@ class AxiReadBridge final : public rtl::Part {
 
   // The oldest burst of any id whose first beat is there.
   bool choose() {
-    uint64_t ids = 0;  // that an older burst has
+    uint64_t ids = 0;  // of older bursts
     for (size_t i = 0; i < bursts_.size(); ++i) {
       bool older = (ids >> bursts_[i].id & 1) != 0;
       ids |= uint64_t{1} << bursts_[i].id;

@@ -113,7 +113,7 @@ MessageCost stated_costs(const CostRules& rules, const MessageWork& work) {
   cost.copies = picoseconds(static_cast<double>(copied) / cpu.copy_bandwidth * 1e9);
   cost.encode = scaled(stated_cost(encode, work));
   if (rules.host_encodes && copies != 0) {
-    encode.untouched = preserialize.untouched;  // what it takes to come by such a string
+    encode.untouched = preserialize.untouched;  // the cost of reaching such a string
     cost.encode = scaled(stated_cost(encode, untouched(work, copies, copied)) + submit);
     cost.encode_copies = cost.copies;
   }

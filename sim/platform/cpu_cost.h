@@ -1,5 +1,5 @@
-// What the software codec costs on the host's CPU for each message of a workload: by the system's stated costs, or
-// timed on the machine at hand. Every result says which (cpu.model).
+// The software codec's cost on the host's CPU for each message of a workload: by the system's stated costs, or timed on
+// the machine at hand. Every result says which (cpu.model).
 //
 //   stated     message + objects * object + scalars * scalar + strings * string + bytes * byte + untouched strings *
 //              untouched   [ns], by cpu.codec and cpu.caches (sim/stated_costs.h)
@@ -9,8 +9,8 @@
 // Strings that pre-serialization refers to (serializer.reference_from), or that lie in engine memory (run.target), are
 // not touched. With the copy engine, payload strings from copy_from on are not touched by the CPU, and cost it
 // copy_submit each; the stream is complete once the engine has copied them, at copy_bandwidth. Where the host's CPU
-// encodes, the copy engine copies the encoder's strings: the paper's figure 6 has that, no codec does. All this is
-// modelled with stated costs only.
+// encodes, the copy engine copies the encoder's strings, as in the paper's figure 6; no real codec does that. All this
+// is modelled with stated costs only.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,9 @@ struct MessageWork {
   uint64_t objects = 0, scalars = 0, strings = 0, string_bytes = 0;
   std::vector<uint64_t> string_sizes;
   std::vector<uint64_t> engine_string_sizes;  // of those that lie in engine memory
-  uint64_t untouched = 0;                     // strings that are not among these: nobody reads them
+  uint64_t untouched = 0;                     // strings that the CPU does not read; not in `strings`
 };
-// What is left of it when `bytes` in so many strings are not touched.
+// The same work without `strings` strings, of `bytes` bytes together, that are not touched.
 MessageWork untouched(MessageWork work, uint64_t strings, uint64_t bytes);
 
 MessageWork count_work(const workload::WorkloadMessage& message);
@@ -40,8 +40,8 @@ struct MessageCost {
   Time copies = 0;                                // of the copy engine, beside the CPU that pre-serializes
   Time encode_copies = 0;                         // and beside the CPU that encodes
 };
-// Of 64 bytes of an object that the CPU copies as it pushes them into the card: a string's bytes, of cpu.push_line
-// apart.
+// For each 64 bytes of an object that the CPU copies as it pushes them into the card: the cost of a string's bytes,
+// besides cpu.push_line.
 Time line_copy_cost(const CpuOptions& cpu);
 Time stated_cost(const CodecCost& cost, const MessageWork& work);
 

@@ -12,7 +12,7 @@
 namespace drover::sim {
 namespace {
 
-constexpr size_t kHostMemory = size_t{1} << 30, kEngineMemory = size_t{1} << 28;  // only what is used is ever there
+constexpr size_t kHostMemory = size_t{1} << 30, kEngineMemory = size_t{1} << 28;  // only touched pages exist
 constexpr size_t kPushed = size_t{1} << 24;
 constexpr size_t kPage = 4096;
 
@@ -76,7 +76,7 @@ class Preparer {
     });
     return any;
   }
-  // Long strings to a run of their own behind each other, as an arena would have placed them.
+  // Long strings lie consecutively in a run of their own, as an arena would have placed them.
   void move_long_strings(const schema::MessageType& type, Message* object, PreparedMessage* out) {
     uint64_t least = handover_.reference_from != 0 ? handover_.reference_from : handover_.payload_threshold, sum = 0;
     auto each = [&](auto what) {

@@ -1,5 +1,5 @@
-// What a run needs of each message before time begins: the object, what the software encoder makes of it, and where it
-// lies as the engine is to find it.
+// What a run prepares for each message before simulated time begins: the object, the software encoder's bytes, and the
+// place in memory where the engine will find it.
 //
 //   host memory    a stream of records and payload, or the object itself in one piece ("records", "small");
 //                  where long strings are not copied into the stream, or are read ahead: these, in a run of their own
@@ -20,7 +20,7 @@
 
 namespace drover::sim {
 
-// Memory that is aligned as a DMA buffer is, zeroed as it is first touched.
+// Memory aligned like a DMA buffer, zeroed on first touch.
 class AlignedBytes {
  public:
   explicit AlignedBytes(size_t size);
@@ -72,7 +72,7 @@ PreparedHost prepare_host(const HandoverOptions& handover, const workload::Workl
 
 // The software encoder's bytes of the object; "error: ..." if it does not take it.
 std::string encoded_bytes(const schema::MessageType& type, const Message* object);
-// Empty if the object at `got` is the one that the software decoder makes of the wire bytes.
+// Empty if the object at `got` equals what the software decoder makes of the wire bytes.
 std::string compare_object(const schema::MessageType& type, const std::string& expected, const Message* got);
 
 }  // namespace drover::sim

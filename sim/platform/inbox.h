@@ -3,10 +3,10 @@
 // command comes. A read whose bytes are all here, or on their way, is answered from here; any other by the link.
 //
 //   serializer --- read ---> inbox, by address ---> link ---> host memory
-//                              ^  pushed lines, lines read ahead, each with the time at which it is there
+//                              ^  pushed lines, lines read ahead, each with its time of arrival
 //
 // A model, not RTL: a table of a few extents, each contiguous, beside an SRAM whose latency and bandwidth are those of
-// `inbox.*`. Lines are of 64 bytes. An extent that does not fit is not taken: the sender falls back on plain DMA.
+// `inbox.*`. A line has 64 bytes. An extent that does not fit is refused: the sender falls back to plain DMA.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Inbox {
   Inbox(const LinkConfig& sram, uint64_t size) : sram_(sram), free_(size) {}
 
   // Room for `bytes` of host memory from `at` on (a multiple of kLine), until release(owner); null if there is none.
-  // The caller says when each line is there.
+  // The caller fills in each line's time of arrival.
   std::vector<Time>* reserve(uint64_t owner, uint64_t at, uint64_t bytes);
   void release(uint64_t owner);
   uint64_t free_bytes() const { return free_; }
@@ -36,7 +36,7 @@ class Inbox {
  private:
   struct Held {
     uint64_t owner, at;
-    std::vector<Time> lines;  // when each is there
+    std::vector<Time> lines;  // when each arrives
   };
 
   Link sram_;

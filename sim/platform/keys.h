@@ -1,6 +1,6 @@
 // The keys of a system: "link.latency" and the like, each with its documentation, bound to one member of an options
 // struct. Every part of a system (a link, the host's CPU, an engine) adds the keys of its own options; files, --set and
-// --sweep write them with the same words. Keys refer to the struct that added them and must not outlive it.
+// --sweep use the same names. Keys refer to the struct that added them and must not outlive it.
 #pragma once
 
 #include <cstdint>

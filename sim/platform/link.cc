@@ -23,7 +23,7 @@ Time Link::wire_time(uint64_t bytes) const {
 
 Time Link::header_time() const { return static_cast<Time>(std::llround(config_.header * picoseconds_a_byte_)); }
 
-// The earliest time from `now` on at which all gates are open; what each of them added is counted.
+// The earliest time from `now` on at which all gates are open; counts the delay of each.
 Time Link::pass(Gate& gate, Time now, Time free, uint32_t in_flight, LinkWaits* waits) const {
   Time at = now;
   auto until = [&at](Time open, Time* wait) {
@@ -77,7 +77,7 @@ Link::Write Link::push(Time now, uint64_t bytes) {
   Write push{};
   push.begins = std::max(now, push_free_);
   push.left = push_free_ = push.begins + wire_time(bytes);
-  // Bytes that are read from now on come behind these; those whose requests are under way already do not wait.
+  // Later reads queue behind these bytes; reads whose requests are under way already do not wait.
   down_free_ = std::max(down_free_, push.begins) + wire_time(bytes);
   push.arrived = push.left + config_.one_way;
   ++counters_.pushes;

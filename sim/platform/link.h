@@ -1,13 +1,13 @@
-// A link between an engine and a memory: when a transaction that is issued now leaves, and when it is there.
+// A link between an engine and a memory: when a transaction that is issued now leaves, and when it arrives.
 //
 //   engine  ==[ up: requests, written bytes ]==>  one_way  ==>  memory
 //           <==[ down: bytes read, pushed ]==   one_way   <==   processor
 //
-// Each direction is a pipe that is taken in order. A transaction's bytes travel in packets of at most `payload_limit`,
-// each of which takes `header` bytes more; a read's request is one header. `bandwidth` is what full packets reach, of
-// payload, as a link is usually measured. With their headers it carries rate = bandwidth * (payload_limit + header) /
-// payload_limit bytes a second. Transactions of one kind begin at least `interval` apart, and at most
-// `writes_in_flight` (`reads_in_flight`) of them are between their beginning and their end:
+// Each direction is a pipe that keeps order. A transaction's bytes travel in packets of at most `payload_limit`, each
+// of which takes `header` bytes more; a read's request is one header. `bandwidth` is the payload rate of full packets,
+// as a link is usually measured. With headers it carries rate = bandwidth * (payload_limit + header) / payload_limit
+// bytes a second. Transactions of one kind begin at least `interval` apart, and at most `writes_in_flight`
+// (`reads_in_flight`) of them are between their beginning and their end:
 //
 //   a write   begins -> left (its last byte is on the way; it is ordered) -> arrived, one_way later: visible
 //   a read    begins -> request arrives one_way later -> the memory's `access` -> first byte, one_way later -> done
@@ -39,12 +39,12 @@ struct LinkConfig {
   TlbConfig tlb = {};
 };
 
-// What a transaction waited for, before it began; for its translation, when it was there.
+// What a transaction waited for: before it began, or for its translation after it arrived.
 struct LinkWaits {
   Time bandwidth = 0;  // earlier bytes in its direction
   Time interval = 0;   // the transaction rate
-  Time in_flight = 0;  // as many as may be are under way
-  Time tlb = 0;        // misses, its own or of others of its kind in front of it
+  Time in_flight = 0;  // the limit on transactions in flight
+  Time tlb = 0;        // its own misses, or those of transactions of its kind in front of it
 };
 
 struct LinkCounters {
@@ -70,7 +70,7 @@ class Link {
   };
   Read read(Time now, uint64_t bytes, uint64_t address);
 
-  // Neither the transaction rate nor the number in flight holds it back: they are the engine's.
+  // Not limited by the transaction rate or the number in flight: those are limits of the engine.
   Write push(Time now, uint64_t bytes);
 
   // How long `bytes` keep a direction busy.
@@ -79,7 +79,7 @@ class Link {
   LinkCounters counters() const;
 
  private:
-  // What transactions of one kind wait for.
+  // The limits on transactions of one kind.
   struct Gate {
     Time next = 0;          // by the interval
     std::deque<Time> ends;  // of those in flight, ascending

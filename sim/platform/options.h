@@ -38,7 +38,7 @@ struct HandoverOptions {
   bool memcpy_engine = false;        // the long ones of these are copied by a copy engine, not by the CPU
   uint64_t reference_from = 0;       // memory-affinity: strings from this size on are referred to, not copied; 0: none
   bool one_piece = false;            // objects that are walked lie in one piece, which the engine reads at once
-  uint64_t prefetch = 0;             // so many bytes of the long strings are read ahead as the command comes
+  uint64_t prefetch = 0;             // bytes of the long strings that are read ahead when the command comes
   void add_keys(Keys* keys);
 };
 
@@ -49,7 +49,7 @@ enum class CpuModel {
   kMeasured,  // the software codec is timed on the machine that runs the simulation
 };
 
-// A cost that a system does not state itself: cpu.codec and cpu.caches say it.
+// A cost that the system does not state: cpu.codec and cpu.caches decide.
 inline constexpr double kAsStated = std::numeric_limits<double>::quiet_NaN();
 inline constexpr CodecCost kAllAsStated = {kAsStated, kAsStated, kAsStated, kAsStated, kAsStated, kAsStated};
 
@@ -57,8 +57,8 @@ struct CpuOptions {
   CpuModel model = CpuModel::kStated;
   double scale = 1;               // all costs of the host's CPU, times this
   Codec codec = Codec::kDrover;   // of the host's CPU where it decodes and encodes, and of a SmartNIC's cores
-  Caches caches = Caches::kWarm;  // what its costs are of
-  // Instead of the costs that codec and caches have (stated_costs.h). Read them by cost().
+  Caches caches = Caches::kWarm;  // the state that its costs were measured in
+  // Override the stated costs of codec and caches (stated_costs.h). Read them by cost().
   CodecCost decode = kAllAsStated, encode = kAllAsStated, preserialize = kAllAsStated;
   uint64_t copy_from = 4096;     // bytes from which on the copy engine, if the system has one, copies a string
   double copy_submit = 60;       // ns of CPU to hand one copy to it
@@ -67,7 +67,7 @@ struct CpuOptions {
 
   // What a job costs, at scale 1.
   CodecCost cost(Job job) const;
-  // Of a 64-byte line that the CPU stores into the card.
+  // The cost of a 64-byte line that the CPU stores into the card.
   Time line_cost() const { return static_cast<Time>(push_line * scale * kNanosecond); }
   void add_keys(Keys* keys);
 

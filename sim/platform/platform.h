@@ -1,10 +1,11 @@
-// What an engine stands on in a run: time, the links to host memory, the host's memory and CPU, and the run itself,
-// which it tells how each transfer ended.
+// The environment of an engine in a run: time, the links to host memory, the host's memory and CPU, and the run itself,
+// to which the engine reports how each transfer ended.
 //
 //   receive   run -> Engine::receive(transfer) -> ... -> finish(transfer) or fail(transfer)
 //   send      run -> Engine::send(transfer) -> hand_over() -> ... -> finish(transfer) or fail(transfer)
 //
-// The platform knows no engine. A run (sim/runs) derives from it and supplies time. Thread-safety: one thread.
+// The platform does not depend on any engine. A run (sim/runs) derives from it and supplies time. Thread-safety: one
+// thread.
 #pragma once
 
 #include <functional>
@@ -63,10 +64,10 @@ class Platform {
   // Between NIC and host memory where the engine is not in the NIC; else the engine's link.
   Link& nic_link() { return nic_apart() ? nic_link_ : link_; }
   bool nic_apart() const { return setup_.options.links.nic_apart; }
-  // A buffer of the host's for a packet, a chunk or an object: in turn, pages of its own. Only the TLB looks at it.
+  // The next buffer of the host for a packet, a chunk or an object, in pages of its own. Only the TLB uses its address.
   uint64_t packet_buffer(uint64_t bytes);
 
-  // ---- the host's CPU: a thread that does what it is asked to in turn
+  // ---- the host's CPU: one thread, first come, first served
   // Work of `cost` as soon as the CPU is free, beside copies by the copy engine; then `what`. Returns when the CPU is
   // done.
   Time on_cpu(Transfer* transfer, Time cost, Time copies, std::function<void()> what);
@@ -83,7 +84,7 @@ class Platform {
  private:
   PlatformSetup setup_;
   Link link_, nic_link_;
-  uint64_t buffers_ = 0;  // of the packet buffers' ring, the next
+  uint64_t buffers_ = 0;  // the next of the ring of buffers
   Time cpu_free_ = 0;
   bool cpu_busy_ = false;
 };

@@ -1,6 +1,6 @@
-// What a software codec costs the CPU, in nanoseconds for each class of work, stated: by codec, job and state of the
-// caches. The figures are a fit to what bench/sim/cpu_costs measured (`make fit-cpu-costs`; docs/sim.md says how far
-// off it is), and those of one machine: ratios count.
+// A software codec's stated cost on the CPU, in nanoseconds for each class of work, by codec, job and state of the
+// caches. The figures are fitted to measurements of one machine by bench/sim/cpu_costs (`make fit-cpu-costs`;
+// docs/sim.md has the fit's error): only ratios carry over to others.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ enum class Codec {
   kProtobufArena,  // the same on an arena whose first block is used again
 };
 enum class Caches {
-  kWarm,  // object, wire bytes and output are where the same job left them just before
+  kWarm,  // object, wire bytes and output are in the caches, as the same job left them
   kCold,  // they lie in DRAM; code, tables and translations are warm
 };
 enum class Job { kDecode, kEncode, kPreserialize };

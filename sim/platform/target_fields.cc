@@ -35,7 +35,7 @@ std::string add_named(const workload::Workload& workload, const std::string& nam
   size_t dot = name.rfind('.');
   std::string message = name.substr(0, dot == std::string::npos ? 0 : dot);
   std::string last = name.substr(dot == std::string::npos ? 0 : dot + 1);
-  bool found = false;  // HyperProtoBench's schemas share their names: all that are called so
+  bool found = false;  // HyperProtoBench's schemas share names: all fields of this name
   for (const workload::Group& group : workload.groups) {
     const schema::Image& image = group.image.image();
     int64_t index = image.find_message(message.data(), message.size());

@@ -1,12 +1,12 @@
-// Which fields' payloads lie in the engine's own memory (the schema's target bit): for the run, from its rule.
+// Which fields' payloads lie in the engine's own memory (the schema's target bit), by the rule of run.target.
 //
 //   none              no field
-//   >=BYTES           string and bytes fields whose values in the workload have at least so many bytes on average: what
-//                     a service would keep at the card that leaves its large fields to it
+//   >=BYTES           string and bytes fields whose values average at least BYTES in the workload, such as a service's
+//                     large fields that stay on the card
 //   NAME,NAME...      these, by their full names ("hyperproto_like.like1.M3.field7")
 //
-// Only string and bytes fields, outside of maps: of these the deserializer and the serializer take the payload to and
-// from the engine's memory.
+// Only string and bytes fields outside of maps: the deserializer and the serializer move no other payload to and from
+// the engine's memory.
 #pragma once
 
 #include <set>

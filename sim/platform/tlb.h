@@ -1,4 +1,4 @@
-// A translation buffer: which pages of host memory can be reached at once, and what a miss costs.
+// A translation buffer: which pages of host memory are translated without delay, and what a miss costs.
 //
 // It holds `entries` pages and replaces the least recently used. A miss takes `miss`; other accesses to that page wait
 // for the end of the same walk, and walks of different pages overlap. With 0 entries nothing is translated and nothing
@@ -14,7 +14,7 @@
 namespace drover::sim {
 
 struct TlbConfig {
-  uint32_t entries = 0;  // 0: there is none
+  uint32_t entries = 0;  // 0: no translation
   uint32_t page = 4096;  // bytes
   Time miss = 330 * kNanosecond;
 };

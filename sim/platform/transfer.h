@@ -1,4 +1,4 @@
-// One message on its way in one direction, and the figures that are kept of it.
+// One message on its way in one direction, and its figures.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@ struct Leg : Counters {
 };
 
 struct Transfer {
-  uint32_t number = 0;   // its place among the transfers of its run's list: what engines use as a cookie
+  uint32_t number = 0;   // its place in the run's list of transfers; engines use it as a cookie
   uint32_t message = 0;  // in the workload
   size_t result = 0;     // where its run keeps the figures
   Time began = 0, ended = 0;

@@ -2,8 +2,7 @@
 
 #include <utility>
 
-// libsystemc's own main() refers to it. A program that ends up with that main instead of its own has been linked
-// wrongly.
+// libsystemc's own main() refers to it. A program that runs that main() instead of its own was linked wrongly.
 int sc_main(int, char*[]) { return 1; }
 
 namespace drover::sim {

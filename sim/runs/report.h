@@ -1,4 +1,4 @@
-// A run's figures as a table for people and as JSON; and the line or object of one point of a sweep.
+// A run's figures as a table for people and as JSON, and one point of a sweep as a line or an object.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct LegTotals : Counters {
 struct RunTotals {
   LegTotals receive, send;
 };
-// Times of the whole are zero: groups follow each other.
+// A group's `time` is 0: it is measured for the whole run only.
 struct GroupTotals {
   std::string name;
   RunTotals totals;

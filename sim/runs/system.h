@@ -2,8 +2,8 @@
 // run goes over the workload.
 //
 // A system is data: a TOML file of sim/systems/, which are compiled in, or a file of the user's. Its keys are those of
-// the platform (sim/platform/options.h), of every engine (sim/engines/*) and of the run; `--set key=value` writes the
-// same keys with the same words. A key that the file does not set has the default that system_keys() shows. An unknown
+// the platform (sim/platform/options.h), of every engine (sim/engines/*) and of the run; `--set key=value` uses
+// the same names. A key that the file does not set has the default that system_keys() shows. An unknown
 // key, or a text that is no value of its key, is an error that lists what is expected.
 #pragma once
 

@@ -15,8 +15,8 @@
 #include "codec/encode/encode.h"
 #include "message/operations.h"
 #include "rtl/testing/serializer_bench.h"
+#include "testing/test_object.h"
 #include "tests/conformance/rtl_payloads.h"
-#include "workload/workload_testing.h"
 
 namespace drover::conformance {
 namespace {
@@ -44,7 +44,7 @@ class Batch {
     bench_.load(image);
   }
   void add(const Payload& payload, Tally* tally) {
-    workload::testing::Object object(payload.type);
+    testing::TestObject object(payload.type);
     if (!object.decode(payload.wire).ok()) return;
     ++tally->decoded;
     std::string wire = object.encode();
@@ -64,7 +64,7 @@ class Batch {
         fail(*sent.payload, sent.way, "no completion", tally);
       } else if (rtl::left_to_software(completion->second.error)) {
         ++tally->left[sent.way];
-      } else if (completion->second.error != rtl::SerializerError::none || bench_.packets().packets() == 0) {
+      } else if (completion->second.error != rtl::SerializerError::kNone || bench_.packets().packets() == 0) {
         fail(*sent.payload, sent.way, "an error", tally);
       } else if (bench_.packets().take() != sent.wire) {
         fail(*sent.payload, sent.way, "other bytes than the encoder's", tally);
@@ -89,7 +89,7 @@ class Batch {
     std::printf("failed: %s, %s: %s\n", payload.name.c_str(), kWayNames[way], what);
   }
 
-  bool send(const Payload& payload, workload::testing::Object& object, const std::string& wire, Way way) {
+  bool send(const Payload& payload, testing::TestObject& object, const std::string& wire, Way way) {
     rtl::SerializerCommand command;
     const Message* source = object.get();
     if (way != kStream) {

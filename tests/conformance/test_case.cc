@@ -87,7 +87,7 @@ std::string compare_encoders(const Object& object, const std::string& expected) 
   std::string array(expected.size(), '\0');
   size_t written = 0;
   EncodeError error = encode_to_array(object.type(), object.get(), {}, &scratch, array.data(), array.size(), &written);
-  if (error != EncodeError::ok || written != expected.size() || array != expected) {
+  if (error != EncodeError::kOk || written != expected.size() || array != expected) {
     return std::string("encode_to_array differs: ") + encode_error_name(error);
   }
   return {};
@@ -95,20 +95,20 @@ std::string compare_encoders(const Object& object, const std::string& expected) 
 
 // Reads the payload into `object`. False: *answer has the error of the payload or of the decoder.
 bool read(const TestCase& test, Object* object, Answer* answer) {
-  if (test.input == Format::json) {
+  if (test.input == Format::kJson) {
     json::ParseOptions options;
     options.ignore_unknown = test.ignore_unknown_json;
     options.check_required = true;
     json::Result result = json::parse(test.type, test.payload, options, object->get());
-    if (!result.ok()) *answer = {Outcome::parse_error, json::to_string(result)};
+    if (!result.ok()) *answer = {Outcome::kParseError, json::to_string(result)};
     return result.ok();
   }
   RoundTrip result = round_trip(object, std::span(&test.payload, 1), {});
   std::string difference = compare_decoders(test, result);
   if (!difference.empty()) {
-    *answer = {Outcome::runtime_error, difference};
+    *answer = {Outcome::kRuntimeError, difference};
   } else if (!result.decode_error.empty()) {
-    *answer = {Outcome::parse_error, result.decode_error};
+    *answer = {Outcome::kParseError, result.decode_error};
   }
   return difference.empty() && result.decode_error.empty();
 }
@@ -116,17 +116,17 @@ bool read(const TestCase& test, Object* object, Answer* answer) {
 Answer write_json(const Object& object) {
   std::string text;
   json::Result result = json::print(object.type(), *object.get(), {}, &text);
-  if (!result.ok()) return {Outcome::serialize_error, json::to_string(result)};
-  return {Outcome::json_payload, std::move(text)};
+  if (!result.ok()) return {Outcome::kSerializeError, json::to_string(result)};
+  return {Outcome::kJsonPayload, std::move(text)};
 }
 
 Answer write_protobuf(const Object& object) {
   std::string error;
   std::string bytes = encode_to_string(object, &error);
-  if (!error.empty()) return {Outcome::serialize_error, error};
+  if (!error.empty()) return {Outcome::kSerializeError, error};
   std::string difference = compare_encoders(object, bytes);
-  if (!difference.empty()) return {Outcome::runtime_error, difference};
-  return {Outcome::protobuf_payload, std::move(bytes)};
+  if (!difference.empty()) return {Outcome::kRuntimeError, difference};
+  return {Outcome::kProtobufPayload, std::move(bytes)};
 }
 
 }  // namespace
@@ -142,7 +142,7 @@ Answer run(const TestCase& test) {
   Object object(test.type);
   Answer answer;
   if (!read(test, &object, &answer)) return answer;
-  return test.output == Format::json ? write_json(object) : write_protobuf(object);
+  return test.output == Format::kJson ? write_json(object) : write_protobuf(object);
 }
 
 }  // namespace drover::conformance

@@ -32,14 +32,14 @@ class Object {
 };
 
 // How a test ended: the fields of ConformanceResponse's oneof that a testee answers with.
-enum class Outcome { protobuf_payload, json_payload, parse_error, serialize_error, runtime_error, skipped };
+enum class Outcome { kProtobufPayload, kJsonPayload, kParseError, kSerializeError, kRuntimeError, kSkipped };
 
 struct Answer {
-  Outcome outcome = Outcome::skipped;
+  Outcome outcome = Outcome::kSkipped;
   std::string text;  // the payload, or what went wrong, or why it was skipped
 };
 
-enum class Format { protobuf, json };
+enum class Format { kProtobuf, kJson };
 
 struct TestCase {
   schema::MessageType type;

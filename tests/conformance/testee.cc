@@ -61,17 +61,17 @@ std::string_view enum_field(const reflection::ConstObject& object, const char* n
 
 const char* field_name(Outcome outcome) {
   switch (outcome) {
-    case Outcome::protobuf_payload:
+    case Outcome::kProtobufPayload:
       return "protobuf_payload";
-    case Outcome::json_payload:
+    case Outcome::kJsonPayload:
       return "json_payload";
-    case Outcome::parse_error:
+    case Outcome::kParseError:
       return "parse_error";
-    case Outcome::serialize_error:
+    case Outcome::kSerializeError:
       return "serialize_error";
-    case Outcome::runtime_error:
+    case Outcome::kRuntimeError:
       return "runtime_error";
-    case Outcome::skipped:
+    case Outcome::kSkipped:
       break;
   }
   return "skipped";
@@ -88,7 +88,7 @@ class Testee {
   std::string answer(std::string_view wire) {
     Object request(request_type_);
     DecodeResult result = decode(request.type(), request.get(), wire, request.arena());
-    if (!result.ok()) return respond({Outcome::runtime_error, "ConformanceRequest: " + to_string(result)});
+    if (!result.ok()) return respond({Outcome::kRuntimeError, "ConformanceRequest: " + to_string(result)});
     return respond(run_request(reflection::ConstObject(request.type(), request.get())));
   }
 
@@ -112,23 +112,23 @@ class Testee {
 Answer Testee::run_request(const reflection::ConstObject& request) {
   std::string_view type_name = string_field(request, "message_type");
   // The first request asks which tests are known to fail: none.
-  if (type_name == "conformance.FailureSet") return {Outcome::protobuf_payload, {}};
+  if (type_name == "conformance.FailureSet") return {Outcome::kProtobufPayload, {}};
   std::optional<schema::MessageType> type = schema_.find_message(type_name);
-  if (!type) return {Outcome::runtime_error, "unknown message type " + std::string(type_name)};
+  if (!type) return {Outcome::kRuntimeError, "unknown message type " + std::string(type_name)};
 
-  TestCase test{*type, Format::protobuf, {}, Format::protobuf};
+  TestCase test{*type, Format::kProtobuf, {}, Format::kProtobuf};
   if (has(request, "protobuf_payload")) {
     test.payload = string_field(request, "protobuf_payload");
     if (!dump_directory_.empty()) dump(*type, test.payload);
   } else if (has(request, "json_payload")) {
-    test.input = Format::json;
+    test.input = Format::kJson;
     test.payload = string_field(request, "json_payload");
   } else {
-    return {Outcome::skipped, "the input is neither protobuf nor JSON"};
+    return {Outcome::kSkipped, "the input is neither protobuf nor JSON"};
   }
   std::string_view output = enum_field(request, "requested_output_format");
-  if (output != "PROTOBUF" && output != "JSON") return {Outcome::skipped, "no output as " + std::string(output)};
-  test.output = output == "JSON" ? Format::json : Format::protobuf;
+  if (output != "PROTOBUF" && output != "JSON") return {Outcome::kSkipped, "no output as " + std::string(output)};
+  test.output = output == "JSON" ? Format::kJson : Format::kProtobuf;
   test.ignore_unknown_json = enum_field(request, "test_category") == "JSON_IGNORE_UNKNOWN_PARSING_TEST";
   return run(test);
 }

@@ -85,7 +85,7 @@ TEST(Formats, ACommandAndACompletionAreTheSameFromCAndCpp) {
   drover_test_command(words.data());
   EXPECT_EQ(encoded(command), words);
   EXPECT_EQ(serializer::Command::decode(words.data()), command);
-  serializer::Completion completion{.size = 0x80000001, .error = serializer::Error::bus, .cookie = 0xcafe};
+  serializer::Completion completion{.size = 0x80000001, .error = serializer::Error::kBus, .cookie = 0xcafe};
   EXPECT_EQ(completion.encode(), drover_test_completion());
   EXPECT_EQ(serializer::Completion::decode(completion.encode()), completion);
 }
@@ -119,7 +119,7 @@ TEST(Formats, NamesAreTheSameFromCAndCpp) {
                  deserializer::software_reason_name(static_cast<deserializer::SoftwareReason>(value)));
     EXPECT_STREQ(drover_test_control_code(value), control_code_name(static_cast<ControlCode>(value)));
   }
-  EXPECT_STREQ(decode_error_name(DecodeError::bad_utf8), "bad_utf8");
+  EXPECT_STREQ(decode_error_name(DecodeError::kBadUtf8), "bad_utf8");
   EXPECT_STREQ(deserializer::software_reason_name(deserializer::SoftwareReason::kSplitRun), "split_run");
   EXPECT_STREQ(control_type_name(ControlType::kRegisterImage), "RegisterImage");
   EXPECT_STREQ(control_code_name(ControlCode::kBadPacket), "bad packet");

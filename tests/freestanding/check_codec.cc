@@ -82,7 +82,7 @@ class Checker {
   bool run_scratchpad(const schema::Image& image, const Case& item, const char* wire, bool encode_too) {
     std::string_view piece(wire, item.wire_size);
     DecodeResult result = decode_to_host(image, item.message, &piece, 1, {kHostBase, kHostArea}, scratchpad_);
-    if (result.error == DecodeError::out_of_memory) return false;
+    if (result.error == DecodeError::kOutOfMemory) return false;
     if (!result.ok()) fail("a message of the workload does not decode");
     FixedOutput out;
     out.buffer = output;
@@ -186,7 +186,7 @@ class Checker {
     std::memset(host_memory, 0x5A, sizeof(host_memory));
     std::string_view piece(wire_, expected_->wire_size);
     DecodeResult result = decode_to_host(*image_, expected_->message, &piece, 1, area, scratchpad_);
-    if (result.error == DecodeError::out_of_memory) {
+    if (result.error == DecodeError::kOutOfMemory) {
       ++totals_.too_large;
       totals_.workload_too_large += expected_->workload;
       return;

@@ -31,11 +31,6 @@ class Header:
         if entry.get("doc"):
             self.out(f"// {entry['doc']}")
 
-    def enumerator(self, enum, value):
-        if enum["cpp"] == "lower":
-            return value["name"]
-        return f"k{camel(value['name'])}"
-
     def qualified(self, owner, name):
         return name if owner.namespace == self.fmt.namespace else f"{owner.namespace}::{name}"
 
@@ -59,8 +54,9 @@ class Header:
             else:
                 self.out(f"enum class {enum['name']} : {kind} {{")
                 for value in enum["values"]:
-                    names.append(f"{enum['name']}::{self.enumerator(enum, value)}")
-                    self.out(f"  {self.enumerator(enum, value)} = {value['value']},{comment(value.get('doc'))}")
+                    enumerator = f"k{camel(value['name'])}"
+                    names.append(f"{enum['name']}::{enumerator}")
+                    self.out(f"  {enumerator} = {value['value']},{comment(value.get('doc'))}")
                 self.out("};")
             for column in enum.get("tables", []):
                 count = enum["values"][-1]["value"] + 1

@@ -5,14 +5,13 @@ A file `room/stem.toml` has these keys and tables; `doc` is text for people, and
     title, doc, section     of docs/formats.md
     namespace               of the C++ header; C names begin with drover_<stem>_, the SystemVerilog package is
                             drover_<stem>_pkg
-    constant = [...]        name (UpperCamelCase), value, doc; type (default u32; size: size_t); hex: shown so; bits:
+    constant = [...]        name (UpperCamelCase), value: a number, or a sum such as "2 + channel.MaxEngineThreads"; doc; type (default u32; size: size_t); hex: shown so; bits:
                             width in SystemVerilog (32)
     [[enum]]                name, type, values = [{value, name, doc}]; bits: its width in a word; cpp: how C++ has it
-                            ("class": enum class with k in front, "constants": kPrefixName of the type `type`, "lower":
-                            enum class with the names as they are); prefix: of constants and of SystemVerilog names;
-                            name_function: the C++ function from a value to its name; name_style:
-                            "snake", "camel", "words"; extends: "stem.Enum", whose values
-                            come first, up to the value `last`; tables: columns of numbers beside the values
+                            ("class": enum class of kNames; "constants": kPrefixName of the type `type`); prefix: of
+                            constants and of SystemVerilog names; name_function: the C++ function from a value to its
+                            name; name_style: "snake", "camel", "words"; extends: "stem.Enum", whose values come first,
+                            up to the value `last`; tables: columns of numbers beside the values
     [[flags]]               name, type, values = [{bit, name, doc}]; prefix
     [[struct]]              name, size, members = [{at, type, name, doc}], offsets and sizes in bytes. type: u8..u64,
                             i8..i64, atomic_u32, atomic_u64, a struct of this file, with [n] for arrays; enum, flags,
@@ -85,7 +84,7 @@ class Format:
                     self.fail(f"{entry.get('name')}: unknown keys {sorted(unknown)}")
         if data:
             self.fail(f"unknown tables {sorted(data)}")
-        for check in (self.check_enums, self.check_flags, self.check_words, self.check_structs,
+        for check in (self.check_constants, self.check_enums, self.check_flags, self.check_words, self.check_structs,
                       self.check_bodies, self.check_names):
             check()
 
@@ -109,6 +108,13 @@ class Format:
         return size * max(count, 1)
 
     # ---- checks
+    def check_constants(self):
+        for constant in self.constants:
+            if isinstance(constant["value"], str):
+                terms = [term.strip() for term in constant["value"].split("+")]
+                constant["value"] = sum(int(term, 0) if term[:1].isdigit() else
+                                        self.find("constants", term)[1]["value"] for term in terms)
+
     def check_enums(self):
         for enum in self.enums:
             if "extends" in enum:

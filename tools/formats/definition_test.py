@@ -75,6 +75,13 @@ class Definitions(unittest.TestCase):
     def test_a_value_that_does_not_fit_is_refused(self):
         self.assert_fault("value = 5", "value = 8", "dark_blue")
 
+    def test_a_constant_may_be_a_sum_of_others(self):
+        format = load(GOOD.replace('bits = 3 }]', 'bits = 3 }, { name = "More", value = "0x10 + Most" }]', 1))
+        self.assertEqual(format.constants[1]["value"], 23)
+
+    def test_a_sum_of_what_does_not_exist_is_refused(self):
+        self.assert_fault("value = 7", 'value = "1 + Least"', "Least", "constants")
+
     def test_a_number_or_name_used_twice_is_refused(self):
         self.assert_fault("value = 5", "value = 0", "dark_blue")
         self.assert_fault('name = "dark_blue"', 'name = "red"', "red twice")

@@ -36,7 +36,7 @@ CoresWork cores_work_of(const PlatformOptions& options, const CoresCosts& costs,
   };
   auto dma = static_cast<Time>(costs.dma * static_cast<double>(kNanosecond));
   CoresWork result;
-  // Decoding goes on beside the writes, which are spread over it.
+  // Decoding overlaps the writes, which are spread evenly over it.
   result.receive = writes(options.handover.one_shot, work, message);
   Time decode = on_cores(options.cpu.cost(Job::kDecode));
   for (CoresStep& step : result.receive) step.compute = decode / result.receive.size() + dma;

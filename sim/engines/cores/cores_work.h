@@ -1,5 +1,5 @@
-// What the software codec on a SmartNIC's cores (BlueField-3) does for a message. There is no RTL: the DMA transfers
-// are derived from the message, and the computing is the CPU cost model's times cores.scale.
+// The work of the software codec on a SmartNIC's cores (BlueField-3) for a message. There is no RTL: the DMA transfers
+// are derived from the message, and computing takes the CPU cost model's time, times cores.scale.
 //
 //   receive   field by field: each number, each String word, each string's bytes and each sub-message pointer is
 //             written by a DMA transfer of its own; one-shot: the object in chunks of 4 KB
@@ -24,7 +24,7 @@ struct CoresCosts {
 struct CoresStep {
   Time compute = 0;
   uint64_t written = 0, read = 0;  // bytes of the DMA transfer; at most one of them
-  bool waits = false;              // the next step needs what came
+  bool waits = false;              // the next step needs this transfer's bytes
 };
 struct CoresWork {
   std::vector<CoresStep> receive, send;

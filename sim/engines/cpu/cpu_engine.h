@@ -1,4 +1,4 @@
-// No engine: the host's CPU has the whole codec, and a plain NIC moves wire bytes to and from host memory.
+// No engine: the host's CPU runs the whole codec, and a plain NIC moves wire bytes to and from host memory.
 #pragma once
 
 #include "sim/engines/engine.h"

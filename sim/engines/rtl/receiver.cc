@@ -10,7 +10,7 @@ namespace drover::sim {
 namespace {
 
 constexpr uint32_t kRunChunks = 1024;
-constexpr size_t kDescriptorBytes = size_t{4} << 20;  // their contents do not matter: the schema table has it all
+constexpr size_t kDescriptorBytes = size_t{4} << 20;  // their contents do not matter: the schema table decides
 constexpr uint64_t kRecordRing = uint64_t{5} << 36, kRecordRingBytes = 4096;  // where the host looks for them
 
 rtl::DeserializerConfig device_config(const ReceiverSetup& setup) {
@@ -80,7 +80,7 @@ class RtlReceiver::Parts final : public rtl::Part {
     ports_.write_stalls = host_.stalls().cycles;
     ports_.descriptor_waits = descriptors_.waiting_cycles();
   }
-  // Free memory is used in turn.
+  // Free memory is used in rotation.
   void taken(rtl::FreeKind kind, rtl::ChunkRun run) {
     bool cleared = !setup_.one_shot && kind != rtl::FreeKind::kEngineRun;
     if (cleared) {

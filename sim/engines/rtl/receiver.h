@@ -3,8 +3,8 @@
 // The region is host memory, then the engine's own, in one array: region offset r is its byte r. Messages come in as a
 // stream of at most 64 bytes a cycle. Completion records are written to the host over the link, behind the data that
 // they describe (the link keeps order), and are handed over with the time at which the host sees them. Chunks and runs
-// are given to the engine in turn, from lists that are longer than the messages in flight need. Where each field is a
-// DMA write of its own they are zeroed first, as the host would have to.
+// are given to the engine in rotation, from lists that are longer than the messages in flight need. In field-by-field
+// mode they are zeroed first, as the host would have to do.
 #pragma once
 
 #include <cstdint>

@@ -24,12 +24,12 @@ namespace {
 // The deserializer's region.
 constexpr size_t kHostRegion = size_t{128} << 20, kEngineRegion = size_t{32} << 20;
 constexpr uint64_t kSendRecordBytes = 32, kSendRecordRing = uint64_t{5} << 36;
-constexpr uint64_t kBurst = 4096;  // of what is read ahead
+constexpr uint64_t kBurst = 4096;  // of reads ahead
 constexpr uint64_t kLine = Inbox::kLine;
 
 uint64_t lines_of(uint64_t bytes) { return (bytes + kLine - 1) / kLine; }
 
-// What has to leave for a message of these wire bytes.
+// The packet that must leave for a message of these wire bytes.
 std::string packet_of(RpcHeader header, const std::string& encoded) {
   if (header == RpcHeader::kNone) return encoded;
   std::string prefix(1, '\0');
@@ -56,7 +56,7 @@ class RtlEngine final : public Engine {
   std::string violation() const override;
 
  private:
-  // What this engine keeps of a transfer under way.
+  // The engine's state of a transfer under way.
   struct State {
     Time began = 0;          // at the engine
     bool pushed = false;     // its small extent is in the inbox;
@@ -68,10 +68,10 @@ class RtlEngine final : public Engine {
   void received(const ArrivedRecord& arrived);
   void take_record(Transfer* transfer, const rtl::DeserializerRecord& record);
 
-  // Room in the inbox for what the CPU pushes with the command: its lines; null if nothing is pushed.
+  // The inbox lines for the bytes that the CPU pushes with the command; null if nothing is pushed.
   std::vector<Time>* room_to_push(Transfer* transfer);
   void take_command(Transfer* transfer);
-  // Into the inbox, at most `limit` bytes and what it has room for.
+  // Reads into the inbox, at most `limit` bytes, as far as it has room.
   void read_ahead(const Transfer& transfer, Extent extent, uint64_t limit);
   void sent(const SendDone& done);
 

@@ -17,7 +17,7 @@ class RtlOptions final : public CopyableEngineOptions<RtlOptions> {
   uint64_t lanes = 4;            // of the deserializer, 1 to 4
   bool eager = false;            // deserializer, with one_shot: final rows are written while the link would idle
   bool protoacc = false;         // deserializer: reads a descriptor for each field, and has-bits before it changes them
-  uint64_t push_limit = 0;       // records or objects of at most so many bytes are pushed into the inbox; 0: none
+  uint64_t push_limit = 0;       // records or objects up to this size are pushed into the inbox; 0: none
   LinkConfig engine_memory;      // the engine's own, for fields with the target bit
   LinkConfig descriptors;        // where `protoacc` reads
   // SRAM at a port of the engine's, one line a cycle at 250 MHz (sim/platform/inbox.h).

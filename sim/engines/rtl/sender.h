@@ -1,7 +1,7 @@
 // The verilated serializer with its ports joined to a link and the host's memory.
 //
-// Commands come at the times at which the host's doorbell reaches the engine; packets leave at 64 bytes a cycle. What a
-// command refers to must be in host memory before it, until its completion.
+// A command begins when the host's doorbell reaches the engine; packets leave at 64 bytes a cycle. The memory that a
+// command refers to must stay valid from the command to its completion.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ class RtlSender {
  public:
   // Where offset 0 of host memory lies on the bus.
   static const uint64_t kHostBus;
-  // What the inbox calls offset 0 of engine memory; host memory's offsets it takes as they are.
+  // The inbox's address of offset 0 of engine memory. Host memory's offsets are used unchanged.
   static constexpr uint64_t kEngineInInbox = uint64_t{1} << 48;
 
   explicit RtlSender(const SenderSetup& setup);
