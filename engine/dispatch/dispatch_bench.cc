@@ -59,13 +59,14 @@ int run(int rounds, size_t payload) {
   if (!decode(echo_type(), reinterpret_cast<Message*>(memory), wire, arena).ok()) return 1;
 
   const Peer peer{"ipv4:127.0.0.1:40000", {}};
+  const std::vector<Header> metadata = {{"user-agent", "bench/1"}};
   std::vector<Call> calls(kBatch);
   for (Call& call : calls) {
     call.path = "/drover.examples.echo.Echo/Unary";
     call.authority = "127.0.0.1:50051";
     call.peer = &peer;
     call.listener = 1;
-    call.metadata = {{"user-agent", "bench/1"}};
+    call.metadata = metadata;
   }
   int64_t engine_ns = 0, host_ns = 0;
   for (int round = 0; round < rounds; ++round) {

@@ -167,7 +167,7 @@ class TestThread {
     call.listener = listener;
     call.start_ns = monotonic_ns();
     if (timeout_ns != 0) call.deadline_ns = call.start_ns + timeout_ns;
-    call.metadata = {{"user-agent", "test"}, {"key-bin", std::string("\0\1", 2)}};
+    call.metadata = metadata;
     opened = dispatcher.open(call);
     return call;
   }
@@ -184,6 +184,7 @@ class TestThread {
   }
 
   const Peer peer{"ipv4:127.0.0.1:4711", {}};
+  const std::vector<Header> metadata = {{"user-agent", "test"}, {"key-bin", std::string("\0\1", 2)}};
   FakeTransport transport;
   ThreadMetrics metrics;
   RecordedEvents events;

@@ -13,7 +13,7 @@ class RequestBuilderTest : public testing::Test {
   RequestBuilderTest() {
     call_.peer = &peer_;
     call_.authority = "test.example";
-    call_.metadata = {{"key", "value"}};
+    call_.metadata = metadata_;
   }
   BuiltRequest build(HostLink& link, std::string_view wire) {
     return build_request(call_, link, link.host().methods[0], wire, false);
@@ -28,6 +28,7 @@ class RequestBuilderTest : public testing::Test {
   }
 
   const Peer peer_{"ipv4:127.0.0.1:4711", {}};
+  const std::vector<Header> metadata_ = {{"key", "value"}};
   Call call_;
   ThreadMetrics metrics_{0};
 };

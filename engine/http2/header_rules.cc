@@ -99,7 +99,7 @@ const char* take_pseudo(BlockKind kind, const Field& field, HeadSummary& head, u
   return "an unknown pseudo-header field";
 }
 
-const char* check_request(const HeadSummary& head, uint32_t seen) {
+const char* check_request(const HeadSummary& head, const std::vector<Field>& fields, uint32_t seen) {
   constexpr uint32_t kMethod = 1, kScheme = 2, kPath = 4, kAuthority = 8;
   if (!(seen & kMethod) || head.method.empty()) return "no :method";
   if (head.method == "CONNECT") {
@@ -107,6 +107,11 @@ const char* check_request(const HeadSummary& head, uint32_t seen) {
   }
   if (!(seen & kScheme) || head.scheme.empty()) return "no :scheme";
   if (!(seen & kPath) || head.path.empty()) return "no :path";
+  if (head.authority.empty() && (head.scheme == "http" || head.scheme == "https")) {
+    bool host = false;
+    for (size_t i = head.first_regular; i < fields.size(); ++i) host |= fields[i].name == "host";
+    if (!host) return "no :authority";
+  }
   if (head.path.front() != '/' && !(head.method == "OPTIONS" && head.path == "*")) return "a malformed :path";
   return nullptr;
 }
@@ -142,7 +147,7 @@ HeadSummary check_fields(BlockKind kind, const std::vector<Field>& fields) {
   }
   if (!regular) head.first_regular = fields.size();
   if (head.malformed) return head;
-  if (kind == BlockKind::kRequest) head.malformed = check_request(head, seen);
+  if (kind == BlockKind::kRequest) head.malformed = check_request(head, fields, seen);
   if (kind == BlockKind::kResponse && head.status == 0) head.malformed = "no :status";
   return head;
 }

@@ -193,7 +193,7 @@ inline std::string frame(FrameType type, uint8_t flags, uint32_t stream, std::st
 }
 inline std::string client_start() { return std::string(kPreface) + frame(FrameType::kSettings, 0, 0, ""); }
 
-// A request's header block of static fields and literals: POST, http, "/".
-inline constexpr std::string_view kRequestBlock = "\x83\x86\x84";
+// A request's header block of static fields and a literal: POST, http, "/", authority "h".
+inline constexpr std::string_view kRequestBlock = "\x83\x86\x84\x01\x01h";
 
 }  // namespace drover::engine::http2
