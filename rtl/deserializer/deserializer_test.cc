@@ -49,7 +49,7 @@ TEST_P(DeserializerTest, FlatMessagesOfScalars) {
 TEST_P(DeserializerTest, HasBitsThatNoStepCanNameAreSet) {
   std::string text = "syntax = \"proto2\"; message Wide {";
   for (int i = 1; i <= 66; ++i) text += "optional int32 f" + std::to_string(i) + " = " + std::to_string(i) + ";";
-  PeerSchema schema(parse_proto(text + "}"));
+  TestSchema schema(parse_proto(text + "}"));
   DeserializerBench bench(plain());
   bench.load(*schema.type("Wide").image);
   std::deque<std::string> wires;
