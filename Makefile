@@ -18,7 +18,7 @@ UPB_CMAKE := $(if $(filter release,$(PRESET)),-DUPB_SRC=$(if $(UPB_SRC),$(abspat
 ROUNDS ?= 400
 HPB_ARGS := $(if $(HYPERPROTOBENCH),--hyperprotobench $(abspath $(HYPERPROTOBENCH)))
 
-.PHONY: help setup configure build demo test check test-long bench bench-codec bench-echo bench-rtl reproduce-rpcnic fit-cpu-costs synth format check-format tidy clean
+.PHONY: help setup configure build demo test check test-long bench bench-codec bench-echo bench-rtl reproduce-rpcnic fit-cpu-costs synth prove format check-format tidy clean
 
 help: ## list the targets
 	@echo 'usage: make TARGET [PRESET=release|gcc|debug|asan|tsan] [JOBS=N] [HYPERPROTOBENCH=DIR] [UPB_SRC=DIR]'
@@ -72,6 +72,10 @@ fit-cpu-costs: configure ## what the codecs cost this machine's CPU, warm and co
 synth: configure ## LUT, FF, BRAM and the longest logic path of the RTL, by yosys
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target drover_formats
 	@.venv/bin/python tools/synth_rtl.py --packages $(BUILD)/formats/sv/*.sv
+
+prove: ## prove properties of the RTL by yosys and ABC, and see that each proof can fail
+	@tools/setup.sh
+	@.venv/bin/python tools/prove.py --jobs $(JOBS)
 
 bench: bench-codec bench-echo ## all benchmarks: bench-codec, bench-echo, and the parts alone
 	@tools/bench_parts.sh $(BUILD)

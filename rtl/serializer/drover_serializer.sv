@@ -7,6 +7,7 @@
 //
 // Every address that is read was checked before against host_base_i..host_limit_i or the engine's memory. A read that
 // is answered with an error is the error of the message that it was for.
+`include "drover_assert.svh"
 /* verilator lint_off IMPORTSTAR */
 import drover_serializer_pkg::*;  // here, and types by their full names: yosys reads it so
 import ser_pkg::*;
@@ -368,10 +369,8 @@ module drover_serializer #(
   assign done_error_o = done.error;
   assign done_size_o = done.size;
 
-`ifndef SYNTHESIS
-  assert property (@(posedge clk_i) disable iff (!rst_ni) records_uop_valid || walker_uop_valid |-> encode_valid)
-    else $error("a uop without a command");
-`endif
+  `DROVER_ASSERT(UopsBelongToACommand, !(records_uop_valid || walker_uop_valid) || encode_valid)
+
   logic unused;
   assign unused = ^{front_level, feed_level,
                     feed_ready, back_level, engine_ar_ready[IdWalker], early_level};

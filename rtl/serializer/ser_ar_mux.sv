@@ -1,5 +1,6 @@
 // Read requests of four readers to one AXI4 port, in the same cycle: those of the readers that others wait for first. A
 // request that the port has not taken stays in front until it does.
+`include "drover_assert.svh"
 module ser_ar_mux #(
   localparam int unsigned Ports = 4,
   localparam int unsigned Iw = $clog2(Ports)
@@ -41,8 +42,5 @@ module ser_ar_mux #(
     end
   end
 
-`ifndef SYNTHESIS
-  assert property (@(posedge clk_i) disable iff (!rst_ni) ar_valid_o && !ar_ready_i |=>
-    ar_valid_o && $stable(ar_o) && $stable(ar_id_o)) else $error("AR changed");
-`endif
+  `DROVER_ASSERT_HOLD(ReadHolds, ar_valid_o, ar_ready_i, ({ar_id_o, ar_o}))
 endmodule

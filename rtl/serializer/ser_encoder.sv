@@ -9,6 +9,7 @@
 // says so.
 //
 // Three stages: sizes, positions and checks, bytes.
+`include "drover_assert.svh"
 /* verilator lint_off IMPORTSTAR */
 import drover_serializer_pkg::*;
 import ser_pkg::*;  // here, and types by their full names: yosys reads it so
@@ -401,15 +402,12 @@ module ser_encoder #(
   logic unused;
   assign unused = ^{cmd_i, freed_pieces_i};
 
-`ifndef SYNTHESIS
   // Nobody's bytes are written over, and a body stays inside what was made free for it.
-  assert property (@(posedge clk_i) disable iff (!rst_ni) 18'(own_q) + 18'(used_q) <= 18'(ArenaBytes)) else $error("the arena is too full");
-  assert property (@(posedge clk_i) disable iff (!rst_ni) take && s_q.kind == UopBody && error == ErrNone |->
-    18'(Pw'(body_q - pos_q)) + 18'(s_q.size) <= 18'(own_q)) else $error("a body leaves its place");
-  assert property (@(posedge clk_i) disable iff (!rst_ni) freed_i |-> 18'(freed_bytes_i) <= 18'(used_q)) else $error("freed twice");
-  assert property (@(posedge clk_i) disable iff (!rst_ni) take && s_q.kind == UopBody |->
-    s_q.size != '0 && s_q.size <= 32'd64) else $error("a body's size");
-  assert property (@(posedge clk_i) disable iff (!rst_ni) msg_valid_o && !msg_ready_i |=> msg_valid_o && $stable(msg_o));
-  assert property (@(posedge clk_i) disable iff (!rst_ni) done_valid_o && !done_ready_i |=> done_valid_o && $stable(done_o));
-`endif
+  `DROVER_ASSERT(ArenaHasRoom, 18'(own_q) + 18'(used_q) <= 18'(ArenaBytes))
+  `DROVER_ASSERT(BodyStaysInItsPlace, !(take && s_q.kind == UopBody && error == ErrNone) ||
+                 18'(Pw'(body_q - pos_q)) + 18'(s_q.size) <= 18'(own_q))
+  `DROVER_ASSERT(FreesOnlyWhatIsUsed, !freed_i || 18'(freed_bytes_i) <= 18'(used_q))
+  `DROVER_ASSERT(BodyFitsALine, !(take && s_q.kind == UopBody) || (s_q.size != '0 && s_q.size <= 32'd64))
+  `DROVER_ASSERT_HOLD(MessageHolds, msg_valid_o, msg_ready_i, msg_o)
+  `DROVER_ASSERT_HOLD(CompletionHolds, done_valid_o, done_ready_i, done_o)
 endmodule

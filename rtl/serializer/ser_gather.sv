@@ -5,6 +5,7 @@
 //
 //   pieces -> planner -+-> segments --------------------------------> packer -> tx
 //                      +-> readers: arena; host and engine memory --^  lines
+`include "drover_assert.svh"
 /* verilator lint_off IMPORTSTAR */
 import drover_serializer_pkg::*;
 import ser_pkg::*;  // here, and types by their full names: yosys reads it so
@@ -374,17 +375,12 @@ module ser_gather #(
     end
   end
 
-`ifndef SYNTHESIS
-  assert property (@(posedge clk_i) disable iff (!rst_ni) tx_tvalid_o && !tx_tready_i |=>
-    tx_tvalid_o && $stable(tx_tdata_o) && $stable(tx_tkeep_o) && $stable(tx_tlast_o)) else $error("TX changed");
-  assert property (@(posedge clk_i) disable iff (!rst_ni) tx_tvalid_o && !tx_tlast_o |-> &tx_tkeep_o)
-    else $error("a beat inside a packet is not full");
-  assert property (@(posedge clk_i) disable iff (!rst_ni) work |-> {1'b0, left} <= {1'b0, total_q})
-    else $error("segments are longer than the message");
-  assert property (@(posedge clk_i) disable iff (!rst_ni) work && seg.source == BodyEarly |-> early_left_q != '0)
-    else $error("payload of another message");
-  assert property (@(posedge clk_i) disable iff (!rst_ni) read_q |-> arena_wready) else $error("arena lines overflow");
-`endif
+  `DROVER_ASSERT_HOLD(BeatHolds, tx_tvalid_o, tx_tready_i, ({tx_tlast_o, tx_tkeep_o, tx_tdata_o}))
+  `DROVER_ASSERT(BeatsInsideAPacketAreFull, !(tx_tvalid_o && !tx_tlast_o) || (&tx_tkeep_o))
+  `DROVER_ASSERT(SegmentsFitTheMessage, !work || {1'b0, left} <= {1'b0, total_q})
+  `DROVER_ASSERT(EarlyPayloadIsThisMessages, !(work && seg.source == BodyEarly) || early_left_q != '0)
+  `DROVER_ASSERT(ArenaLinesHaveRoom, !read_q || arena_wready)
+
   logic unused;
   assign unused = ^{arena_wready, seg_level, run_level, note_level, msg_q, note_q};
 endmodule

@@ -2,6 +2,7 @@
 // bring them there. One fetch at a time; the requester has checked that it may be read and has room. A fetch is broken if
 // an answer is an error or has RLAST where its burst does not end, or has none where it does: a burst ends with
 // whichever comes first. A beat that answers nothing is ignored.
+`include "drover_assert.svh"
 /* verilator lint_off IMPORTSTAR */
 import ser_walk_pkg::*;  // here, and types by their full names: yosys reads it so
 /* verilator lint_on IMPORTSTAR */
@@ -101,7 +102,5 @@ module ser_objects (
   assign next_o = line[64*next_slot+:64];
   assign has_next_o = low_q[5:3] != 3'd7;
 
-`ifndef SYNTHESIS
-  assert property (@(posedge clk_i) disable iff (!rst_ni) fetch_i |-> wait_q == '0) else $error("a fetch while another is under way");
-`endif
+  `DROVER_ASSERT(OneFetchAtATime, !fetch_i || wait_q == '0)
 endmodule

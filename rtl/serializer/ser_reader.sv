@@ -11,6 +11,7 @@
 // A burst ends with RLAST or with the last beat that was asked for, whichever comes first. A line fails if its answer
 // is an error, if RLAST comes with it too early or is missing at the burst's end, and if the burst ended before it; the
 // other lines do not. A beat that answers nothing is taken and ignored.
+`include "drover_assert.svh"
 /* verilator lint_off IMPORTSTAR */
 import ser_pkg::*;  // here, and types by their full names: yosys reads it so
 /* verilator lint_on IMPORTSTAR */
@@ -234,15 +235,13 @@ module ser_reader #(
   logic [63:0] base, limit;
   assign base = ar_engine_q ? engine_base_i : host_base_i;
   assign limit = ar_engine_q ? engine_limit_i : host_limit_i;
-  assert property (@(posedge clk_i) disable iff (!rst_ni) ar_valid_q |->
-    {ar_line_q, 6'd63} >= base && {ar_line_q + 58'(ar_last_q), 6'd0} < limit)
-    else $error("a read outside the region");
-  assert property (@(posedge clk_i) disable iff (!rst_ni) ar_valid_q |->
-    7'(ar_line_q[5:0]) + 7'(ar_last_q) < 7'd64) else $error("a burst crosses 4 KB");
-  assert property (@(posedge clk_i) disable iff (!rst_ni) ar_valid_q && !ar_taken |=>
-    ar_valid_q && $stable(ar_o)) else $error("AR changed before it was taken");
-  assert property (@(posedge clk_i) disable iff (!rst_ni) Cw'(free_q + (ready_q - rptr_q)) <= Cw'(Depth)) else $error("lines overflow");
 `endif
+  `DROVER_ASSERT(ReadsStayInTheRegion, !ar_valid_q ||
+                 ({ar_line_q, 6'd63} >= base && {ar_line_q + 58'(ar_last_q), 6'd0} < limit))
+  `DROVER_ASSERT(BurstStaysInside4K, !ar_valid_q || 7'(ar_line_q[5:0]) + 7'(ar_last_q) < 7'd64)
+  `DROVER_ASSERT_HOLD(ReadHolds, ar_valid_q, ar_taken, ar_o)
+  `DROVER_ASSERT(LinesHaveRoom, Cw'(free_q + (ready_q - rptr_q)) <= Cw'(Depth))
+
   logic unused;
   assign unused = ^{host_base_i, host_limit_i, engine_base_i, engine_limit_i, span[5:0], host_run_ready,
                     engine_run_ready, host_run_level, engine_run_level, order_level};

@@ -7,6 +7,7 @@
 //             ^ slot_q
 //
 // A third line waits, so that no output depends in the same cycle on what a record takes.
+`include "drover_assert.svh"
 /* verilator lint_off IMPORTSTAR */
 import drover_preserialized_pkg::*;  // here, and types by their full names: yosys reads it so
 import drover_serializer_pkg::*;
@@ -325,9 +326,6 @@ module ser_records (
   logic unused;
   assign unused = ^{cmd_i, head, long_bytes[79:40], long_size[3]};
 
-`ifndef SYNTHESIS
-  assert property (@(posedge clk_i) disable iff (!rst_ni) head_done |-> need != 2'd0 && slots_q >= 30'(need));
-  assert property (@(posedge clk_i) disable iff (!rst_ni) uop_valid_o && !uop_ready_i |=> uop_valid_o && $stable(uop_o))
-    else $error("a uop changed before it was taken");
-`endif
+  `DROVER_ASSERT(HeadsAreWhole, !head_done || (need != 2'd0 && slots_q >= 30'(need)))
+  `DROVER_ASSERT_HOLD(UopHolds, uop_valid_o, uop_ready_i, uop_o)
 endmodule
