@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Prepares this machine for Drover: the Debian packages of tools/packages.txt, the Python environment .venv and, for the
-# tests, two npm packages: the stock gRPC client for Node, and the protobuf conformance runner.
+# tests, two npm packages (the stock gRPC client for Node, the protobuf conformance runner) and a Go program (h2spec).
 #
 #   tools/setup.sh           what `make build` and `make demo` need
-#   tools/setup.sh --tests   and what only `make test` needs (Node; without it those tests skip)
+#   tools/setup.sh --tests   and what only `make test` needs (Node and Go programs; without Node or Go, they skip)
 #
 # With everything installed it does nothing and takes well under a second. Logs to build/setup.log.
 set -euo pipefail
@@ -116,6 +116,21 @@ install_node() {
   fi
 }
 
+# The Go tools are optional, too.
+install_go() {
+  local wanted=github.com/summerwind/h2spec/cmd/h2spec@v2.2.1 stamp=tools/go/bin/.installed
+  [[ "$(cat $stamp 2>/dev/null)" == "$wanted" ]] && return 0
+  if ! command -v go >/dev/null; then
+    say "no go: the HTTP/2 conformance suite (h2spec) will skip"
+    return 0
+  fi
+  if run "installing h2spec with go" env GOBIN="$PWD/tools/go/bin" GOFLAGS=-mod=mod go install "$wanted+incompatible"; then
+    echo "$wanted" >$stamp
+  else
+    say "going on without: h2spec will skip"
+  fi
+}
+
 install_packages
 install_python
-[[ $with_tests == no ]] || install_node
+[[ $with_tests == no ]] || { install_node; install_go; }

@@ -338,13 +338,13 @@ TEST(Session, BrokenRulesEndTheConnectionWithTheirCode) {
 
 TEST(Session, MalformedRequestsResetTheirStreamAlone) {
   const std::string_view blocks[] = {
-      "\x83\x86",                    // no :path
+      "\x83\x86",                             // no :path
       "\x83\x86\x84\x01\x01h\x84",            // two
       "\x83\x86\x84\x01\x01h\x88",            // :status
       "\x83\x86\x84\x01\x01h\x40\x01X\x01y",  // an upper-case name
       "\x83\x86\x84\x01\x01h\x40\x0a"
       "connection"
-      "\x01y",                           // a connection's field
+      "\x01y",                                    // a connection's field
       "\x83\x86\x84\x01\x01h\x40\x02te\x04gzip",  // te but trailers
       "\x83\x86\x84\x01\x01h\x40\x01y\x02\r\n",   // a line break in a value
       "\x83\x86\x01\x01h\x40\x01y\x01z\x84",      // a pseudo-header field behind another
