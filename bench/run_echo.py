@@ -35,6 +35,7 @@ Case = collections.namedtuple("Case", "name method body connections streams publ
 CASES = [
     Case("unary-32B", "Unary", "unary-32B", 10, 20, False),
     Case("unary-32B-c100m1", "Unary", "unary-32B", 100, 1, False),
+    Case("unary-32B-c1m1", "Unary", "unary-32B", 1, 1, False),
     Case("unary-1KiB", "Unary", "unary-1KiB", 10, 20, False),
     Case("hpb-845B", "Small", "small", 10, 20, True),
     Case("hpb-36KB", "Medium", "medium", 10, 4, True),

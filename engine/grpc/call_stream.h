@@ -33,7 +33,6 @@ struct CallStream : http2::Stream, Call {
   uint32_t held_stream = 0;      // received bytes not yet re-granted to the stream's window
   uint32_t held_connection = 0;  // and to the connection's
   ReplyFields reply;
-  uint64_t end_offset = 0;   // in the connection's bytes, behind the last one of this reply
   int64_t progress_ns = 0;   // when the request, then the reply, last moved
   size_t unsent_before = 0;  // of the reply, at the last sweep
 };
@@ -45,7 +44,6 @@ inline void CallStream::reset() {
   assembler.reset();
   held_stream = held_connection = 0;
   reply.clear();
-  end_offset = 0;
   unsent_before = 0;
 }
 

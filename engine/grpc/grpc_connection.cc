@@ -29,9 +29,7 @@ GrpcConnection::GrpcConnection(GrpcContext& context, ByteSink& out, Peer peer, u
 
 GrpcConnection::~GrpcConnection() {
   closing_ = true;
-  std::vector<CallStream*> open;
-  session_.each_stream([&](http2::Stream& stream) { open.push_back(&call_of(stream)); });
-  for (CallStream* stream : open) session_.reset(*stream, http2::ErrorCode::kCancel);
+  abandon_open();
   for (size_t i = first_finishing_; i < finishing_.size(); ++i) {
     end_call(*finishing_[i], false);
     release(*finishing_[i]);
@@ -46,6 +44,14 @@ void GrpcConnection::receive(const char* bytes, size_t size) {
   session_.receive(bytes, size);
   if (!views_.empty()) spill_views();
   give_back();
+  if (session_.failed()) abandon_open();
+}
+
+// The connection is over; its calls need not wait for its last bytes.
+void GrpcConnection::abandon_open() {
+  std::vector<CallStream*> open;
+  session_.each_stream([&](http2::Stream& stream) { open.push_back(&call_of(stream)); });
+  for (CallStream* stream : open) session_.reset(*stream, http2::ErrorCode::kCancel);
 }
 
 void GrpcConnection::give_back() {
@@ -65,7 +71,7 @@ http2::Stream* GrpcConnection::new_stream() {
 
 http2::Head* GrpcConnection::make_head(const http2::HeadSummary& summary, const std::vector<http2::Field>& fields,
                                        bool too_large) {
-  return new RequestHead(summary, fields, too_large);
+  return new RequestHead(summary, fields, too_large, context_.options.max_header_bytes);
 }
 
 Status GrpcConnection::check_request(const RequestHead& head, std::string_view timeout, int64_t& timeout_ns) const {
@@ -171,14 +177,17 @@ void GrpcConnection::fail_request(CallStream& stream, const Status& error) {
 
 // The receive buffer is about to be reused: messages that lie in it and whose stream has not ended are copied.
 void GrpcConnection::spill_views() {
-  for (CallStream* stream : views_) {
-    stream->view_listed = false;
+  std::vector<CallStream*> views;
+  views.swap(views_);
+  for (CallStream* stream : views) stream->view_listed = false;
+  for (CallStream* stream : views) {
     if (stream->ignore_data || !stream->begun) continue;  // answered meanwhile
     Status error =
         stream->assembler.spill([&](size_t needed) { return context_.sink->message_buffer(*stream, needed); });
     if (!error.ok()) fail_request(*stream, error);
   }
-  views_.clear();
+  views.clear();
+  views_.swap(views);  // its capacity
 }
 
 void GrpcConnection::drop_view(CallStream& stream) {
@@ -190,16 +199,17 @@ void GrpcConnection::drop_view(CallStream& stream) {
 }
 
 bool GrpcConnection::release_held() {
-  if (held_bytes_ == 0 || session_.failed() || dead_) return false;
-  session_.each_stream([&](http2::Stream& http2_stream) {
-    CallStream& stream = call_of(http2_stream);
-    if (stream.held_connection == 0) return;
-    if (stream.begun && !stream.replied && context_.sink->hold_window(stream)) return;
-    session_.consume_stream(stream, stream.held_stream);
-    consumed_ += stream.held_connection;
-    held_bytes_ -= stream.held_connection;
-    stream.held_stream = stream.held_connection = 0;
-  });
+  if (session_.failed() || dead_) return false;
+  if (held_bytes_ > 0)
+    session_.each_stream([&](http2::Stream& http2_stream) {
+      CallStream& stream = call_of(http2_stream);
+      if (stream.held_connection == 0) return;
+      if (stream.begun && !stream.replied && context_.sink->hold_window(stream)) return;
+      session_.consume_stream(stream, stream.held_stream);
+      consumed_ += stream.held_connection;
+      held_bytes_ -= stream.held_connection;
+      stream.held_stream = stream.held_connection = 0;
+    });
   give_back();
   return held_bytes_ > 0;
 }
@@ -268,13 +278,12 @@ void GrpcConnection::on_closed(http2::Stream& http2_stream, http2::ErrorCode cod
   if (session_.open_streams() == 0) idle_since_ns_ = context_.now_ns();
   drop_view(stream);
   stream.failed = code != http2::ErrorCode::kNoError;
-  if (closing_ || !stream.begun || !stream.replied) {
+  if (closing_ || !stream.begun || !stream.replied || stream.produced_until() <= sent_total_) {
     end_call(stream, false);
     release(stream);
     return;
   }
-  // Some of the reply may wait in the batch or for the socket, as references into the dispatcher's memory.
-  stream.end_offset = queued_total_ + (producing_ ? context_.batch.bytes() : 0);
+  // Some of the reply waits in the batch or for the socket, as references into the dispatcher's memory.
   finishing_.push_back(&stream);
 }
 
@@ -296,6 +305,7 @@ bool GrpcConnection::write(const iovec* parts, size_t count, size_t& written) {
 
 GrpcConnection::Flushed GrpcConnection::flush() {
   if (dead_) return Flushed::kDone;
+  give_back();
   size_t written;
   if (!unsent_.empty()) {
     if (!write(nullptr, 0, written)) return Flushed::kDone;
@@ -305,10 +315,7 @@ GrpcConnection::Flushed GrpcConnection::flush() {
   SendBatch& batch = context_.batch;
   for (int i = 0; i < kBatchesPerTurn; ++i) {
     batch.clear();
-    producing_ = true;
     const bool all = session_.produce(batch);
-    producing_ = false;
-    queued_total_ += batch.bytes();
     if (!batch.parts().empty()) {
       if (!write(batch.parts().data(), batch.parts().size(), written)) return Flushed::kDone;
       if (written < batch.bytes()) {
@@ -332,7 +339,7 @@ bool GrpcConnection::finished() const {
 
 // The replies whose last byte the kernel has taken are over.
 void GrpcConnection::finish_sent() {
-  while (first_finishing_ < finishing_.size() && finishing_[first_finishing_]->end_offset <= sent_total_) {
+  while (first_finishing_ < finishing_.size() && finishing_[first_finishing_]->produced_until() <= sent_total_) {
     CallStream& stream = *finishing_[first_finishing_++];
     end_call(stream, !stream.failed);
     release(stream);
@@ -382,14 +389,19 @@ void GrpcConnection::on_ping_answered() {
 }
 
 void GrpcConnection::sweep() {
-  if (session_.failed() || dead_) return;
   const TransportOptions& options = context_.options;
   const int64_t now = context_.now_ns();
+  // Bytes wait for the kernel alone: the peer does not read.
+  const int64_t patience = session_.failed() ? kGoodbyeNs : options.stall_timeout_ns;
+  if (!unsent_.empty() && patience > 0 && now - write_progress_ns_ > patience) dead_ = true;
+  if (session_.failed() || dead_) return;
   if (!session_.settings_received() && now - opened_ns_ > options.handshake_timeout_ns) {
-    return session_.fail(http2::ErrorCode::kSettingsTimeout, "no SETTINGS in time");
+    session_.fail(http2::ErrorCode::kSettingsTimeout, "no SETTINGS in time");
+    return abandon_open();
   }
   if (int64_t since = session_.header_block_since_ns(); since != 0 && now - since > options.handshake_timeout_ns) {
-    return session_.fail(http2::ErrorCode::kEnhanceYourCalm, "a header block does not end");
+    session_.fail(http2::ErrorCode::kEnhanceYourCalm, "a header block does not end");
+    return abandon_open();
   }
   const bool idle = session_.open_streams() == 0 && finishing_.empty();
   if (idle && now - idle_since_ns_ > kShrinkAfterNs) session_.shrink();
@@ -409,15 +421,14 @@ void GrpcConnection::sweep_stalled(int64_t now) {
     }
     if (now - stream.progress_ns <= limit) return;
     if (stream.replied) {
-      replies.push_back(&stream);
+      // Not while it waits for its turn on a connection that moves.
+      if (stream.blocked() || now - write_progress_ns_ > limit) replies.push_back(&stream);
     } else if (!stream.request_done && stream.begun && held_bytes_ == 0) {
       requests.push_back(&stream);  // not if it may be us who keep its window back
     }
   });
   for (CallStream* stream : requests) fail_request(*stream, {StatusCode::kCancelled, "the request stopped arriving"});
   for (CallStream* stream : replies) session_.reset(*stream, http2::ErrorCode::kCancel);
-  // Bytes wait for the kernel alone: the peer does not read at all.
-  if (!unsent_.empty() && now - write_progress_ns_ > limit) dead_ = true;
 }
 
 void GrpcConnection::on_failed(http2::ErrorCode code, std::string_view why) {

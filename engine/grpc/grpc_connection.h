@@ -58,6 +58,7 @@ class GrpcConnection final : private http2::SessionHandler {
   static constexpr int kBatchesPerTurn = 4;
   static constexpr int64_t kDrainNoticeNs = 1'000'000'000;
   static constexpr int64_t kShrinkAfterNs = 2'000'000'000;
+  static constexpr int64_t kGoodbyeNs = 5'000'000'000;  // for a broken connection's last bytes
 
   enum class Drain : uint8_t { kNone, kNotice, kFinal };
 
@@ -80,6 +81,7 @@ class GrpcConnection final : private http2::SessionHandler {
   void fail_request(CallStream& stream, const Status& error);
   void spill_views();
   void drop_view(CallStream& stream);
+  void abandon_open();
   void account_received(CallStream& stream, uint32_t size, bool in_memory);
   void give_back();
 
@@ -105,10 +107,8 @@ class GrpcConnection final : private http2::SessionHandler {
   uint64_t held_bytes_ = 0;
 
   UnsentQueue unsent_;
-  uint64_t queued_total_ = 0;  // bytes that were produced
-  uint64_t sent_total_ = 0;    // bytes that the kernel took
-  bool producing_ = false;
-  bool closing_ = false;  // in the destructor
+  uint64_t sent_total_ = 0;  // bytes that the kernel took
+  bool closing_ = false;     // in the destructor: nothing waits for the kernel any more
   Drain drain_ = Drain::kNone;
   bool dead_ = false;  // the byte sink broke
   int64_t drain_ns_ = 0;

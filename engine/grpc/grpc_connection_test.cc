@@ -368,6 +368,30 @@ TEST(Http2, AHeldCallThatEndsGivesItsWindowToOthers) {
   EXPECT_EQ(client[next].trailer("grpc-status"), "0");
 }
 
+TEST(Http2, HeldCallsThatAreAnsweredBeforeTheNextLookGiveTheirWindowBack) {
+  TransportOptions options;
+  options.stream_window = options.connection_window = 65'535;
+  Rig rig(options);
+  TestClient client(rig);
+  client.pump();
+  client.call("/hold", pattern(40'000));
+  rig.sink.hold = true;
+  client.pump();
+  ASSERT_TRUE(rig.connection->holds_window());
+  while (!rig.sink.held.empty()) {
+    Call* call = rig.sink.held.back();
+    rig.sink.held.pop_back();
+    rig.sink.answer(*call);
+  }
+  client.window_updates = 0;
+  rig.flush();
+  rig.connection->release_held();
+  rig.flush();
+  client.pump();
+  EXPECT_GE(client.window_updates, 1);
+  EXPECT_FALSE(rig.connection->holds_window());
+}
+
 TEST(Http2, WindowUpdatesAreBatched) {
   Rig rig;
   TestClient client(rig);

@@ -112,5 +112,125 @@ TEST(Http2Hostile, HttpMessagingRulesAreKept) {
   EXPECT_EQ(rig.sink.open_calls, 0);
 }
 
+// A literal field that leaves the table alone; sizes below 127.
+std::string literal(std::string_view name, std::string_view value) {
+  std::string out(1, '\0');
+  for (std::string_view text : {name, value}) {
+    if (text.size() < 0x7f) {
+      out.push_back(static_cast<char>(text.size()));
+    } else {
+      out.push_back('\x7f');
+      size_t rest = text.size() - 0x7f;
+      for (; rest >= 0x80; rest >>= 7) out.push_back(static_cast<char>(rest | 0x80));
+      out.push_back(static_cast<char>(rest));
+    }
+    out.append(text);
+  }
+  return out;
+}
+std::string call_block(std::string_view path) {
+  return std::string("\x83\x86") + literal(":path", path) + literal(":authority", "h") +
+         literal("content-type", "application/grpc");
+}
+constexpr uint8_t kEndHeaders = NGHTTP2_FLAG_END_HEADERS;
+constexpr uint8_t kEndStream = NGHTTP2_FLAG_END_STREAM;
+
+TEST(Http2Hostile, AFloodingPeerThatDoesNotReadIsClosedAndItsCallsEnd) {
+  Rig rig;
+  rig.receive(kPreface + frame(NGHTTP2_HEADERS, kEndHeaders, 1, call_block("/hold")) +
+              frame(NGHTTP2_DATA, kEndStream, 1, TestClient::framed("m")));
+  EXPECT_EQ(rig.sink.open_calls, 1);
+  rig.writable = 0;
+  rig.flush();
+  for (int i = 0; i < 30'000; ++i) rig.receive(frame(NGHTTP2_PING, 0, 0, "12345678"));
+  EXPECT_EQ(rig.sink.open_calls, 0) << "the connection is over";
+  rig.flush();
+  for (int second = 0; second < 10; ++second) {
+    rig.now += 1'000'000'000;
+    rig.connection->sweep();
+  }
+  EXPECT_TRUE(rig.connection->finished());
+  EXPECT_TRUE(rig.connection->broken());
+}
+
+TEST(Http2Hostile, RepliesThatWereNotProducedDoNotWaitForASlowReader) {
+  Rig rig;
+  rig.receive(kPreface);
+  rig.flush();
+  rig.writable = 0;
+  const std::string body = TestClient::framed(std::string(10'000, 'x'));
+  rig.receive(frame(NGHTTP2_HEADERS, kEndHeaders, 1, call_block("/echo")) + frame(NGHTTP2_DATA, kEndStream, 1, body));
+  rig.flush();
+  for (uint32_t id = 3; id < 6000; id += 2) {
+    rig.receive(frame(NGHTTP2_HEADERS, kEndHeaders, id, call_block("/echo")) +
+                frame(NGHTTP2_DATA, kEndStream, id, TestClient::framed("m")) +
+                frame(NGHTTP2_RST_STREAM, 0, id, std::string("\0\0\0\x08", 4)));
+    rig.flush();
+  }
+  EXPECT_EQ(rig.sink.open_calls, 1) << "the one whose bytes wait for the socket";
+}
+
+TEST(Http2Hostile, AFieldOfManyValuesCountsLikeManyFields) {
+  Rig rig;
+  rig.receive(kPreface);
+  const std::string name = std::string(8000 - 4, 'n') + "-bin";
+  rig.receive(frame(NGHTTP2_HEADERS, kEndHeaders, 1, call_block("/hold") + literal(name, std::string(7900, ','))));
+  rig.flush();
+  EXPECT_EQ(rig.sink.open_calls, 0) << "RESOURCE_EXHAUSTED";
+  EXPECT_FALSE(rig.connection->finished());
+  EXPECT_LT(rig.connection->memory(), 40'000u);
+}
+
+TEST(Http2Hostile, ResetsThatThePeerDoesNotReadAreBounded) {
+  Rig rig;
+  rig.receive("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(NGHTTP2_SETTINGS, 0, 0, std::string("\0\6\0\0\0\0", 6)));
+  rig.flush();
+  rig.writable = 0;
+  size_t most = 0;
+  for (uint32_t id = 1; id < 40'000 && !rig.connection->broken(); id += 2) {
+    rig.receive(frame(NGHTTP2_HEADERS, kEndHeaders | kEndStream, id, call_block("/missing")));
+    most = std::max(most, rig.connection->memory());
+  }
+  EXPECT_LT(most, 300'000u);
+}
+
+TEST(Http2Hostile, ACachedBlockIsHeldToTheSameRules) {
+  Rig rig;
+  rig.receive(kPreface);
+  auto call = [&](uint32_t id, std::string_view timeout) {
+    rig.receive(frame(NGHTTP2_HEADERS, kEndHeaders, id, call_block("/hold") + literal("grpc-timeout", timeout)));
+  };
+  call(1, "1S");
+  call(3, "2S");
+  EXPECT_EQ(rig.sink.open_calls, 2);
+  call(5, "2S\x01");
+  EXPECT_EQ(rig.sink.open_calls, 2) << "an illegal value";
+  const std::string twice = call_block("/hold") + literal("grpc-timeout", "1S") + literal("grpc-timeout", "5S");
+  for (uint32_t id : {7u, 9u}) {
+    rig.receive(frame(NGHTTP2_HEADERS, kEndHeaders, id, twice));
+    EXPECT_EQ(rig.sink.last_deadline_ns, rig.now + 5'000'000'000) << id;
+  }
+}
+
+TEST(Http2Hostile, ManySettingsInOneFrameCostOneChange) {
+  Rig rig;
+  std::string bytes = kPreface;
+  for (uint32_t id = 1; id < 2000; id += 2) bytes += frame(NGHTTP2_HEADERS, kEndHeaders, id, call_block("/hold"));
+  rig.receive(bytes);
+  EXPECT_EQ(rig.sink.open_calls, 1000);
+  std::string settings;
+  for (int i = 0; i < 2700; ++i)
+    settings += i % 2 ? std::string("\0\4\0\0\xff\xff", 6) : std::string("\0\4\0\1\0\0", 6);
+  int frames = 0;
+  for (; frames < 20'000 && !rig.connection->finished(); ++frames) {
+    rig.receive(frame(NGHTTP2_SETTINGS, 0, 0, settings));
+    rig.flush();
+    settings.resize(6);
+    settings = settings == std::string("\0\4\0\0\xff\xff", 6) ? std::string("\0\4\0\1\0\0", 6)
+                                                              : std::string("\0\4\0\0\xff\xff", 6);
+  }
+  EXPECT_LT(frames, 3000) << "a change costs tokens by the streams that it touches";
+}
+
 }  // namespace
 }  // namespace drover::engine

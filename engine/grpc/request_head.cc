@@ -3,15 +3,27 @@
 namespace drover::engine {
 
 RequestHead::RequestHead(const http2::HeadSummary& summary, const std::vector<http2::Field>& fields,
-                         bool fields_missing)
+                         bool fields_missing, size_t max_bytes)
     : Head(summary.content_length),
       path(summary.path),
       authority(summary.authority),
       is_post(summary.method == "POST"),
-      too_large(fields_missing) {
+      too_large(fields_missing),
+      bytes_left_(max_bytes) {
   for (size_t i = summary.first_regular; i < fields.size(); ++i) take(fields[i]);
   strings_ += path.capacity() + authority.capacity() + metadata.capacity() * sizeof(Header);
   for (const auto& [name, value] : metadata) strings_ += name.capacity() + value.capacity();
+}
+
+// A field of many values becomes as many, each with the name: they count like fields of their own.
+void RequestHead::add_metadata(std::string_view name, std::string&& value) {
+  const size_t size = http2::field_size(name, value);
+  if (size > bytes_left_) {
+    too_large = true;
+    return;
+  }
+  bytes_left_ -= size;
+  metadata.emplace_back(name, std::move(value));
 }
 
 void RequestHead::take(const http2::Field& field) {
@@ -26,8 +38,8 @@ void RequestHead::take(const http2::Field& field) {
   } else if (is_reserved_request_header(name)) {
     return;
   } else if (!is_binary_header(name)) {
-    metadata.emplace_back(name, value);
-  } else if (!split_binary_values(value, [&](std::string&& one) { metadata.emplace_back(name, std::move(one)); })) {
+    add_metadata(name, std::string(value));
+  } else if (!split_binary_values(value, [&](std::string&& one) { add_metadata(name, std::move(one)); })) {
     bad_binary = true;
   }
 }

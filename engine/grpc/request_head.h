@@ -19,7 +19,9 @@ class RequestHead final : public http2::Head {
   // The field that differs from call to call; it is not in the head.
   static constexpr std::string_view kVariableField = "grpc-timeout";
 
-  RequestHead(const http2::HeadSummary& summary, const std::vector<http2::Field>& fields, bool too_large);
+  // `max_bytes`: of the fields, counted as HTTP/2 does; a -bin field counts once for each value in it.
+  RequestHead(const http2::HeadSummary& summary, const std::vector<http2::Field>& fields, bool too_large,
+              size_t max_bytes);
 
   size_t memory() const override { return sizeof(*this) + strings_; }
 
@@ -35,7 +37,9 @@ class RequestHead final : public http2::Head {
 
  private:
   void take(const http2::Field& field);
+  void add_metadata(std::string_view name, std::string&& value);
 
+  size_t bytes_left_;
   size_t strings_ = 0;  // heap bytes, about
 };
 

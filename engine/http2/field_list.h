@@ -35,7 +35,6 @@ class FieldList {
   const std::vector<Field>& fields() const { return fields_; }
   bool too_large() const { return too_large_; }
   size_t size() const { return size_; }
-  size_t max_size() const { return max_size_; }
 
  private:
   std::string_view copy(std::string_view text) {

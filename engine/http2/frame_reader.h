@@ -36,7 +36,6 @@ class FrameReader {
   bool bad_preface() const { return bad_preface_; }
   // Bytes stored of a frame that has not come whole.
   size_t held() const { return partial_.capacity(); }
-  bool inside_frame() const { return state_ != State::kHeader || !partial_.empty(); }
 
  private:
   enum class State : uint8_t { kHeader, kWhole, kPadLength, kData, kPadding, kSkip };

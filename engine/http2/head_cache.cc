@@ -33,7 +33,7 @@ Head* HeadCache::find(std::string_view block, uint64_t table_version, std::strin
 
 void HeadCache::remember(std::string_view block, uint64_t table_version, BlockRange variable_value,
                          const HeadRef& head) {
-  if (block.size() > kMaxBlock) return;
+  if (block.size() > kMaxBlock || head.get()->memory() > kMaxHead) return;
   if (table_version != table_version_) clear();
   table_version_ = table_version;
   Entry& entry = entries_[next_];

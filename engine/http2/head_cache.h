@@ -58,7 +58,6 @@ class HeadRef {
   }
   Head* get() const { return head_; }
   explicit operator bool() const { return head_ != nullptr; }
-  bool shared() const { return head_ && head_->references_ > 1; }
 
  private:
   void hold() {
@@ -71,6 +70,7 @@ class HeadCache {
  public:
   static constexpr size_t kEntries = 4;
   static constexpr size_t kMaxBlock = 512;  // longer blocks are not remembered: they carry what does not repeat
+  static constexpr size_t kMaxHead = 4096;  // nor those that mean more than this
 
   // The head of a remembered block with these bytes, or null. `variable` is the variable field's value (it may lie in
   // `scratch`); empty if the block has none.

@@ -25,17 +25,6 @@ bool legal_name(std::string_view name) {
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-// RFC 9110, 5.5, without control characters.
-bool legal_value(std::string_view value) {
-  if (value.empty()) return true;
-  if (is_blank(value.front()) || is_blank(value.back())) return false;
-  for (char c : value) {
-    auto byte = static_cast<uint8_t>(c);
-    if ((byte < 0x20 && byte != '\t') || byte == 0x7f) return false;
-  }
-  return true;
-}
-
 // Of :path and :authority, which hold no blanks either.
 bool legal_target(std::string_view value) {
   for (char c : value) {
@@ -130,6 +119,16 @@ const char* take_regular(const Field& field, HeadSummary& head) {
 }
 
 }  // namespace
+
+bool legal_value(std::string_view value) {
+  if (value.empty()) return true;
+  if (is_blank(value.front()) || is_blank(value.back())) return false;
+  for (char c : value) {
+    auto byte = static_cast<uint8_t>(c);
+    if ((byte < 0x20 && byte != '\t') || byte == 0x7f) return false;
+  }
+  return true;
+}
 
 HeadSummary check_fields(BlockKind kind, const std::vector<Field>& fields) {
   HeadSummary head;

@@ -24,6 +24,9 @@ struct HeadSummary {
   size_t first_regular = 0;     // the fields from here on are no pseudo-header fields
 };
 
+// RFC 9110, 5.5, without control characters.
+bool legal_value(std::string_view value);
+
 HeadSummary check_fields(BlockKind kind, const std::vector<Field>& fields);
 
 }  // namespace drover::engine::http2

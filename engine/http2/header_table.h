@@ -37,7 +37,6 @@ class DynamicTable {
   // Field 0 is the youngest. Valid until the next insert or set_max_size. `index` < count().
   Field at(size_t index) const;
   size_t count() const { return count_; }
-  uint32_t max_size() const { return max_size_; }
   // Counts every change: two equal numbers mean the same table.
   uint64_t version() const { return version_; }
   // Of the heap.

@@ -1,8 +1,9 @@
 // The sending half of a session: which streams may send, what of each, and the frames they become.
 //
-// Streams with something to send wait in a list and take turns: a turn is one DATA frame of at most kTurnBytes, or all
-// that is left if it fits. A stream whose window is exhausted leaves the list until the peer opens it; while the
-// connection's window is exhausted, only headers and empty ends go out.
+// Streams with something to send are in one of two lists and take turns: a turn is headers, at most one DATA frame of
+// at most kTurnBytes, and the end if nothing else is left. While the connection's window is exhausted, streams with a
+// body move to the list of those that wait for it. A stream whose own window is exhausted is in neither, until the
+// peer opens it. So what a WINDOW_UPDATE costs depends on what it lets go, not on how many streams wait.
 #pragma once
 
 #include <cstddef>
@@ -43,9 +44,10 @@ class Sender {
   // The stream sends no more.
   void drop(Stream& stream);
 
-  // Appends what may be sent now, as far as there is room. True: nothing is left that could be sent.
-  bool produce(SendBatch& batch);
-  bool wants_write() const;
+  // Appends what may be sent now, as far as there is room. True: nothing is left that could be sent. `offset`: bytes
+  // that earlier batches held (Stream::produced_until counts from there).
+  bool produce(SendBatch& batch, uint64_t offset);
+  bool wants_write() const { return ready_.first || (window_.bytes() > 0 && waiting_.first); }
 
   // What the peer allows.
   void set_header_table(uint32_t bytes) { encoder_.set_peer_limit(bytes); }
@@ -62,12 +64,19 @@ class Sender {
   size_t memory() const { return encoder_.memory(); }
 
  private:
-  void make_ready(Stream& stream);
+  struct List {
+    Stream* first = nullptr;
+    Stream* last = nullptr;
+    void push(Stream& stream);
+    void remove(Stream& stream);
+  };
+
+  void enqueue(Stream& stream, Stream::Output list);
   void unlink(Stream& stream);
-  void block(Stream& stream);
-  bool produce_turn(Stream& stream, SendBatch& batch);
-  void produce_block(Stream& stream, bool trailers, bool end_stream, SendBatch& batch);
-  void produce_data(Stream& stream, size_t size, bool end_stream, SendBatch& batch);
+  void produce_turn(Stream& stream, SendBatch& batch, uint64_t offset);
+  void produce_block(Stream& stream, bool trailers, bool end_stream, SendBatch& batch, uint64_t offset);
+  void produce_data(Stream& stream, size_t size, bool end_stream, SendBatch& batch, uint64_t offset);
+  void finish(Stream& stream);
 
   SenderOwner& owner_;
   SessionHandler& handler_;
@@ -76,9 +85,8 @@ class Sender {
   SendWindow window_;
   uint32_t initial_window_ = kDefaultWindow;
   uint32_t max_frame_size_ = kDefaultFrameSize;
-  Stream* first_ = nullptr;  // streams that may send, in turn
-  Stream* last_ = nullptr;
-  Stream* waiting_ = nullptr;  // in produce(): the first that waits for the connection's window
+  List ready_;
+  List waiting_;  // for the connection's window
 };
 
 }  // namespace drover::engine::http2

@@ -39,13 +39,19 @@ void Session::receive(const char* bytes, size_t size) {
   if (!reader_.read(bytes, size, *this) && reader_.bad_preface()) {
     connection_error(ErrorCode::kProtocolError, "not an HTTP/2 connection");
   }
+  // Whatever queued them: answers and resets that the peer does not read end here.
+  if (outbox_.over_budget()) connection_error(ErrorCode::kEnhanceYourCalm, "the answers to its frames are not read");
 }
 
 bool Session::produce(SendBatch& batch) {
+  const size_t before = batch.bytes();
   outbox_.flush(batch);
-  if (failed_) return true;
-  bool all = sender_.produce(batch);
-  outbox_.flush(batch);  // of streams that ended early
+  bool all = true;
+  if (!failed_) {
+    all = sender_.produce(batch, produced_ - before);
+    outbox_.flush(batch);  // of streams that ended early
+  }
+  produced_ += batch.bytes() - before;
   return all;
 }
 
@@ -71,31 +77,26 @@ bool Session::stream_error(Stream& stream, ErrorCode code) {
 // Resets a stream that the handler does not know.
 bool Session::refuse(uint32_t id, ErrorCode code) {
   outbox_.rst_stream(id, code);
-  ended_[next_ended_++ % kRememberedEnds] = {id, true};
+  if (!ended(id)) ended_[next_ended_++ % kRememberedEnds] = {id, true};
   return spend_reset();
 }
 
-bool Session::spend_control_frame() {
-  if (!control_frames_.spend(*now_ns_)) {
-    return connection_error(ErrorCode::kEnhanceYourCalm, "too many frames without a call");
-  }
-  if (outbox_.over_budget()) {
-    return connection_error(ErrorCode::kEnhanceYourCalm, "the answers to its frames are not read");
+bool Session::spend_control_frame(uint32_t tokens) {
+  for (; tokens > 0; --tokens) {
+    if (!control_frames_.spend(*now_ns_)) {
+      return connection_error(ErrorCode::kEnhanceYourCalm, "too many frames without a call");
+    }
   }
   return true;
 }
 
 bool Session::spend_reset() {
-  if (!resets_.spend(*now_ns_)) return connection_error(ErrorCode::kEnhanceYourCalm, "too many streams end early");
-  if (outbox_.over_budget()) {
-    return connection_error(ErrorCode::kEnhanceYourCalm, "the answers to its frames are not read");
-  }
-  return true;
+  return resets_.spend(*now_ns_) || connection_error(ErrorCode::kEnhanceYourCalm, "too many streams end early");
 }
 
 void Session::reset(Stream& stream, ErrorCode code) {
   // A client's stream whose headers have not left is idle for the peer: it need not hear of it.
-  if (server() || stream.headers_sent_) outbox_.rst_stream(stream.id_, code);
+  if (!failed_ && (server() || stream.headers_sent_)) outbox_.rst_stream(stream.id_, code);
   close(stream, code, true);
 }
 
@@ -211,7 +212,7 @@ bool Session::on_data_begin(const FrameHeader& header, size_t padding) {
     }
     if (is_idle(header.stream)) return connection_error(ErrorCode::kProtocolError, "DATA of an idle stream");
     const Ended* end = ended(header.stream);
-    if ((end && end->by_us) || header.stream > last_served_stream_) return true;
+    if ((end && end->by_us) || header.stream > last_served_stream_) return header.length > 0 || spend_control_frame();
     return refuse(header.stream, ErrorCode::kStreamClosed);
   }
   Stream& stream = *current_;
@@ -294,6 +295,9 @@ bool Session::on_continuation(const FrameHeader& header, const char* payload) {
 bool Session::on_block(uint32_t id, std::string_view block, bool end_stream) {
   Stream* stream = streams_.find(id);
   if (!stream) return opens_stream(id) ? on_new_stream(id, block, end_stream) : on_block_of_ended(id, block);
+  if (!server() && !stream->headers_sent_) {
+    return connection_error(ErrorCode::kProtocolError, "a response to a request that was not sent");
+  }
   current_ = stream;
   if (!stream->head_received_) return on_response_block(*stream, block, end_stream);
   return on_trailers(*stream, block, end_stream);
@@ -309,7 +313,8 @@ bool Session::decode(std::string_view block, BlockRange* variable_value) {
 HeadRef Session::read_head(BlockKind kind, std::string_view block, std::string_view& variable) {
   const uint64_t version = decoder_.table_version();
   if (cache_) {
-    if (Head* known = cache_->find(block, version, scratch_.strings.value, variable)) return HeadRef(known);
+    Head* known = cache_->find(block, version, scratch_.strings.value, variable);
+    if (known && legal_value(variable)) return HeadRef(known);
   }
   BlockRange variable_value;
   if (!decode(block, &variable_value)) return {};
@@ -318,11 +323,14 @@ HeadRef Session::read_head(BlockKind kind, std::string_view block, std::string_v
   if (summary.malformed && !fields.too_large()) return {};
   if (kind == BlockKind::kResponse && summary.status < 200) return {};
   variable = {};
+  int variables = 0;
   for (const Field& field : fields.fields()) {
-    if (field.name == options_.variable_field) variable = field.value;
+    if (field.name != options_.variable_field) continue;
+    variable = field.value;
+    ++variables;
   }
   HeadRef head(handler_.make_head(summary, fields.fields(), fields.too_large()));
-  const bool repeatable = variable_value.end != 0 || variable.empty();
+  const bool repeatable = variables == (variable_value.end != 0 ? 1 : 0);
   if (decoder_.table_version() == version && repeatable && !fields.too_large()) {
     if (!cache_) cache_ = std::make_unique<HeadCache>();
     cache_->remember(block, version, variable_value, head);
@@ -332,13 +340,16 @@ HeadRef Session::read_head(BlockKind kind, std::string_view block, std::string_v
 
 bool Session::on_new_stream(uint32_t id, std::string_view block, bool end_stream) {
   last_peer_stream_ = id;
+  // The peer knows that what crosses our GOAWAY is not served. The block is decoded all the same, here and below.
+  if (goaway_sent_) return decode(block, nullptr) && spend_control_frame();
+  last_served_stream_ = id;
+  if (streams_.count() >= options_.max_concurrent_streams) {
+    return decode(block, nullptr) && refuse(id, ErrorCode::kRefusedStream);
+  }
   std::string_view variable;
   HeadRef head = read_head(BlockKind::kRequest, block, variable);
   if (failed_) return false;
-  if (goaway_sent_) return true;  // the peer knows that it is not served
-  last_served_stream_ = id;
   if (!head) return refuse(id, ErrorCode::kProtocolError);
-  if (streams_.count() >= options_.max_concurrent_streams) return refuse(id, ErrorCode::kRefusedStream);
   const size_t charge = head.get()->memory();
   if (!open_headers_.fits(charge)) return refuse(id, ErrorCode::kEnhanceYourCalm);
   Stream* stream = handler_.new_stream();
@@ -417,7 +428,8 @@ bool Session::on_rst_stream(const FrameHeader& header, const char* payload) {
   }
   if (Stream* stream = streams_.find(header.stream)) {
     auto code = static_cast<ErrorCode>(get_u32(payload));
-    close(*stream, code == ErrorCode::kNoError ? ErrorCode::kCancel : code, false);
+    const bool whole = stream->remote_closed_ && code == ErrorCode::kNoError;  // it wants no more of our body
+    close(*stream, whole || code != ErrorCode::kNoError ? code : ErrorCode::kCancel, false);
   }
   return !failed_ && spend_reset();
 }
@@ -432,9 +444,14 @@ bool Session::on_settings(const FrameHeader& header, const char* payload) {
   }
   if (header.length % kSettingBytes != 0) return connection_error(ErrorCode::kFrameSizeError, "a malformed SETTINGS");
   settings_received_ = true;
+  uint32_t initial_window = sender_.initial_window();
   for (uint32_t at = 0; at < header.length; at += kSettingBytes) {
-    if (!apply_setting(static_cast<Setting>(get_u16(payload + at)), get_u32(payload + at + 2))) return false;
+    const auto setting = static_cast<Setting>(get_u16(payload + at));
+    const uint32_t value = get_u32(payload + at + 2);
+    if (!apply_setting(setting, value)) return false;
+    if (setting == Setting::kInitialWindowSize) initial_window = value;
   }
+  if (initial_window != sender_.initial_window() && !apply_initial_window(initial_window)) return false;
   outbox_.settings_ack();
   return spend_control_frame();
 }
@@ -450,14 +467,8 @@ bool Session::apply_setting(Setting setting, uint32_t value) {
     case Setting::kMaxConcurrentStreams:
       peer_max_streams_ = value;
       return true;
-    case Setting::kInitialWindowSize: {
-      if (value > kMaxWindow) return connection_error(ErrorCode::kFlowControlError, "an initial window above 2^31 - 1");
-      const int64_t change = int64_t{value} - sender_.initial_window();
-      sender_.set_initial_window(value);
-      bool fits = true;
-      if (change != 0) streams_.each([&](Stream& stream) { fits = sender_.add_window(stream, change) && fits; });
-      return fits || connection_error(ErrorCode::kFlowControlError, "a window above 2^31 - 1");
-    }
+    case Setting::kInitialWindowSize:  // applied once a frame: apply_initial_window
+      return value <= kMaxWindow || connection_error(ErrorCode::kFlowControlError, "an initial window above 2^31 - 1");
     case Setting::kMaxFrameSize:
       if (value < kDefaultFrameSize || value > kLargestFrameSize) {
         return connection_error(ErrorCode::kProtocolError, "a maximum frame size that is out of range");
@@ -471,6 +482,17 @@ bool Session::apply_setting(Setting setting, uint32_t value) {
       return value <= 1 || connection_error(ErrorCode::kProtocolError, "a malformed NO_RFC7540_PRIORITIES");
   }
   return true;  // unknown settings are ignored
+}
+
+// Costs time for every open stream, and tokens accordingly.
+bool Session::apply_initial_window(uint32_t value) {
+  constexpr size_t kStreamsAToken = 64;
+  const int64_t change = int64_t{value} - sender_.initial_window();
+  sender_.set_initial_window(value);
+  bool fits = true;
+  streams_.each([&](Stream& stream) { fits = sender_.add_window(stream, change) && fits; });
+  if (!fits) return connection_error(ErrorCode::kFlowControlError, "a window above 2^31 - 1");
+  return spend_control_frame(static_cast<uint32_t>(streams_.count() / kStreamsAToken));
 }
 
 bool Session::on_ping(const FrameHeader& header, const char* payload) {

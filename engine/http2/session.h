@@ -74,10 +74,13 @@ class Session final : private SenderOwner {
   void receive(const char* bytes, size_t size);
   // Appends what may be sent now to `batch`, as far as it has room. True: nothing is left that could be sent.
   bool produce(SendBatch& batch);
+  // Bytes that produce() has appended so far.
+  uint64_t produced() const { return produced_; }
   // Whether produce() has something to append.
   bool wants_write() const { return !outbox_.empty() || (!failed_ && sender_.wants_write()); }
 
-  // Client: opens a stream. False: no more streams (the peer's limit, or it is going away).
+  // Client: opens a stream. False: no more streams (the peer's limit, or it is going away). Headers must be sent in the
+  // order of opening.
   bool open(Stream& stream);
 
   // The stream's output: headers, a body, the end. All but the last may be called again once they are produced.
@@ -150,7 +153,7 @@ class Session final : private SenderOwner {
   bool connection_error(ErrorCode code, std::string_view why);
   bool stream_error(Stream& stream, ErrorCode code);
   bool refuse(uint32_t id, ErrorCode code);
-  bool spend_control_frame();
+  bool spend_control_frame(uint32_t tokens = 1);
   bool spend_reset();
 
   bool on_headers(const FrameHeader& header, const char* payload);
@@ -166,6 +169,7 @@ class Session final : private SenderOwner {
   bool on_rst_stream(const FrameHeader& header, const char* payload);
   bool on_settings(const FrameHeader& header, const char* payload);
   bool apply_setting(Setting setting, uint32_t value);
+  bool apply_initial_window(uint32_t value);
   bool on_ping(const FrameHeader& header, const char* payload);
   bool on_goaway(const FrameHeader& header, const char* payload);
   bool on_window_update(const FrameHeader& header, const char* payload);
@@ -187,6 +191,7 @@ class Session final : private SenderOwner {
   int64_t header_block_since_ns_ = 0;
   Outbox outbox_;
   Sender sender_;
+  uint64_t produced_ = 0;
 
   StreamTable streams_;
   Stream* current_ = nullptr;        // of the last DATA or HEADERS; null once it is closed

@@ -43,7 +43,8 @@ class SessionHandler {
   virtual void on_headers(Stream& stream, Head& head, std::string_view variable) = 0;
   // Its last one. (Informational responses are dropped.)
   virtual void on_trailers(Stream& stream, const std::vector<Field>& fields) = 0;
-  // Some of its body, valid until receive() returns. Each byte must be given to consume() once.
+  // Some of its body, valid until receive() returns. Each byte must be given back once, to its stream and to the
+  // connection (Session::consume_stream, consume_connection), or to the connection alone.
   virtual void on_data(Stream& stream, const char* bytes, size_t size) = 0;
   // The peer has ended its side.
   virtual void on_end(Stream& stream) = 0;

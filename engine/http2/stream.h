@@ -71,7 +71,9 @@ class Stream {
   uint32_t id() const { return id_; }
   // The peer has ended its side.
   bool remote_closed() const { return remote_closed_; }
-  // What is still to be sent waits for the peer's window.
+  // The offset behind its last byte among all that the session has produced; 0: it has produced nothing of it.
+  uint64_t produced_until() const { return produced_until_; }
+  // What is still to be sent waits for the peer to open this stream's window.
   bool blocked() const { return output_ == Output::kBlocked; }
   // Bytes of the body that have not been produced.
   size_t unsent() const { return body_.left(); }
@@ -93,7 +95,8 @@ class Stream {
   enum class Output : uint8_t {
     kNone,     // nothing to send
     kReady,    // in the list of those that may send
-    kBlocked,  // waits for the stream's window
+    kWaiting,  // in the list of those that wait for the connection's window
+    kBlocked,  // waits for its own
   };
 
   uint32_t id_ = 0;
@@ -111,18 +114,19 @@ class Stream {
   SendWindow send_;
   ReceiveWindow receive_;
   Body body_;
-  Stream* next_ready_ = nullptr;  // in the list of those that may send
-  Stream* previous_ready_ = nullptr;
+  uint64_t produced_until_ = 0;
+  Stream* next_ = nullptr;  // in its list
+  Stream* previous_ = nullptr;
 };
 
-// The open streams of a session, by id. Ids ascend, so that (id / 2) modulo the table's size rarely collides.
+// The open streams of a session, by id: open addressing. The peer chooses the ids, so their hash has a secret.
 class StreamTable {
  public:
   Stream* find(uint32_t id) const {
     if (slots_.empty()) return nullptr;
     for (size_t at = home(id);; at = (at + 1) & (slots_.size() - 1)) {
-      Stream* stream = slots_[at];
-      if (!stream || stream->id_ == id) return stream;
+      if (slots_[at].id == id) return slots_[at].stream;
+      if (!slots_[at].stream) return nullptr;
     }
   }
   void insert(Stream& stream) {
@@ -133,43 +137,52 @@ class StreamTable {
   void erase(const Stream& stream) {
     const size_t mask = slots_.size() - 1;
     size_t hole = home(stream.id_);
-    while (slots_[hole] != &stream) hole = (hole + 1) & mask;
+    while (slots_[hole].id != stream.id_) hole = (hole + 1) & mask;
     // Moves what follows into the hole, unless that would carry it in front of its home.
-    for (size_t at = (hole + 1) & mask; slots_[at]; at = (at + 1) & mask) {
-      if (((at - home(slots_[at]->id_)) & mask) < ((at - hole) & mask)) continue;
+    for (size_t at = (hole + 1) & mask; slots_[at].stream; at = (at + 1) & mask) {
+      if (((at - home(slots_[at].id)) & mask) < ((at - hole) & mask)) continue;
       slots_[hole] = slots_[at];
       hole = at;
     }
-    slots_[hole] = nullptr;
+    slots_[hole] = {};
     if (--count_ == 0 && slots_.size() > 64) slots_ = {};  // memory goes back
   }
   size_t count() const { return count_; }
-  size_t memory() const { return slots_.capacity() * sizeof(Stream*); }
+  size_t memory() const { return slots_.capacity() * sizeof(Slot); }
 
   // `visit` must not open or close streams.
   template <typename Visit>
   void each(Visit visit) const {
-    for (Stream* stream : slots_) {
-      if (stream) visit(*stream);
+    for (const Slot& slot : slots_) {
+      if (slot.stream) visit(*slot.stream);
     }
   }
 
  private:
-  size_t home(uint32_t id) const { return (id >> 1) & (slots_.size() - 1); }
+  struct Slot {
+    uint32_t id = 0;
+    Stream* stream = nullptr;
+  };
+  static uint64_t secret();  // odd; of the process
+
+  size_t home(uint32_t id) const {
+    static const uint64_t multiplier = secret();
+    return (id * multiplier >> 40) & (slots_.size() - 1);
+  }
   void place(Stream& stream) {
     size_t at = home(stream.id_);
-    while (slots_[at]) at = (at + 1) & (slots_.size() - 1);
-    slots_[at] = &stream;
+    while (slots_[at].stream) at = (at + 1) & (slots_.size() - 1);
+    slots_[at] = {stream.id_, &stream};
   }
   void rehash(size_t size) {
-    std::vector<Stream*> old(size);
+    std::vector<Slot> old(size);
     old.swap(slots_);
-    for (Stream* stream : old) {
-      if (stream) place(*stream);
+    for (const Slot& slot : old) {
+      if (slot.stream) place(*slot.stream);
     }
   }
 
-  std::vector<Stream*> slots_;  // open addressing, a power of two, at most half full
+  std::vector<Slot> slots_;  // a power of two, at most half full
   size_t count_ = 0;
 };
 

@@ -23,7 +23,8 @@ class SendBatch {
   static constexpr size_t kBuffer = 256 << 10;
   static constexpr size_t kMaxBytes = 1 << 20;  // of one batch, large bodies included
   static constexpr size_t kMaxParts = 1000;     // under IOV_MAX
-  static constexpr size_t kReserve = 40 << 10;  // room kept for one more frame of the usual size
+  static constexpr size_t kReserve = 72 << 10;  // room kept for one more turn of a stream, in bytes
+  static constexpr size_t kReserveParts = 80;   // and in parts
   static constexpr size_t kCopyBelow = 2048;    // smaller bodies are copied: one iovec less, contiguous for the kernel
 
   SendBatch();
@@ -38,7 +39,9 @@ class SendBatch {
   }
   // `bytes` must stay until the connection says that they were sent.
   void append_reference(const void* bytes, size_t size);
-  bool has_room() const { return used_ + kReserve <= kBuffer && bytes_ < kMaxBytes && parts_.size() + 16 < kMaxParts; }
+  bool has_room() const {
+    return used_ + kReserve <= kBuffer && bytes_ < kMaxBytes && parts_.size() + kReserveParts < kMaxParts;
+  }
   size_t bytes() const { return bytes_; }
   const std::vector<iovec>& parts() const { return parts_; }
   bool is_copied(const iovec& part) const;
