@@ -26,6 +26,7 @@ struct CallStream : http2::Stream, Call {
   bool begun = false;         // open succeeded, and neither abandon nor reply_sent was called
   bool ignore_data = false;   // answered (or being answered): what else comes is dropped
   bool request_done = false;  // message was called
+  uint32_t http_error = 0;    // not gRPC: the HTTP status to answer with, once the request has ended
   bool replied = false;
   bool view_listed = false;  // in the connection's list of messages that lie in the receive buffer
   bool failed = false;       // it was reset
@@ -41,6 +42,7 @@ inline void CallStream::reset() {
   reset_stream();
   static_cast<Call&>(*this) = Call();
   begun = ignore_data = request_done = replied = view_listed = failed = false;
+  http_error = 0;
   assembler.reset();
   held_stream = held_connection = 0;
   reply.clear();

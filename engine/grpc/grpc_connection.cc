@@ -91,16 +91,17 @@ Status GrpcConnection::check_request(const RequestHead& head, std::string_view t
 void GrpcConnection::on_headers(http2::Stream& http2_stream, http2::Head& http2_head, std::string_view timeout) {
   CallStream& stream = call_of(http2_stream);
   const auto& head = static_cast<const RequestHead&>(http2_head);
-  if (!head.too_large) {
-    if (!head.is_post) return refuse_http(stream, 405);
-    if (!head.is_grpc) return refuse_http(stream, 415);
+  stream.progress_ns = context_.now_ns();
+  if (!head.too_large && !(head.is_post && head.is_grpc)) {
+    stream.http_error = head.is_post ? 415 : 405;
+    return;
   }
   int64_t timeout_ns = kNoDeadline;
   if (Status error = check_request(head, timeout, timeout_ns); !error.ok()) return refuse(stream, error);
   stream.path = head.path;
   stream.authority = head.authority;
   stream.metadata = head.metadata;
-  stream.start_ns = stream.progress_ns = context_.now_ns();
+  stream.start_ns = stream.progress_ns;
   if (timeout_ns <= INT64_MAX - stream.start_ns) stream.deadline_ns = stream.start_ns + timeout_ns;
   Status opened = context_.sink->open(stream);
   if (!stream.metrics) stream.metrics = context_.metrics.unknown();
@@ -149,6 +150,7 @@ void GrpcConnection::account_received(CallStream& stream, uint32_t size, bool in
 
 void GrpcConnection::on_end(http2::Stream& http2_stream) {
   CallStream& stream = call_of(http2_stream);
+  if (stream.http_error != 0) return refuse_http(stream, stream.http_error);
   if (!stream.begun || stream.ignore_data) return;
   if (Status error = stream.assembler.finish(); !error.ok()) return fail_request(stream, error);
   stream.request_done = true;
@@ -423,6 +425,8 @@ void GrpcConnection::sweep_stalled(int64_t now) {
     if (stream.replied) {
       // Not while it waits for its turn on a connection that moves.
       if (stream.blocked() || now - write_progress_ns_ > limit) replies.push_back(&stream);
+    } else if (stream.http_error != 0) {
+      replies.push_back(&stream);  // a request that is not gRPC, and does not end
     } else if (!stream.request_done && stream.begun && held_bytes_ == 0) {
       requests.push_back(&stream);  // not if it may be us who keep its window back
     }

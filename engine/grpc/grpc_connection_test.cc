@@ -17,7 +17,7 @@ std::string pattern(size_t size) {
   return out;
 }
 
-TEST(Http2, AUnaryCallIsAnsweredWithHeadersMessageAndTrailers) {
+TEST(GrpcConnection, AUnaryCallIsAnsweredWithHeadersMessageAndTrailers) {
   Rig rig;
   TestClient client(rig);
   int32_t id = client.call("/echo.Echo/Call", "hello");
@@ -35,7 +35,7 @@ TEST(Http2, AUnaryCallIsAnsweredWithHeadersMessageAndTrailers) {
   EXPECT_EQ(rig.sink.last_peer, "ipv4:192.0.2.1:4711");
 }
 
-TEST(Http2, AnErrorWithoutInitialMetadataIsTrailersOnly) {
+TEST(GrpcConnection, AnErrorWithoutInitialMetadataIsTrailersOnly) {
   Rig rig;
   TestClient client(rig);
   int32_t id = client.call("/echo.Echo/Call", "x", {{"x-status", "5"}, {"y-why", "gone"}});
@@ -47,7 +47,7 @@ TEST(Http2, AnErrorWithoutInitialMetadataIsTrailersOnly) {
   EXPECT_EQ(client[id].body, "");
 }
 
-TEST(Http2, AnErrorWithInitialMetadataHasHeadersAndTrailers) {
+TEST(GrpcConnection, AnErrorWithInitialMetadataHasHeadersAndTrailers) {
   Rig rig;
   TestClient client(rig);
   int32_t id = client.call("/echo.Echo/Call", "x", {{"x-status", "7"}, {"x-init", "i"}, {"y-end", "t"}});
@@ -58,7 +58,7 @@ TEST(Http2, AnErrorWithInitialMetadataHasHeadersAndTrailers) {
   EXPECT_EQ(client[id].trailer("y-end"), "t");
 }
 
-TEST(Http2, MetadataPassesBothWaysAndBinaryValuesAreDecoded) {
+TEST(GrpcConnection, MetadataPassesBothWaysAndBinaryValuesAreDecoded) {
   Rig rig;
   TestClient client(rig);
   // "AAH/" is 00 01 ff; the comma joins two values.
@@ -75,7 +75,7 @@ TEST(Http2, MetadataPassesBothWaysAndBinaryValuesAreDecoded) {
   EXPECT_EQ(client[id].header("x-b-bin"), "AAH/");
 }
 
-TEST(Http2, IllegalResponseMetadataIsLeftOut) {
+TEST(GrpcConnection, IllegalResponseMetadataIsLeftOut) {
   Rig rig;
   TestClient client(rig);
   int32_t id = client.call("/hold", "m");
@@ -90,7 +90,7 @@ TEST(Http2, IllegalResponseMetadataIsLeftOut) {
   EXPECT_EQ(client[id].trailer("grpc-status"), "0");
 }
 
-TEST(Http2, TheTimeoutBecomesADeadline) {
+TEST(GrpcConnection, TheTimeoutBecomesADeadline) {
   Rig rig;
   TestClient client(rig);
   client.call("/hold", "m", {{"grpc-timeout", "250m"}});
@@ -104,7 +104,7 @@ TEST(Http2, TheTimeoutBecomesADeadline) {
   EXPECT_EQ(client[bad].trailer("grpc-status"), "13");
 }
 
-TEST(Http2, OtherContentTypesGet415AndOtherMethods405) {
+TEST(GrpcConnection, OtherContentTypesGet415AndOtherMethods405) {
   Rig rig;
   TestClient client(rig);
   int32_t text = client.call("/echo.Echo/Call", "m", {{"content-type", "text/plain"}});
@@ -118,7 +118,7 @@ TEST(Http2, OtherContentTypesGet415AndOtherMethods405) {
   EXPECT_EQ(client[good].trailer("grpc-status"), "0");
 }
 
-TEST(Http2, UnknownMethodsAreUnimplementedAndTheRestOfTheRequestIsDropped) {
+TEST(GrpcConnection, UnknownMethodsAreUnimplementedAndTheRestOfTheRequestIsDropped) {
   Rig rig;
   TestClient client(rig);
   int32_t id = client.call("/missing", pattern(300'000));
@@ -130,7 +130,7 @@ TEST(Http2, UnknownMethodsAreUnimplementedAndTheRestOfTheRequestIsDropped) {
   EXPECT_EQ(client[next].trailer("grpc-status"), "0") << "the connection's window was given back";
 }
 
-TEST(Http2, BrokenFramingOfTheMessageEndsInInternal) {
+TEST(GrpcConnection, BrokenFramingOfTheMessageEndsInInternal) {
   Rig rig;
   TestClient client(rig);
   struct {
@@ -154,7 +154,7 @@ TEST(Http2, BrokenFramingOfTheMessageEndsInInternal) {
   EXPECT_EQ(rig.sink.completed, 0);
 }
 
-TEST(Http2, AnUnsupportedEncodingIsUnimplementedAndSaysWhatIs) {
+TEST(GrpcConnection, AnUnsupportedEncodingIsUnimplementedAndSaysWhatIs) {
   Rig rig;
   TestClient client(rig);
   int32_t id = client.request("/echo.Echo/Call", TestClient::framed("abc", 1), {{"grpc-encoding", "gzip"}});
@@ -164,7 +164,7 @@ TEST(Http2, AnUnsupportedEncodingIsUnimplementedAndSaysWhatIs) {
   EXPECT_EQ(client[id].trailer("grpc-accept-encoding"), "identity");
 }
 
-TEST(Http2, ATooLargeMessageIsRefusedBeforeItArrives) {
+TEST(GrpcConnection, ATooLargeMessageIsRefusedBeforeItArrives) {
   Rig rig;
   rig.sink.max_request_bytes = 1000;
   TestClient client(rig);
@@ -176,7 +176,7 @@ TEST(Http2, ATooLargeMessageIsRefusedBeforeItArrives) {
   EXPECT_EQ(rig.sink.buffered, 0);
 }
 
-TEST(Http2, TooManyHeaderBytesAreResourceExhausted) {
+TEST(GrpcConnection, TooManyHeaderBytesAreResourceExhausted) {
   Rig rig;
   TestClient client(rig);
   int32_t id = client.call("/echo.Echo/Call", "m", {{"x-big", std::string(20'000, 'v')}});
@@ -184,7 +184,7 @@ TEST(Http2, TooManyHeaderBytesAreResourceExhausted) {
   EXPECT_EQ(client[id].trailer("grpc-status"), "8");
 }
 
-TEST(Http2, AWholeMessageIsHandedOverWithoutACopyAndASplitOneIsAssembled) {
+TEST(GrpcConnection, AWholeMessageIsHandedOverWithoutACopyAndASplitOneIsAssembled) {
   Rig rig;
   TestClient client(rig);
   int32_t whole = client.call("/echo.Echo/Call", "in one piece");
@@ -201,7 +201,7 @@ TEST(Http2, AWholeMessageIsHandedOverWithoutACopyAndASplitOneIsAssembled) {
   EXPECT_FALSE(client[late_end].closed);
 }
 
-TEST(Http2, MessagesOfEverySizeComeBackThroughSmallAndLargeWindows) {
+TEST(GrpcConnection, MessagesOfEverySizeComeBackThroughSmallAndLargeWindows) {
   for (uint32_t window : {1u, 1000u, 65'535u, 8u << 20}) {
     TransportOptions options;
     options.stream_window = 65'535;
@@ -222,7 +222,7 @@ TEST(Http2, MessagesOfEverySizeComeBackThroughSmallAndLargeWindows) {
   }
 }
 
-TEST(Http2, AThousandStreamsAtOnceGetTheirOwnAnswers) {
+TEST(GrpcConnection, AThousandStreamsAtOnceGetTheirOwnAnswers) {
   Rig rig;
   TestClient client(rig);
   std::map<int32_t, std::string> expected;
@@ -236,7 +236,7 @@ TEST(Http2, AThousandStreamsAtOnceGetTheirOwnAnswers) {
   EXPECT_EQ(rig.sink.abandoned, 0);
 }
 
-TEST(Http2, ManyRepliesLeaveInOneWrite) {
+TEST(GrpcConnection, ManyRepliesLeaveInOneWrite) {
   Rig rig;
   TestClient client(rig);
   client.pump();
@@ -247,7 +247,7 @@ TEST(Http2, ManyRepliesLeaveInOneWrite) {
   EXPECT_EQ(rig.writes - before, 1);
 }
 
-TEST(Http2, AStreamOverTheLimitIsRefusedAndTheOthersLive) {
+TEST(GrpcConnection, AStreamOverTheLimitIsRefusedAndTheOthersLive) {
   TransportOptions options;
   options.max_concurrent_streams = 4;
   Rig rig(options);
@@ -271,7 +271,7 @@ TEST(Http2, AStreamOverTheLimitIsRefusedAndTheOthersLive) {
   EXPECT_EQ(refused, 2);
 }
 
-TEST(Http2, ACancelledCallIsAbandonedOnce) {
+TEST(GrpcConnection, ACancelledCallIsAbandonedOnce) {
   Rig rig;
   TestClient client(rig);
   int32_t id = client.call("/hold", "m");
@@ -285,7 +285,7 @@ TEST(Http2, ACancelledCallIsAbandonedOnce) {
   EXPECT_EQ(rig.sink.open_calls, 0);
 }
 
-TEST(Http2, AReplyCutOffByTheClientKeepsItsMemoryUntilTheKernelHasWhatItWasGiven) {
+TEST(GrpcConnection, AReplyCutOffByTheClientKeepsItsMemoryUntilTheKernelHasWhatItWasGiven) {
   Rig rig;
   TestClient client(rig, 1 << 20);
   client.pump();
@@ -310,7 +310,7 @@ TEST(Http2, AReplyCutOffByTheClientKeepsItsMemoryUntilTheKernelHasWhatItWasGiven
   EXPECT_EQ(client[id].body.size(), 200'005u);
 }
 
-TEST(Http2, ASlowSocketGetsEveryByteInOrder) {
+TEST(GrpcConnection, ASlowSocketGetsEveryByteInOrder) {
   Rig rig;
   TestClient client(rig, 4 << 20);
   client.pump();
@@ -331,7 +331,7 @@ TEST(Http2, ASlowSocketGetsEveryByteInOrder) {
   }
 }
 
-TEST(Http2, WhileTheRegionIsFullTheWindowIsHeldAndThenGivenBack) {
+TEST(GrpcConnection, WhileTheRegionIsFullTheWindowIsHeldAndThenGivenBack) {
   TransportOptions options;
   options.stream_window = 65'535;
   options.connection_window = 65'535;
@@ -350,7 +350,7 @@ TEST(Http2, WhileTheRegionIsFullTheWindowIsHeldAndThenGivenBack) {
   EXPECT_FALSE(rig.connection->holds_window());
 }
 
-TEST(Http2, AHeldCallThatEndsGivesItsWindowToOthers) {
+TEST(GrpcConnection, AHeldCallThatEndsGivesItsWindowToOthers) {
   TransportOptions options;
   options.stream_window = 65'535;
   options.connection_window = 65'535;
@@ -368,7 +368,7 @@ TEST(Http2, AHeldCallThatEndsGivesItsWindowToOthers) {
   EXPECT_EQ(client[next].trailer("grpc-status"), "0");
 }
 
-TEST(Http2, HeldCallsThatAreAnsweredBeforeTheNextLookGiveTheirWindowBack) {
+TEST(GrpcConnection, HeldCallsThatAreAnsweredBeforeTheNextLookGiveTheirWindowBack) {
   TransportOptions options;
   options.stream_window = options.connection_window = 65'535;
   Rig rig(options);
@@ -392,7 +392,7 @@ TEST(Http2, HeldCallsThatAreAnsweredBeforeTheNextLookGiveTheirWindowBack) {
   EXPECT_FALSE(rig.connection->holds_window());
 }
 
-TEST(Http2, WindowUpdatesAreBatched) {
+TEST(GrpcConnection, WindowUpdatesAreBatched) {
   Rig rig;
   TestClient client(rig);
   client.pump();
@@ -403,7 +403,7 @@ TEST(Http2, WindowUpdatesAreBatched) {
   EXPECT_LE(client.window_updates, 12) << "the windows grow, and are given back in large pieces";
 }
 
-TEST(Http2, AReplyMayComeBeforeTheRequestHasEnded) {
+TEST(GrpcConnection, AReplyMayComeBeforeTheRequestHasEnded) {
   Rig rig;
   TestClient client(rig);
   int32_t id = client.request("/hold", TestClient::framed("half").substr(0, 7), {}, true);
@@ -422,7 +422,7 @@ TEST(Http2, AReplyMayComeBeforeTheRequestHasEnded) {
   EXPECT_EQ(rig.sink.open_calls, 0);
 }
 
-TEST(Http2, StatusMessagesArePercentEncodedAndBounded) {
+TEST(GrpcConnection, StatusMessagesArePercentEncodedAndBounded) {
   Rig rig;
   TestClient client(rig);
   int32_t id = client.call("/hold", "m");
@@ -439,7 +439,7 @@ TEST(Http2, StatusMessagesArePercentEncodedAndBounded) {
   EXPECT_EQ(got.substr(got.size() - 3), "%0A");
 }
 
-TEST(Http2, MetadataThatCannotBeSentResetsTheStream) {
+TEST(GrpcConnection, MetadataThatCannotBeSentResetsTheStream) {
   Rig rig;
   TestClient client(rig);
   int32_t id = client.call("/hold", "m");
@@ -455,7 +455,7 @@ TEST(Http2, MetadataThatCannotBeSentResetsTheStream) {
   EXPECT_EQ(rig.sink.open_calls, 0);
 }
 
-TEST(Http2, DrainingSaysGoAwayTwiceAndLetsCallsEnd) {
+TEST(GrpcConnection, DrainingSaysGoAwayTwiceAndLetsCallsEnd) {
   Rig rig;
   TestClient client(rig);
   int32_t id = client.call("/hold", "m");
@@ -472,7 +472,7 @@ TEST(Http2, DrainingSaysGoAwayTwiceAndLetsCallsEnd) {
   EXPECT_TRUE(rig.connection->finished());
 }
 
-TEST(Http2, APeerThatDoesNotAnswerThePingIsDrainedAfterASecond) {
+TEST(GrpcConnection, APeerThatDoesNotAnswerThePingIsDrainedAfterASecond) {
   Rig rig;
   TestClient client(rig);
   client.pump();
@@ -484,7 +484,7 @@ TEST(Http2, APeerThatDoesNotAnswerThePingIsDrainedAfterASecond) {
   EXPECT_TRUE(rig.connection->finished());
 }
 
-TEST(Http2, ARequestThatCrossesTheGoAwayNoticeIsServed) {
+TEST(GrpcConnection, ARequestThatCrossesTheGoAwayNoticeIsServed) {
   Rig rig;
   TestClient client(rig);
   client.pump();
@@ -497,7 +497,7 @@ TEST(Http2, ARequestThatCrossesTheGoAwayNoticeIsServed) {
   EXPECT_TRUE(rig.connection->finished());
 }
 
-TEST(Http2, ClosingTheConnectionAbandonsWhatIsOpen) {
+TEST(GrpcConnection, ClosingTheConnectionAbandonsWhatIsOpen) {
   Rig rig;
   {
     TestClient client(rig);
@@ -510,7 +510,7 @@ TEST(Http2, ClosingTheConnectionAbandonsWhatIsOpen) {
   EXPECT_EQ(rig.sink.abandoned, 10);
 }
 
-TEST(Http2, SilentConnectionsAreClosedAfterTheHandshakeTimeout) {
+TEST(GrpcConnection, SilentConnectionsAreClosedAfterTheHandshakeTimeout) {
   Rig rig;
   rig.flush();
   rig.now += rig.context.options.handshake_timeout_ns + 1;
@@ -519,7 +519,7 @@ TEST(Http2, SilentConnectionsAreClosedAfterTheHandshakeTimeout) {
   EXPECT_TRUE(rig.connection->finished());
 }
 
-TEST(Http2, AnUnreadReplyIsResetAfterTheStallTimeout) {
+TEST(GrpcConnection, AnUnreadReplyIsResetAfterTheStallTimeout) {
   Rig rig;
   TestClient client(rig, 10, false);  // a window of ten bytes that is never opened again
   int32_t id = client.call("/echo.Echo/Call", pattern(1000));
@@ -533,7 +533,7 @@ TEST(Http2, AnUnreadReplyIsResetAfterTheStallTimeout) {
   EXPECT_EQ(client[id].error, uint32_t{NGHTTP2_CANCEL});
 }
 
-TEST(Http2, ARequestThatFindsNoMemoryIsResourceExhaustedAndTheRestOfItIsDropped) {
+TEST(GrpcConnection, ARequestThatFindsNoMemoryIsResourceExhaustedAndTheRestOfItIsDropped) {
   Rig rig;
   TestClient client(rig);
   rig.sink.no_memory = true;
@@ -553,7 +553,7 @@ TEST(Http2, ARequestThatFindsNoMemoryIsResourceExhaustedAndTheRestOfItIsDropped)
   EXPECT_EQ(client[next].trailer("grpc-status"), "0");
 }
 
-TEST(Http2, ARequestThatStopsArrivingEndsAfterTheStallTimeout) {
+TEST(GrpcConnection, ARequestThatStopsArrivingEndsAfterTheStallTimeout) {
   Rig rig;
   TestClient client(rig);
   int32_t id = client.request("/echo.Echo/Call", TestClient::framed("half").substr(0, 7), {}, true);
@@ -569,7 +569,7 @@ TEST(Http2, ARequestThatStopsArrivingEndsAfterTheStallTimeout) {
   EXPECT_EQ(rig.sink.open_calls, 0);
 }
 
-TEST(Http2, TheAuthorityStaysWhileTheCallLives) {
+TEST(GrpcConnection, TheAuthorityStaysWhileTheCallLives) {
   Rig rig;
   TestClient client(rig);
   client.call("/hold", "m");
@@ -578,7 +578,7 @@ TEST(Http2, TheAuthorityStaysWhileTheCallLives) {
   EXPECT_EQ(rig.sink.held[0]->authority, "drover.test");
 }
 
-TEST(Http2, AnIdleConnectionIsDrainedIfSoConfigured) {
+TEST(GrpcConnection, AnIdleConnectionIsDrainedIfSoConfigured) {
   TransportOptions options;
   options.idle_timeout_ns = 5'000'000'000;
   Rig rig(options);

@@ -28,14 +28,14 @@ int goaway_code(const std::string& sent) {
   return code;
 }
 
-TEST(Http2Hostile, SomethingElseThanHttp2IsClosed) {
+TEST(GrpcHostile, SomethingElseThanHttp2IsClosed) {
   Rig rig;
   rig.receive("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   rig.flush();
   EXPECT_TRUE(rig.connection->finished());
 }
 
-TEST(Http2Hostile, BrokenFramesEndTheConnectionWithTheirErrorCode) {
+TEST(GrpcHostile, BrokenFramesEndTheConnectionWithTheirErrorCode) {
   struct {
     std::string bytes;
     int code;
@@ -57,7 +57,7 @@ TEST(Http2Hostile, BrokenFramesEndTheConnectionWithTheirErrorCode) {
   }
 }
 
-TEST(Http2Hostile, FloodsOfEmptyAndControlFramesEndTheConnection) {
+TEST(GrpcHostile, FloodsOfEmptyAndControlFramesEndTheConnection) {
   for (const std::string& one : {frame(NGHTTP2_PING, 0, 0, "12345678"), frame(NGHTTP2_SETTINGS, 0, 0, "")}) {
     Rig rig;
     rig.receive(kPreface);
@@ -71,7 +71,7 @@ TEST(Http2Hostile, FloodsOfEmptyAndControlFramesEndTheConnection) {
   }
 }
 
-TEST(Http2Hostile, AFloodOfEmptyDataFramesEndsTheConnection) {
+TEST(GrpcHostile, AFloodOfEmptyDataFramesEndsTheConnection) {
   Rig rig;
   TestClient client(rig);
   int32_t id = client.request("/hold", "", {}, true);
@@ -83,7 +83,7 @@ TEST(Http2Hostile, AFloodOfEmptyDataFramesEndsTheConnection) {
   EXPECT_TRUE(rig.connection->finished());
 }
 
-TEST(Http2Hostile, OpeningAndResettingStreamsForEverEndsTheConnection) {
+TEST(GrpcHostile, OpeningAndResettingStreamsForEverEndsTheConnection) {
   TransportOptions options;
   options.reset_burst = 500;
   options.reset_rate = 1;
@@ -102,7 +102,7 @@ TEST(Http2Hostile, OpeningAndResettingStreamsForEverEndsTheConnection) {
   EXPECT_EQ(rig.sink.open_calls, 0);
 }
 
-TEST(Http2Hostile, HttpMessagingRulesAreKept) {
+TEST(GrpcHostile, HttpMessagingRulesAreKept) {
   Rig rig;
   TestClient client(rig);
   int32_t length = client.call("/echo.Echo/Call", "m", {{"content-length", "3"}});
@@ -135,7 +135,7 @@ std::string call_block(std::string_view path) {
 constexpr uint8_t kEndHeaders = NGHTTP2_FLAG_END_HEADERS;
 constexpr uint8_t kEndStream = NGHTTP2_FLAG_END_STREAM;
 
-TEST(Http2Hostile, AFloodingPeerThatDoesNotReadIsClosedAndItsCallsEnd) {
+TEST(GrpcHostile, AFloodingPeerThatDoesNotReadIsClosedAndItsCallsEnd) {
   Rig rig;
   rig.receive(kPreface + frame(NGHTTP2_HEADERS, kEndHeaders, 1, call_block("/hold")) +
               frame(NGHTTP2_DATA, kEndStream, 1, TestClient::framed("m")));
@@ -153,7 +153,7 @@ TEST(Http2Hostile, AFloodingPeerThatDoesNotReadIsClosedAndItsCallsEnd) {
   EXPECT_TRUE(rig.connection->broken());
 }
 
-TEST(Http2Hostile, RepliesThatWereNotProducedDoNotWaitForASlowReader) {
+TEST(GrpcHostile, RepliesThatWereNotProducedDoNotWaitForASlowReader) {
   Rig rig;
   rig.receive(kPreface);
   rig.flush();
@@ -170,7 +170,7 @@ TEST(Http2Hostile, RepliesThatWereNotProducedDoNotWaitForASlowReader) {
   EXPECT_EQ(rig.sink.open_calls, 1) << "the one whose bytes wait for the socket";
 }
 
-TEST(Http2Hostile, AFieldOfManyValuesCountsLikeManyFields) {
+TEST(GrpcHostile, AFieldOfManyValuesCountsLikeManyFields) {
   Rig rig;
   rig.receive(kPreface);
   const std::string name = std::string(8000 - 4, 'n') + "-bin";
@@ -181,7 +181,7 @@ TEST(Http2Hostile, AFieldOfManyValuesCountsLikeManyFields) {
   EXPECT_LT(rig.connection->memory(), 40'000u);
 }
 
-TEST(Http2Hostile, ResetsThatThePeerDoesNotReadAreBounded) {
+TEST(GrpcHostile, ResetsThatThePeerDoesNotReadAreBounded) {
   Rig rig;
   rig.receive("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(NGHTTP2_SETTINGS, 0, 0, std::string("\0\6\0\0\0\0", 6)));
   rig.flush();
@@ -194,7 +194,7 @@ TEST(Http2Hostile, ResetsThatThePeerDoesNotReadAreBounded) {
   EXPECT_LT(most, 300'000u);
 }
 
-TEST(Http2Hostile, ACachedBlockIsHeldToTheSameRules) {
+TEST(GrpcHostile, ACachedBlockIsHeldToTheSameRules) {
   Rig rig;
   rig.receive(kPreface);
   auto call = [&](uint32_t id, std::string_view timeout) {
@@ -212,7 +212,7 @@ TEST(Http2Hostile, ACachedBlockIsHeldToTheSameRules) {
   }
 }
 
-TEST(Http2Hostile, ManySettingsInOneFrameCostOneChange) {
+TEST(GrpcHostile, ManySettingsInOneFrameCostOneChange) {
   Rig rig;
   std::string bytes = kPreface;
   for (uint32_t id = 1; id < 2000; id += 2) bytes += frame(NGHTTP2_HEADERS, kEndHeaders, id, call_block("/hold"));

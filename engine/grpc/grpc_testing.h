@@ -1,4 +1,4 @@
-// A connection and a client in one thread, joined by memory instead of a socket: an GrpcConnection with an EchoSink
+// A connection and a client in one thread, joined by memory instead of a socket: a GrpcConnection with an EchoSink
 // on one side, nghttp2's client session on the other. Time stands still unless the test moves it; the "kernel" takes
 // as many bytes as the test allows. Raw bytes can be sent instead of the client's.
 #pragma once

@@ -86,7 +86,6 @@ class RequestAssembler {
   bool is_view() const { return view_ != nullptr; }
   // After finish() returned no error: the message if it is a view, else an empty view (it is in alloc's memory).
   std::string_view view() const { return view_ ? std::string_view(view_, size_) : std::string_view(); }
-  bool prefix_seen() const { return prefix_bytes_ == kGrpcPrefixBytes; }
   uint32_t message_size() const { return size_; }
 
  private:

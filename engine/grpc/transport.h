@@ -58,7 +58,7 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink 
   void close_all();
 
  private:
-  class Connection;  // transport.cc: a byte stream joined to an GrpcConnection
+  class Connection;  // transport.cc: a byte stream joined to a GrpcConnection
 
   void mark_dirty(Connection& connection);
   void flush(Connection& connection);
