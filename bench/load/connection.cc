@@ -84,10 +84,10 @@ void Connection::on_event(uint32_t epoll_events) {
     if ((epoll_events & EPOLLOUT) == 0) return;
     state_ = State::kHandshake;
     output_.insert(output_.end(), kPreface, kPreface + sizeof(kPreface) - 1);
-    const std::pair<uint16_t, uint32_t> settings[] = {
-        {kSettingsEnablePush, 0},
-        {kSettingsInitialWindowSize, kStreamWindow},
-        {kSettingsMaxFrameSize, static_cast<uint32_t>(plan_->max_frame_size)}};
+    const std::pair<Setting, uint32_t> settings[] = {
+        {Setting::kEnablePush, 0},
+        {Setting::kInitialWindowSize, kStreamWindow},
+        {Setting::kMaxFrameSize, static_cast<uint32_t>(plan_->max_frame_size)}};
     append_settings(&output_, settings);
     append_window_update(&output_, 0, kConnectionWindow - kFirstConnectionWindow);
     return flush();
@@ -263,12 +263,12 @@ void Connection::release(Stream* stream) {
 
 void Connection::on_settings(const Frame& frame) {
   if ((frame.flags & kFlagAck) != 0) return;
-  if (frame.payload.size() % 6 != 0) return fail("a SETTINGS frame is not of whole entries");
+  if (frame.payload.size() % engine::http2::kSettingBytes != 0) return fail("a SETTINGS frame is not of whole entries");
   uint32_t header_table_size = 4096;
-  for (size_t at = 0; at < frame.payload.size(); at += 6) {
-    const uint16_t id = load_u16(&frame.payload[at]);
+  for (size_t at = 0; at < frame.payload.size(); at += engine::http2::kSettingBytes) {
+    const auto id = static_cast<Setting>(load_u16(&frame.payload[at]));
     const uint32_t value = load_u32(&frame.payload[at + 2]);
-    if (id == kSettingsHeaderTableSize) header_table_size = value;
+    if (id == Setting::kHeaderTableSize) header_table_size = value;
     apply_setting(id, value);
     if (state_ == State::kClosed) return;
   }
@@ -279,12 +279,12 @@ void Connection::on_settings(const Frame& frame) {
   if (state_ == State::kHandshake) state_ = State::kOpen;
 }
 
-void Connection::apply_setting(uint16_t id, uint32_t value) {
+void Connection::apply_setting(Setting id, uint32_t value) {
   switch (id) {
-    case kSettingsMaxConcurrentStreams:
+    case Setting::kMaxConcurrentStreams:
       if (value < plan_->streams) fail("the server allows only " + std::to_string(value) + " streams");
       break;
-    case kSettingsInitialWindowSize: {
+    case Setting::kInitialWindowSize: {
       if (value > INT32_MAX) return fail("an initial window over 2^31-1");
       const int64_t change = int64_t{value} - peer_initial_window_;
       peer_initial_window_ = value;
@@ -299,8 +299,8 @@ void Connection::apply_setting(uint16_t id, uint32_t value) {
       }
       break;
     }
-    case kSettingsMaxFrameSize:
-      if (value < kDefaultMaxFrameSize || value >= 1 << 24) return fail("a maximum frame size out of range");
+    case Setting::kMaxFrameSize:
+      if (value < kDefaultFrameSize || value >= 1 << 24) return fail("a maximum frame size out of range");
       peer_max_frame_size_ = value;
       break;
     default:

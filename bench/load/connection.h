@@ -64,7 +64,7 @@ class Connection {
   void on_header_fragment(const Frame& frame);
   void on_header_block(uint32_t stream, bool end_stream, std::span<const uint8_t> block);
   void on_settings(const Frame& frame);
-  void apply_setting(uint16_t id, uint32_t value);
+  void apply_setting(Setting id, uint32_t value);
   void on_window_update(const Frame& frame);
   void on_reset(const Frame& frame);
   void on_goaway(const Frame& frame);
@@ -118,7 +118,7 @@ class Connection {
   std::deque<Pending> pending_;  // requests with bytes to send, in order
   int64_t send_window_ = 65535;
   uint32_t peer_initial_window_ = 65535;
-  size_t peer_max_frame_size_ = kDefaultMaxFrameSize;
+  size_t peer_max_frame_size_ = kDefaultFrameSize;
 };
 
 }  // namespace drover::bench

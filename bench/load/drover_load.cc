@@ -30,7 +30,7 @@ struct Flags {
   std::string json_file;
   bool unique = false;
   uint32_t streams = 1;
-  size_t max_frame_size = kDefaultMaxFrameSize;
+  size_t max_frame_size = kDefaultFrameSize;
   int cpu = -1;
   LoadSchedule schedule;
 };

@@ -8,24 +8,21 @@
 namespace drover::bench {
 
 void write_frame_header(uint8_t* out, size_t length, FrameType type, uint8_t flags, uint32_t stream) {
-  out[0] = static_cast<uint8_t>(length >> 16);
-  out[1] = static_cast<uint8_t>(length >> 8);
-  out[2] = static_cast<uint8_t>(length);
-  out[3] = static_cast<uint8_t>(type);
-  out[4] = flags;
-  store_u32(out + 5, stream);
+  const engine::http2::FrameHeader header{static_cast<uint32_t>(length), type, flags, stream};
+  header.write(reinterpret_cast<char*>(out));
 }
 
 void append_frame_header(std::vector<uint8_t>* out, size_t length, FrameType type, uint8_t flags, uint32_t stream) {
   const size_t at = out->size();
-  out->resize(at + kFrameHeaderSize);
+  out->resize(at + kFrameHeaderBytes);
   write_frame_header(out->data() + at, length, type, flags, stream);
 }
 
-void append_settings(std::vector<uint8_t>* out, std::span<const std::pair<uint16_t, uint32_t>> settings) {
-  append_frame_header(out, settings.size() * 6, FrameType::kSettings, 0, 0);
+void append_settings(std::vector<uint8_t>* out, std::span<const std::pair<Setting, uint32_t>> settings) {
+  append_frame_header(out, settings.size() * engine::http2::kSettingBytes, FrameType::kSettings, 0, 0);
   for (const auto& [id, value] : settings) {
-    uint8_t entry[6] = {static_cast<uint8_t>(id >> 8), static_cast<uint8_t>(id)};
+    uint8_t entry[engine::http2::kSettingBytes];
+    store_u16(entry, static_cast<uint16_t>(id));
     store_u32(entry + 2, value);
     out->insert(out->end(), entry, entry + sizeof(entry));
   }
@@ -58,8 +55,8 @@ FrameReader::Result FrameReader::next(Frame* frame) {
     held_.clear();
     clear_held_ = false;
   }
-  const bool in_place = held_.empty() && input_.size() >= kFrameHeaderSize;
-  if (!in_place && !hold(kFrameHeaderSize)) return Result::kNeedMore;
+  const bool in_place = held_.empty() && input_.size() >= kFrameHeaderBytes;
+  if (!in_place && !hold(kFrameHeaderBytes)) return Result::kNeedMore;
   const uint8_t* header = in_place ? input_.data() : held_.data();
   const size_t length = load_u32(header) >> 8;
   if (length > max_frame_size_) return fail("a frame is longer than SETTINGS_MAX_FRAME_SIZE");
@@ -69,13 +66,13 @@ FrameReader::Result FrameReader::next(Frame* frame) {
     data_flags_ = header[4];
     data_stream_ = load_u32(header + 5) & 0x7FFFFFFF;
     if (in_place) {
-      take(kFrameHeaderSize);
+      take(kFrameHeaderBytes);
     } else {
       held_.clear();
     }
     return next_data_piece(frame);
   }
-  const size_t size = kFrameHeaderSize + length;
+  const size_t size = kFrameHeaderBytes + length;
   if (in_place && input_.size() >= size) {
     const uint8_t* bytes = input_.data();
     take(size);
@@ -102,7 +99,7 @@ FrameReader::Result FrameReader::next_data_piece(Frame* frame) {
 
 FrameReader::Result FrameReader::whole_frame(const uint8_t* bytes, Frame* frame) {
   size_t length = load_u32(bytes) >> 8;
-  const uint8_t* payload = bytes + kFrameHeaderSize;
+  const uint8_t* payload = bytes + kFrameHeaderBytes;
   frame->type = static_cast<FrameType>(bytes[3]);
   frame->flags = bytes[4];
   frame->stream = load_u32(bytes + 5) & 0x7FFFFFFF;

@@ -1,4 +1,5 @@
-// HTTP/2 frames (RFC 9113, section 4) as the load client reads and writes them.
+// HTTP/2 frames (RFC 9113, section 4) as the load client reads and writes them. The numbers are
+// those of engine/http2/wire.h; the reader is the client's own, so that it does not share the server's mistakes.
 //
 //    +-----------------------------------------------+
 //    | length (24) | type (8) | flags (8) | R + stream (32) | payload ...
@@ -14,41 +15,30 @@
 #include <utility>
 #include <vector>
 
+#include "engine/http2/wire.h"
+
 namespace drover::bench {
 
-inline constexpr size_t kFrameHeaderSize = 9;
-inline constexpr size_t kDefaultMaxFrameSize = 16384;
-
-enum class FrameType : uint8_t {
-  kData = 0,
-  kHeaders = 1,
-  kPriority = 2,
-  kRstStream = 3,
-  kSettings = 4,
-  kPushPromise = 5,
-  kPing = 6,
-  kGoaway = 7,
-  kWindowUpdate = 8,
-  kContinuation = 9,
-};
-
-inline constexpr uint8_t kFlagEndStream = 0x1;
-inline constexpr uint8_t kFlagAck = 0x1;
-inline constexpr uint8_t kFlagEndHeaders = 0x4;
-inline constexpr uint8_t kFlagPadded = 0x8;
-inline constexpr uint8_t kFlagPriority = 0x20;
-
-inline constexpr uint16_t kSettingsHeaderTableSize = 1;
-inline constexpr uint16_t kSettingsEnablePush = 2;
-inline constexpr uint16_t kSettingsMaxConcurrentStreams = 3;
-inline constexpr uint16_t kSettingsInitialWindowSize = 4;
-inline constexpr uint16_t kSettingsMaxFrameSize = 5;
+using engine::http2::FrameType;
+using engine::http2::kDefaultFrameSize;
+using engine::http2::kFlagAck;
+using engine::http2::kFlagEndHeaders;
+using engine::http2::kFlagEndStream;
+using engine::http2::kFlagPadded;
+using engine::http2::kFlagPriority;
+using engine::http2::kFrameHeaderBytes;
+using engine::http2::Setting;
 
 inline uint32_t load_u32(const uint8_t* bytes) {
   return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 | bytes[3];
 }
 
 inline uint16_t load_u16(const uint8_t* bytes) { return static_cast<uint16_t>(bytes[0] << 8 | bytes[1]); }
+
+inline void store_u16(uint8_t* bytes, uint16_t value) {
+  bytes[0] = static_cast<uint8_t>(value >> 8);
+  bytes[1] = static_cast<uint8_t>(value);
+}
 
 inline void store_u32(uint8_t* bytes, uint32_t value) {
   bytes[0] = static_cast<uint8_t>(value >> 24);
@@ -61,7 +51,7 @@ inline void store_u32(uint8_t* bytes, uint32_t value) {
 void write_frame_header(uint8_t* out, size_t length, FrameType type, uint8_t flags, uint32_t stream);
 
 void append_frame_header(std::vector<uint8_t>* out, size_t length, FrameType type, uint8_t flags, uint32_t stream);
-void append_settings(std::vector<uint8_t>* out, std::span<const std::pair<uint16_t, uint32_t>> settings);
+void append_settings(std::vector<uint8_t>* out, std::span<const std::pair<Setting, uint32_t>> settings);
 void append_window_update(std::vector<uint8_t>* out, uint32_t stream, uint32_t increment);
 
 struct Frame {
@@ -76,7 +66,7 @@ class FrameReader {
  public:
   enum class Result { kNeedMore, kFrame, kError };
 
-  explicit FrameReader(size_t max_frame_size = kDefaultMaxFrameSize) : max_frame_size_(max_frame_size) {}
+  explicit FrameReader(size_t max_frame_size = kDefaultFrameSize) : max_frame_size_(max_frame_size) {}
 
   // The next bytes of the connection; they must stay where they are until next() says kNeedMore, and that must have
   // been said before the next feed().

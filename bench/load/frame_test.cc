@@ -89,7 +89,7 @@ TEST(FrameReader, TakesPaddingAndPriorityOff) {
 
 TEST(FrameReader, RefusesFramesThatAreTooLong) {
   std::vector<uint8_t> bytes;
-  append_frame_header(&bytes, kDefaultMaxFrameSize + 1, FrameType::kData, 0, 1);
+  append_frame_header(&bytes, kDefaultFrameSize + 1, FrameType::kData, 0, 1);
   FrameReader reader;
   reader.feed(bytes);
   Frame frame;
@@ -125,7 +125,7 @@ TEST(FrameReader, SurvivesRandomBytes) {
       reader.feed(std::span(bytes).subspan(at, size));
       at += size;
       while ((result = reader.next(&frame)) == FrameReader::Result::kFrame) {
-        EXPECT_LE(frame.payload.size(), kDefaultMaxFrameSize);
+        EXPECT_LE(frame.payload.size(), kDefaultFrameSize);
       }
     }
   }
@@ -133,7 +133,7 @@ TEST(FrameReader, SurvivesRandomBytes) {
 
 TEST(FrameWriter, WritesSettingsAsTheRfcSays) {
   std::vector<uint8_t> bytes;
-  const std::pair<uint16_t, uint32_t> settings[] = {{kSettingsInitialWindowSize, 0x01020304}};
+  const std::pair<Setting, uint32_t> settings[] = {{Setting::kInitialWindowSize, 0x01020304}};
   append_settings(&bytes, settings);
   EXPECT_EQ(bytes, (std::vector<uint8_t>{0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 1, 2, 3, 4}));
 }

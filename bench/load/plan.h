@@ -20,11 +20,11 @@ struct LoadPlan {
   sockaddr_storage address = {};
   socklen_t address_size = 0;
   RequestBlocks headers;
-  std::vector<uint8_t> message;                  // the request with its gRPC prefix; also the reply that is expected
-  bool expect_echo = true;                       // false: any well-formed single message will do
-  bool unique = false;                           // the message's last 8 bytes become the call's number
-  uint32_t streams = 1;                          // calls in flight on each connection
-  size_t max_frame_size = kDefaultMaxFrameSize;  // that we allow the server
+  std::vector<uint8_t> message;               // the request with its gRPC prefix; also the reply that is expected
+  bool expect_echo = true;                    // false: any well-formed single message will do
+  bool unique = false;                        // the message's last 8 bytes become the call's number
+  uint32_t streams = 1;                       // calls in flight on each connection
+  size_t max_frame_size = kDefaultFrameSize;  // that we allow the server
 };
 
 struct LoadTally {

@@ -32,11 +32,11 @@ class GrpcConnection final : private http2::SessionHandler {
 
   // Bytes from the peer. They are not needed after it returns. Flush afterwards.
   void receive(const char* bytes, size_t size);
-  // Sends what there is: kBlocked when the sink takes no more (flush again when it does), kMore to go on next turn.
+  // Sends what is queued: kBlocked when the sink takes no more (flush again when it does), kMore to go on next turn.
   Flushed flush();
   // Nothing more will be read or written: close it.
   bool finished() const;
-  // The byte sink failed: nobody hears a goodbye.
+  // The byte sink failed: a GOAWAY would not arrive.
   bool broken() const { return dead_; }
 
   static void reply(CallStream& stream, const Reply& reply) { stream.connection->send_reply(stream, reply); }
@@ -100,8 +100,9 @@ class GrpcConnection final : private http2::SessionHandler {
   const uint32_t listener_;
   http2::Session session_;
 
-  std::vector<CallStream*> views_;      // requests that lie in the receive buffer
-  std::vector<CallStream*> finishing_;  // closed by the session, reply still on its way to the kernel, by end_offset
+  std::vector<CallStream*> views_;  // requests that lie in the receive buffer
+  std::vector<CallStream*>
+      finishing_;  // closed by the session, reply still on its way to the kernel, by produced_until
   size_t first_finishing_ = 0;
   uint64_t consumed_ = 0;  // DATA bytes to give back to the connection's window
   uint64_t held_bytes_ = 0;

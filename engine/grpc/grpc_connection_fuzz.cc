@@ -76,10 +76,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return true;
   }();
   (void)quiet;
-  TransportOptions options;
+  TransportOptions options = small_windows();
   options.max_concurrent_streams = 8;
-  options.stream_window = 65'535;
-  options.connection_window = 65'535;
   Rig rig(options);
   rig.sink.max_request_bytes = 4096;
   rig.writable = 4096;

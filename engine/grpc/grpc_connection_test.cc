@@ -203,10 +203,7 @@ TEST(GrpcConnection, AWholeMessageIsHandedOverWithoutACopyAndASplitOneIsAssemble
 
 TEST(GrpcConnection, MessagesOfEverySizeComeBackThroughSmallAndLargeWindows) {
   for (uint32_t window : {1u, 1000u, 65'535u, 8u << 20}) {
-    TransportOptions options;
-    options.stream_window = 65'535;
-    options.connection_window = 65'535;
-    Rig rig(options);
+    Rig rig(small_windows());
     TestClient client(rig, window);
     std::vector<std::pair<int32_t, size_t>> calls;
     for (size_t size : {0, 1, 2043, 2044, 2048, 16'379, 16'384, 40'000, 300'000}) {
@@ -332,10 +329,7 @@ TEST(GrpcConnection, ASlowSocketGetsEveryByteInOrder) {
 }
 
 TEST(GrpcConnection, WhileTheRegionIsFullTheWindowIsHeldAndThenGivenBack) {
-  TransportOptions options;
-  options.stream_window = 65'535;
-  options.connection_window = 65'535;
-  Rig rig(options);
+  Rig rig(small_windows());
   TestClient client(rig);
   rig.sink.hold = true;
   int32_t id = client.call("/echo.Echo/Call", pattern(500'000));
@@ -351,10 +345,7 @@ TEST(GrpcConnection, WhileTheRegionIsFullTheWindowIsHeldAndThenGivenBack) {
 }
 
 TEST(GrpcConnection, AHeldCallThatEndsGivesItsWindowToOthers) {
-  TransportOptions options;
-  options.stream_window = 65'535;
-  options.connection_window = 65'535;
-  Rig rig(options);
+  Rig rig(small_windows());
   TestClient client(rig);
   rig.sink.hold = true;
   int32_t id = client.call("/echo.Echo/Call", pattern(500'000));
@@ -369,9 +360,7 @@ TEST(GrpcConnection, AHeldCallThatEndsGivesItsWindowToOthers) {
 }
 
 TEST(GrpcConnection, HeldCallsThatAreAnsweredBeforeTheNextLookGiveTheirWindowBack) {
-  TransportOptions options;
-  options.stream_window = options.connection_window = 65'535;
-  Rig rig(options);
+  Rig rig(small_windows());
   TestClient client(rig);
   client.pump();
   client.call("/hold", pattern(40'000));

@@ -73,6 +73,13 @@ class Rig : public ReplySink, public ByteSink {
   int replies = 0;
 };
 
+// Windows that a message of a few frames fills.
+inline TransportOptions small_windows() {
+  TransportOptions options;
+  options.stream_window = options.connection_window = http2::kDefaultWindow;
+  return options;
+}
+
 class TestClient {
  public:
   struct Answer {

@@ -117,7 +117,7 @@ class Session final : private SenderOwner {
   void each_stream(Visit visit) const {
     streams_.each(visit);
   }
-  // When a header block began that has not ended; 0: there is none.
+  // When the header block began that has not ended yet; 0: no such block.
   int64_t header_block_since_ns() const { return header_block_since_ns_; }
   // Heap bytes, without the streams themselves.
   size_t memory() const;

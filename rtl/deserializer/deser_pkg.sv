@@ -17,7 +17,7 @@ package deser_pkg;
   localparam logic [5:0] MaxKeyProbes = 6'd63;
   localparam logic [28:0] MapKeyNumber = 29'd1;  // the key's field number in a map entry
 
-  // ---- the wire: protobuf's wire types; 6 and 7 are none
+  // ---- the wire: protobuf's wire types; 6 and 7 are undefined
   typedef enum logic [2:0] {
     WireVarint     = 3'd0,
     WireFixed64    = 3'd1,
