@@ -27,6 +27,7 @@
 #include "engine/dispatch/dispatcher.h"
 #include "engine/grpc/transport.h"
 #include "engine/net/event_loop.h"
+#include "engine/net/io.h"
 #include "engine/net/listeners.h"
 
 namespace drover::engine {
@@ -91,7 +92,7 @@ struct EngineThread {
   EngineThread(uint32_t index, int cpu_number, const Config& config, TransportShared& shared, HostEvents& events)
       : cpu(cpu_number),
         metrics(index),
-        loop({config.spin_us * kUs, cpu_number, "engine-" + std::to_string(index)}),
+        loop({config.spin_us * kUs, cpu_number, "engine-" + std::to_string(index), *parse_io_kind(config.io)}),
         transport(loop, metrics, transport_options(config), shared),
         dispatcher(index, transport, metrics, dispatch_options(config), &events) {
     transport.set_sink(&dispatcher);
@@ -126,6 +127,7 @@ class Engine {
   std::unique_ptr<ControlServer> control_;
   std::unique_ptr<MetricsExporter> exporter_;
   std::thread control_thread_;
+  std::string_view io_name_;
   uint64_t abandoned_at_end_ = 0;
 };
 
@@ -155,6 +157,15 @@ bool write_pidfile(const std::string& path, std::string* error) {
 }
 
 bool Engine::start(std::string* error) {
+  std::string why_not;
+  std::unique_ptr<Io> io = make_io(*parse_io_kind(config_.io), &why_not);  // a trial; each thread makes its own
+  if (!io) {
+    *error = "engine.io: " + why_not + "; engine.io=auto uses epoll then";
+    return false;
+  }
+  io_name_ = io->name();
+  if (!why_not.empty()) log::info("no io_uring", {{"why", why_not}});
+  io.reset();
   std::vector<int> cpus;
   parse_cpus(config_.cpus, &cpus);
   std::vector<Listeners::Thread> acceptors;
@@ -244,6 +255,7 @@ int Engine::run() {
   log::info("ready", {{"pid", getpid()},
                       {"version", DROVER_VERSION},
                       {"threads", config_.threads},
+                      {"io", io_name_},
                       {"control_socket", config_.control_socket}});
   int signal = 0;
   while (signal == 0) signal = wait_for_signal(3'600'000'000'000);

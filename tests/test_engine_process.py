@@ -1,9 +1,12 @@
 """droverd as a process: its configuration, a service of its own, its metrics, its end."""
 
+import ctypes
+import errno
 import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -56,6 +59,40 @@ def test_a_wrong_configuration_is_an_error_that_names_the_key(droverd, tmp_path,
     done = subprocess.run([droverd, "--config", str(file)], capture_output=True, text=True, timeout=20)
     assert done.returncode != 0
     assert key in done.stderr and "droverd.toml" in done.stderr, done.stderr
+
+
+def forbid_io_uring():
+    """For preexec_fn: a seccomp filter as container runtimes have it; io_uring_setup fails with EPERM."""
+    io_uring_setup, allow, refuse = 425, 0x7FFF0000, 0x00050000 | errno.EPERM
+    program = struct.pack("HBBI", 0x20, 0, 0, 0)  # load the system call's number
+    program += struct.pack("HBBI", 0x15, 0, 1, io_uring_setup)
+    program += struct.pack("HBBI", 0x06, 0, 0, refuse) + struct.pack("HBBI", 0x06, 0, 0, allow)
+    code = ctypes.create_string_buffer(program)
+    filters = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    pr_set_no_new_privs, pr_set_seccomp, mode_filter = 38, 22, 2
+    if libc.prctl(pr_set_no_new_privs, 1, 0, 0, 0) != 0 or libc.prctl(pr_set_seccomp, mode_filter, filters) != 0:
+        os._exit(99)
+
+
+def test_without_io_uring_auto_takes_epoll_and_says_why(droverd, tmp_path):
+    log = tmp_path / "log"
+    process = subprocess.Popen([droverd, f"--engine.control_socket=unix:{tmp_path}/e.sock", f"--log.file={log}",
+                                "--engine.io=auto"], preexec_fn=forbid_io_uring)
+    try:
+        wait_for(lambda: log.exists() and "ready" in log.read_text())
+    finally:
+        process.kill()
+        process.wait()
+    assert "io=epoll" in log.read_text()
+    assert re.search("no io_uring.*Operation not permitted", log.read_text()), log.read_text()
+
+
+def test_io_uring_that_is_asked_for_and_forbidden_is_an_error(droverd, tmp_path):
+    done = subprocess.run([droverd, f"--engine.control_socket=unix:{tmp_path}/e.sock", "--engine.io=uring"],
+                          capture_output=True, text=True, timeout=20, preexec_fn=forbid_io_uring)
+    assert done.returncode == 1
+    assert "engine.io: io_uring_setup: Operation not permitted" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("flag, says", [

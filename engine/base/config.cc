@@ -51,8 +51,9 @@ ConfigKey text(const char* name, std::string Config::* field, const char* enviro
   return key;
 }
 
-ConfigKey choice(const char* name, std::string Config::* field, std::vector<std::string> choices, const char* doc) {
-  ConfigKey key = text(name, field, nullptr, doc);
+ConfigKey choice(const char* name, std::string Config::* field, std::vector<std::string> choices, const char* doc,
+                 const char* environment = nullptr) {
+  ConfigKey key = text(name, field, environment, doc);
   key.type = ConfigKey::Type::kChoice;
   key.choices = std::move(choices);
   return key;
@@ -67,6 +68,10 @@ std::vector<ConfigKey> make_keys() {
       integer(
           "engine.spin_us", &Config::spin_us, 0, 1'000'000, "microseconds",
           "The longest time that an idle engine thread polls for work before it sleeps. The time adapts below that."),
+      choice("engine.io", &Config::io, {"auto", "uring", "epoll"},
+             "What moves bytes: io_uring (Linux 6.1 or later) or epoll. auto: io_uring where the kernel and its "
+             "policies allow it; the log says which.",
+             "DROVER_ENGINE_IO"),
       text("engine.control_socket", &Config::control_socket, nullptr,
            "Where hosts attach: \"unix:PATH\", or \"unix:@NAME\" for an abstract name. Required."),
       text("engine.pidfile", &Config::pidfile, "DROVER_ENGINE_PIDFILE",

@@ -17,6 +17,7 @@ struct Config {
   int64_t threads = 1;
   std::string cpus;
   int64_t spin_us = 20;
+  std::string io = "auto";
   std::string control_socket;
   std::string pidfile;
   int64_t orphan_timeout_ms = 5000;

@@ -291,45 +291,62 @@ void GrpcConnection::on_closed(http2::Stream& http2_stream, http2::ErrorCode cod
 
 // ---- Bytes out.
 
-// False: the sink broke.
-bool GrpcConnection::write(const iovec* parts, size_t count, size_t& written) {
-  ssize_t n = parts ? out_.write(parts, count) : unsent_.write_to(out_);
-  if (n < 0 && errno != EAGAIN) {
+// The result of a write, as Io reports it. True: all was taken, and more may be written.
+bool GrpcConnection::settle(ssize_t result) {
+  if (result < 0 && result != -EAGAIN) {
     dead_ = true;
     return false;
   }
-  written = static_cast<size_t>(std::max<ssize_t>(n, 0));
-  sent_total_ += written;
-  if (written > 0) write_progress_ns_ = context_.now_ns();
-  context_.metrics.sent_bytes->add(written);
-  return true;
+  const auto taken = static_cast<size_t>(std::max<ssize_t>(result, 0));
+  sent_total_ += taken;
+  if (taken > 0) write_progress_ns_ = context_.now_ns();
+  context_.metrics.sent_bytes->add(taken);
+  if (segment_.empty()) {
+    unsent_.remove(taken);
+  } else if (taken < segment_bytes_) {
+    unsent_.take(context_.batch, segment_, taken);
+  }
+  finish_sent();
+  return unsent_.empty();
 }
 
 GrpcConnection::Flushed GrpcConnection::flush() {
   if (dead_) return Flushed::kDone;
   give_back();
-  size_t written;
-  if (!unsent_.empty()) {
-    if (!write(nullptr, 0, written)) return Flushed::kDone;
-    finish_sent();
-    if (!unsent_.empty()) return Flushed::kBlocked;
-  }
   SendBatch& batch = context_.batch;
   for (int i = 0; i < kBatchesPerTurn; ++i) {
-    batch.clear();
-    const bool all = session_.produce(batch);
-    if (!batch.parts().empty()) {
-      if (!write(batch.parts().data(), batch.parts().size(), written)) return Flushed::kDone;
-      if (written < batch.bytes()) {
-        unsent_.take(batch, written);
+    if (!unsent_.empty()) {
+      segment_ = {};
+      segment_is_all_ = false;
+    } else {
+      if (!batch.has_room()) return Flushed::kNoRoom;
+      batch.begin();
+      segment_is_all_ = session_.produce(batch);
+      segment_ = batch.parts();
+      segment_bytes_ = batch.bytes();
+      if (segment_.empty()) {
         finish_sent();
-        return Flushed::kBlocked;
+        return segment_is_all_ ? Flushed::kDone : Flushed::kMore;
       }
     }
-    finish_sent();
-    if (all) return Flushed::kDone;
+    const std::span<const iovec> parts = segment_.empty() ? unsent_.parts() : segment_;
+    const ssize_t n = out_.write(parts.data(), parts.size());
+    if (n < 0 && errno == EINPROGRESS) return Flushed::kQueued;
+    const bool taken = settle(n < 0 ? -errno : n);
+    batch.drop();
+    if (dead_) return Flushed::kDone;
+    if (!taken) return Flushed::kBlocked;
+    if (segment_is_all_) return Flushed::kDone;
   }
   return Flushed::kMore;
+}
+
+GrpcConnection::Flushed GrpcConnection::written(ssize_t result) {
+  if (dead_) return Flushed::kDone;
+  const bool taken = settle(result);
+  if (dead_) return Flushed::kDone;
+  if (!taken) return Flushed::kBlocked;
+  return segment_is_all_ ? Flushed::kDone : Flushed::kMore;
 }
 
 bool GrpcConnection::finished() const {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +23,13 @@ namespace drover::engine {
 
 class GrpcConnection final : private http2::SessionHandler {
  public:
-  enum class Flushed { kDone, kBlocked, kMore };
+  enum class Flushed {
+    kDone,
+    kBlocked,  // the sink takes no more: flush again when it does
+    kMore,     // to go on next turn
+    kQueued,   // the sink has queued a write; written() follows, and no flush before it
+    kNoRoom,   // the batch is full of other connections' segments: flush again when it is cleared
+  };
 
   GrpcConnection(GrpcContext& context, ByteSink& out, Peer peer, uint32_t listener);
   // Abandons the calls that are still open.
@@ -32,8 +39,10 @@ class GrpcConnection final : private http2::SessionHandler {
 
   // Bytes from the peer. They are not needed after it returns. Flush afterwards.
   void receive(const char* bytes, size_t size);
-  // Sends what is queued: kBlocked when the sink takes no more (flush again when it does), kMore to go on next turn.
+  // Sends what is queued, through a segment of the context's batch.
   Flushed flush();
+  // What became of a queued write: the number of bytes taken, or -errno. The batch must still hold its segment.
+  Flushed written(ssize_t result);
   // Nothing more will be read or written: close it.
   bool finished() const;
   // The byte sink failed: a GOAWAY would not arrive.
@@ -88,7 +97,7 @@ class GrpcConnection final : private http2::SessionHandler {
   void send_reply(CallStream& stream, const Reply& reply);
   void refuse(CallStream& stream, const Status& error);   // gRPC status, trailers-only
   void refuse_http(CallStream& stream, uint32_t status);  // HTTP status and a line of text
-  bool write(const iovec* parts, size_t count, size_t& written);
+  bool settle(ssize_t result);
   void finish_sent();
   void end_call(CallStream& stream, bool sent);
   void release(CallStream& stream);
@@ -108,8 +117,11 @@ class GrpcConnection final : private http2::SessionHandler {
   uint64_t held_bytes_ = 0;
 
   UnsentQueue unsent_;
-  uint64_t sent_total_ = 0;  // bytes that the kernel took
-  bool closing_ = false;     // in the destructor: nothing waits for the kernel any more
+  std::span<const iovec> segment_;  // of the batch, being written; empty: unsent_ is
+  size_t segment_bytes_ = 0;
+  bool segment_is_all_ = false;  // nothing was left to send behind it
+  uint64_t sent_total_ = 0;      // bytes that the kernel took
+  bool closing_ = false;         // in the destructor: nothing waits for the kernel any more
   Drain drain_ = Drain::kNone;
   bool dead_ = false;  // the byte sink broke
   int64_t drain_ns_ = 0;

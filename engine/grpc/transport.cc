@@ -1,13 +1,10 @@
 #include "engine/grpc/transport.h"
 
-#include <sys/epoll.h>
-
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "engine/base/log.h"
-#include "engine/grpc/grpc_connection.h"
-#include "engine/grpc/grpc_context.h"
 #include "engine/net/byte_stream.h"
 
 namespace drover::engine {
@@ -23,36 +20,27 @@ log::Limit g_refused_limit;
 
 }  // namespace
 
-class Transport::Connection final : public FdHandler, public ByteSink {
+class Transport::Connection final : public StreamHandler, public ByteSink {
  public:
-  Connection(Transport& transport, std::unique_ptr<ByteStream> stream, std::string peer, uint32_t listener)
-      : http2(*transport.context_, *this, Peer{std::move(peer), {}}, listener),
-        transport_(transport),
-        stream_(std::move(stream)) {}
+  Connection(Transport& transport, std::string peer, uint32_t listener)
+      : http2(*transport.context_, *this, Peer{std::move(peer), {}}, listener), transport_(transport) {}
 
-  void on_ready(uint32_t events) override {
-    if (closed) return;
-    if (events & EPOLLOUT) {
-      wants_writable(false);
-      transport_.mark_dirty(*this);
-    }
-    if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) read();
+  // Before anything else. False: errno says why.
+  bool open(UniqueFd socket) {
+    stream_ = transport_.loop_.io().open_stream(std::move(socket), *this);
+    return stream_ != nullptr;
   }
-
+  void close() {
+    closed = true;
+    if (stream_) stream_->close();
+  }
   ssize_t write(const iovec* parts, size_t count) override { return stream_->write(parts, count); }
-
-  void wants_writable(bool wanted) {
-    if (wanted == writable_wanted_) return;
-    writable_wanted_ = wanted;
-    transport_.loop_.modify(fd(), EPOLLIN | (wanted ? EPOLLOUT : 0u), this);
-  }
-
+  void want_writable() { stream_->want_writable(); }
   // We end it: no more is written; what the peer still sends is read and dropped, so that it sees the GOAWAY.
   void linger(int64_t now_ns) {
     stream_->end_writes();
     linger_until_ns = now_ns + kLingerNs;
   }
-  int fd() const { return stream_->fd(); }
 
   GrpcConnection http2;
   bool closed = false;
@@ -61,26 +49,23 @@ class Transport::Connection final : public FdHandler, public ByteSink {
   int64_t linger_until_ns = 0;
 
  private:
-  void read() {
-    char* buffer = transport_.receive_buffer_.get();
-    ssize_t n = stream_->read(buffer, transport_.context_->options.receive_buffer);
-    if (n < 0 && errno == EAGAIN) return;
-    if (n <= 0) return transport_.close(*this);
-    if (linger_until_ns != 0) return;
-    http2.receive(buffer, static_cast<size_t>(n));
+  void on_bytes(const char* bytes, size_t size) override {
+    if (closed || linger_until_ns != 0) return;
+    http2.receive(bytes, size);
     transport_.mark_dirty(*this);
   }
+  void on_end(int) override { transport_.close(*this); }
+  void on_writable() override { transport_.mark_dirty(*this); }
+  void on_written(ssize_t result) override { transport_.settle(*this, http2.written(result)); }
 
   Transport& transport_;
-  const std::unique_ptr<ByteStream> stream_;
-  bool writable_wanted_ = false;
+  std::unique_ptr<ByteStream> stream_;
 };
 
 Transport::Transport(EventLoop& loop, ThreadMetrics& metrics, const TransportOptions& options, TransportShared& shared)
     : loop_(loop),
       shared_(shared),
       context_(std::make_unique<GrpcContext>(options, metrics, loop.clock())),
-      receive_buffer_(new char[options.receive_buffer]),
       acceptor_(loop, *this) {}
 
 Transport::~Transport() { close_all(); }
@@ -112,16 +97,25 @@ void Transport::mark_dirty(Connection& connection) {
 void Transport::flush(Connection& connection) {
   connection.dirty = false;
   if (connection.closed || connection.linger_until_ns != 0) return;
-  switch (connection.http2.flush()) {
-    case GrpcConnection::Flushed::kBlocked:
-      connection.wants_writable(true);
-      break;
-    case GrpcConnection::Flushed::kMore:
-      mark_dirty(connection);
-      break;
-    case GrpcConnection::Flushed::kDone:
-      break;
+  GrpcConnection::Flushed flushed = connection.http2.flush();
+  if (flushed == GrpcConnection::Flushed::kNoRoom) {
+    submit();
+    flushed = connection.http2.flush();
   }
+  if (flushed != GrpcConnection::Flushed::kQueued) settle(connection, flushed);
+}
+
+// Carries out the queued writes: the batch is free again.
+void Transport::submit() {
+  loop_.io().submit();
+  context_->batch.clear();
+}
+
+// After a write of `connection`, or when it has nothing to write.
+void Transport::settle(Connection& connection, GrpcConnection::Flushed flushed) {
+  if (connection.closed) return;
+  if (flushed == GrpcConnection::Flushed::kBlocked) connection.want_writable();
+  if (flushed == GrpcConnection::Flushed::kMore) mark_dirty(connection);
   if (connection.http2.finished()) {
     if (connection.http2.broken()) return close(connection);
     connection.linger(context_->now_ns());
@@ -136,8 +130,7 @@ void Transport::flush(Connection& connection) {
 
 void Transport::close(Connection& connection) {
   if (connection.closed) return;
-  connection.closed = true;
-  loop_.remove(connection.fd());
+  connection.close();
   connections_.erase(&connection);
   closed_.push_back(&connection);
   shared_.connections.fetch_sub(1, std::memory_order_relaxed);
@@ -152,6 +145,7 @@ bool Transport::end_turn(int64_t now_ns) {
   flushing_.swap(dirty_);
   for (Connection* connection : flushing_) flush(*connection);
   flushing_.clear();
+  submit();
   if (!closed_.empty()) {
     for (Connection* connection : closed_) {
       std::erase(dirty_, connection);
@@ -200,13 +194,15 @@ void Transport::adopt_connection(UniqueFd fd, std::string peer, uint32_t listene
               {{"peer", peer}, {"max", context_->options.max_connections}});
     return;
   }
-  auto stream = std::make_unique<SocketStream>(std::move(fd));
-  auto* connection = new Connection(*this, std::move(stream), std::move(peer), listener);
+  auto* connection = new Connection(*this, std::move(peer), listener);
   connections_.insert(connection);
   context_->metrics.connections->add(1);
   context_->metrics.connections_accepted->add();
   if (next_sweep_ns_ == kNoDeadline) next_sweep_ns_ = context_->now_ns() + kSweepNs;
-  if (!loop_.add(connection->fd(), EPOLLIN, connection)) return close(*connection);
+  if (!connection->open(std::move(fd))) {
+    log::error(g_refused_limit, "cannot watch a connection", {{"why", std::strerror(errno)}});
+    return close(*connection);
+  }
   mark_dirty(*connection);  // our SETTINGS
 }
 

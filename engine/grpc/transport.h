@@ -2,7 +2,8 @@
 // and how they are drained. Speaks to the dispatcher through engine/call/call.h only.
 //
 //   EventLoop --readable--> Connection: ByteStream -> GrpcConnection -> CallSink (dispatcher)
-//   dispatcher --reply----> GrpcConnection, marked dirty --end_turn--> ByteStream, one write a connection and turn
+//   dispatcher --reply----> GrpcConnection, marked dirty --end_turn--> ByteStream, one write a connection and turn,
+//                           carried out together (Io::submit)
 //
 // Thread-safety: everything on the loop's thread, or before it runs.
 #pragma once
@@ -17,14 +18,14 @@
 #include "engine/base/clock.h"
 #include "engine/base/metrics.h"
 #include "engine/call/call.h"
+#include "engine/grpc/grpc_connection.h"
+#include "engine/grpc/grpc_context.h"
 #include "engine/grpc/transport_options.h"
 #include "engine/net/acceptor.h"
 #include "engine/net/event_loop.h"
 #include "object/unique_fd.h"
 
 namespace drover::engine {
-
-class GrpcContext;  // engine/grpc/grpc_context.h
 
 // What the engine threads' transports share.
 struct TransportShared {
@@ -62,6 +63,8 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink 
 
   void mark_dirty(Connection& connection);
   void flush(Connection& connection);
+  void submit();
+  void settle(Connection& connection, GrpcConnection::Flushed flushed);
   void close(Connection& connection);
   void sweep();
   void retry_held();
@@ -69,7 +72,6 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink 
   EventLoop& loop_;
   TransportShared& shared_;
   std::unique_ptr<GrpcContext> context_;
-  const std::unique_ptr<char[]> receive_buffer_;
   Acceptor acceptor_;
 
   std::unordered_set<Connection*> connections_;

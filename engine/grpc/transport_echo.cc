@@ -1,6 +1,7 @@
-// transport_echo PORT [SPIN_US]: one engine thread whose CallSink answers every call with the request's own bytes.
-// No dispatcher, no host: measures what sockets, HTTP/2 and gRPC's framing cost, and takes odd clients for tests.
-// Metadata is echoed: x-... as initial, y-... as trailing; "x-status: N" ends the call with status N.
+// transport_echo ADDRESS [SPIN_US [auto|uring|epoll]]: one engine thread whose CallSink answers every call with the
+// request's own bytes. No dispatcher, no host: measures what sockets, HTTP/2 and gRPC's framing cost, and takes odd
+// clients for tests. Metadata is echoed: x-... as initial, y-... as trailing; "x-status: N" ends the call with status
+// N.
 #include <unistd.h>
 #include <csignal>
 
@@ -26,6 +27,7 @@ int main(int argc, char** argv) {
   std::string address = argc > 1 ? argv[1] : "0.0.0.0:50099";
   EventLoop::Options loop_options;
   loop_options.spin_ns = argc > 2 ? std::atoll(argv[2]) * 1000 : 0;
+  if (argc > 3) loop_options.io = parse_io_kind(argv[3]).value_or(IoKind::kAuto);
   EventLoop loop(loop_options);
   ThreadMetrics metrics(0);
   TransportShared shared;

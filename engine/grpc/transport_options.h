@@ -18,7 +18,6 @@ struct TransportOptions {
   int64_t handshake_timeout_ns = 20'000'000'000;  // for the preface and the first SETTINGS
   int64_t idle_timeout_ns = 0;                    // connections without a stream; 0: never closed
   int64_t stall_timeout_ns = 60'000'000'000;      // a request or a reply that does not move; 0: wait for ever
-  size_t receive_buffer = 256 << 10;
 };
 
 }  // namespace drover::engine

@@ -16,8 +16,8 @@ namespace {
 using testing::HasSubstr;
 
 struct Thread {
-  explicit Thread(uint32_t index, TransportShared& shared, const TransportOptions& options)
-      : metrics(index), loop({0, -1, "t"}), transport(loop, metrics, options, shared), sink(transport, metrics) {
+  Thread(uint32_t index, IoKind io, TransportShared& shared, const TransportOptions& options)
+      : metrics(index), loop({0, -1, "t", io}), transport(loop, metrics, options, shared), sink(transport, metrics) {
     transport.set_sink(&sink);
   }
   void start() {
@@ -31,10 +31,10 @@ struct Thread {
 };
 
 struct Engine {
-  explicit Engine(uint32_t threads, TransportOptions options = {}) {
+  Engine(IoKind io, uint32_t threads, TransportOptions options = {}) {
     std::vector<Listeners::Thread> refs;
     for (uint32_t i = 0; i < threads; ++i) {
-      all.push_back(std::make_unique<Thread>(i, shared, options));
+      all.push_back(std::make_unique<Thread>(i, io, shared, options));
       refs.push_back({&all.back()->loop, &all.back()->transport.acceptor()});
     }
     listeners = std::make_unique<Listeners>(refs);
@@ -55,10 +55,15 @@ struct Engine {
   std::unique_ptr<Listeners> listeners;
 };
 
-TEST(Transport, ConnectionsOverTheLimitAreClosedAtOnce) {
+class TransportTest : public testing::TestWithParam<IoKind> {};
+// Where there is no io_uring, its tests run on epoll as well.
+INSTANTIATE_TEST_SUITE_P(Kinds, TransportTest, testing::Values(IoKind::kEpoll, IoKind::kUring),
+                         [](const auto& p) { return p.param == IoKind::kEpoll ? "epoll" : "uring"; });
+
+TEST_P(TransportTest, ConnectionsOverTheLimitAreClosedAtOnce) {
   TransportOptions options;
   options.max_connections = 2;
-  Engine engine(1, options);
+  Engine engine(GetParam(), 1, options);
   std::string address = "127.0.0.1:" + std::to_string(engine.listeners->listen("127.0.0.1:0", 1).port);
   UniqueFd first = connect_to(address), second = connect_to(address);
   EXPECT_NE(hello(first), "");
@@ -68,9 +73,9 @@ TEST(Transport, ConnectionsOverTheLimitAreClosedAtOnce) {
   EXPECT_TRUE(eventually([&] { return !hello(connect_to(address)).empty(); }));
 }
 
-TEST(Transport, DrainingClosesListenersAndIdleConnections) {
+TEST_P(TransportTest, DrainingClosesListenersAndIdleConnections) {
   std::atomic<bool> drained{false};
-  Engine engine(1);
+  Engine engine(GetParam(), 1);
   std::string address = "127.0.0.1:" + std::to_string(engine.listeners->listen("127.0.0.1:0", 1).port);
   UniqueFd client = connect_to(address);
   EXPECT_NE(hello(client), "");

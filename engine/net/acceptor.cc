@@ -25,7 +25,7 @@ bool out_of_resources(int error) { return error == EMFILE || error == ENFILE || 
 void Acceptor::adopt(UniqueFd fd, uint32_t listener_id) {
   if (stopped_) return;
   auto listener = std::make_unique<Listener>(*this, std::move(fd), listener_id);
-  if (!loop_.add(listener->fd.get(), EPOLLIN, listener.get())) {
+  if (!loop_.io().add(listener->fd.get(), EPOLLIN, listener.get())) {
     log::error("cannot watch a listener", {{"why", std::strerror(errno)}});
     return;
   }
@@ -35,13 +35,13 @@ void Acceptor::adopt(UniqueFd fd, uint32_t listener_id) {
 void Acceptor::close(uint32_t listener_id) {
   std::erase_if(listeners_, [&](auto& listener) {
     if (listener->id != listener_id) return false;
-    loop_.remove(listener->fd.get());
+    loop_.io().remove(listener->fd.get());
     return true;
   });
 }
 
 void Acceptor::close_all() {
-  for (auto& listener : listeners_) loop_.remove(listener->fd.get());
+  for (auto& listener : listeners_) loop_.io().remove(listener->fd.get());
   listeners_.clear();
 }
 
@@ -70,14 +70,14 @@ void Acceptor::Listener::on_ready(uint32_t) {
 
 void Acceptor::pause(Listener& listener) {
   listener.paused = true;
-  loop_.modify(listener.fd.get(), 0, &listener);
+  loop_.io().modify(listener.fd.get(), 0, &listener);
   resume_ns_ = loop_.now_ns() + kPauseNs;
 }
 
 void Acceptor::resume() {
   resume_ns_ = kNoDeadline;
   for (auto& listener : listeners_) {
-    if (listener->paused) loop_.modify(listener->fd.get(), EPOLLIN, listener.get());
+    if (listener->paused) loop_.io().modify(listener->fd.get(), EPOLLIN, listener.get());
     listener->paused = false;
   }
 }

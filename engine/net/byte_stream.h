@@ -1,52 +1,56 @@
-// A connection's bytes in both directions, over a socket (SocketStream) and later TLS. Tests connect memory instead,
-// through ByteSink alone.
+// A connection's bytes in both directions: over a socket, by epoll or by io_uring (engine/net/io.h), and later through
+// TLS. Tests connect memory instead, through ByteSink alone.
 //
-// Non-blocking: a call that would block returns -1 with errno EAGAIN, and the event loop says when to try again.
+//   socket -> StreamHandler::on_bytes -> protocol
+//   protocol -> ByteStream::write -> on_written -> socket
 #pragma once
 
 #include <sys/types.h>
 #include <sys/uio.h>
 
-#include <cerrno>
 #include <cstddef>
-
-#include "object/unique_fd.h"
 
 namespace drover::engine {
 
 // Where bytes go.
 class ByteSink {
  public:
-  // As writev: the number of bytes taken, or -1 with errno.
+  // As writev: the number of bytes taken, or -1 with errno. Two values of errno have a meaning of their own:
+  //   EAGAIN       none taken now
+  //   EINPROGRESS  queued: the bytes must stay, and the sink must not be written to, until the result is reported
+  //                (StreamHandler::on_written)
   virtual ssize_t write(const iovec* parts, size_t count) = 0;
 
  protected:
   ~ByteSink() = default;
 };
 
-class ByteStream : public ByteSink {
+// The owner of a ByteStream. Called from Io::dispatch (on_written: from Io::submit), on the loop's thread.
+class StreamHandler {
  public:
-  virtual ~ByteStream() = default;
-  // As read: 0 when the peer has ended the stream.
-  virtual ssize_t read(char* buffer, size_t size) = 0;
-  // No more will be written; reading goes on.
-  virtual void end_writes() = 0;
-  // To register with the event loop.
-  virtual int fd() const = 0;
+  // Bytes from the peer, valid during the call.
+  virtual void on_bytes(const char* bytes, size_t size) = 0;
+  // The peer ended the stream (0), or it broke (errno). No further call of on_bytes.
+  virtual void on_end(int error) = 0;
+  // What became of a write that was queued: the number of bytes taken, or -errno (-EAGAIN: none now).
+  virtual void on_written(ssize_t result) = 0;
+  // After want_writable: the stream takes bytes again.
+  virtual void on_writable() = 0;
+
+ protected:
+  ~StreamHandler() = default;
 };
 
-class SocketStream final : public ByteStream {
+class ByteStream : public ByteSink {
  public:
-  // `fd`: connected and non-blocking. Sets TCP_NODELAY and SO_KEEPALIVE.
-  explicit SocketStream(UniqueFd fd);
-
-  ssize_t write(const iovec* parts, size_t count) override;
-  ssize_t read(char* buffer, size_t size) override;
-  void end_writes() override;
-  int fd() const override { return fd_.get(); }
-
- private:
-  UniqueFd fd_;
+  // Closes the stream, too. Not within Io::dispatch.
+  virtual ~ByteStream() = default;
+  // One call of on_writable, when the stream takes bytes.
+  virtual void want_writable() = 0;
+  // No more will be written; reading goes on.
+  virtual void end_writes() = 0;
+  // The handler is not called any more, and nothing that was given to write() is needed any more.
+  virtual void close() = 0;
 };
 
 }  // namespace drover::engine

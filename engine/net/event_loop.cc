@@ -15,7 +15,6 @@ namespace drover::engine {
 
 namespace {
 
-constexpr int kMaxEvents = 256;
 constexpr int64_t kLongestSleepNs = 60'000'000'000;
 
 void drain_eventfd(int fd) {
@@ -24,32 +23,26 @@ void drain_eventfd(int fd) {
   }
 }
 
-// In nanoseconds where the kernel can (5.11), else in milliseconds, rounded up.
-int wait_up_to(int epoll, epoll_event* events, int64_t wait_ns) {
-  static std::atomic<bool> no_pwait2{false};
-  if (!no_pwait2.load(std::memory_order_relaxed)) {
-    timespec timeout{wait_ns / 1'000'000'000, wait_ns % 1'000'000'000};
-    int count = epoll_pwait2(epoll, events, kMaxEvents, &timeout, nullptr);
-    if (count >= 0 || errno != ENOSYS) return count;
-    no_pwait2.store(true, std::memory_order_relaxed);
-  }
-  return epoll_wait(epoll, events, kMaxEvents, static_cast<int>((wait_ns + 999'999) / 1'000'000));
+std::unique_ptr<Io> make_io_or_epoll(IoKind kind) {
+  std::string why;
+  if (std::unique_ptr<Io> io = make_io(kind, &why)) return io;
+  log::warn("no io_uring for this engine thread: it uses epoll", {{"why", why}});
+  return make_epoll_io();
 }
 
 }  // namespace
 
 EventLoop::EventLoop(Options options)
     : options_(std::move(options)),
-      epoll_(epoll_create1(EPOLL_CLOEXEC)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      io_(make_io_or_epoll(options_.io)),
       now_ns_(monotonic_ns()),
       last_work_ns_(now_ns_),
       spin_ns_(options_.spin_ns) {
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.ptr = &wake_;
-  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event);
+  wake_.fd = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  io_->add(wake_.fd.get(), EPOLLIN, &wake_);
 }
+
+void EventLoop::Wake::on_ready(uint32_t) { drain_eventfd(fd.get()); }
 
 void EventLoop::post(std::function<void()> work) {
   {
@@ -58,30 +51,14 @@ void EventLoop::post(std::function<void()> work) {
   }
   mail_waiting_.store(true, std::memory_order_release);
   uint64_t one = 1;
-  [[maybe_unused]] ssize_t n = ::write(wake_.get(), &one, sizeof(one));
+  [[maybe_unused]] ssize_t n = ::write(wake_.fd.get(), &one, sizeof(one));
 }
 
 void EventLoop::stop() {
   stop_.store(true, std::memory_order_release);
   uint64_t one = 1;
-  [[maybe_unused]] ssize_t n = ::write(wake_.get(), &one, sizeof(one));
+  [[maybe_unused]] ssize_t n = ::write(wake_.fd.get(), &one, sizeof(one));
 }
-
-bool EventLoop::add(int fd, uint32_t events, FdHandler* handler) {
-  epoll_event event{};
-  event.events = events;
-  event.data.ptr = handler;
-  return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
-bool EventLoop::modify(int fd, uint32_t events, FdHandler* handler) {
-  epoll_event event{};
-  event.events = events;
-  event.data.ptr = handler;
-  return epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) == 0;
-}
-
-void EventLoop::remove(int fd) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
 void EventLoop::run(Pollable* pollable, TurnEnd* turn_end, ThreadMetrics* metrics) {
   metrics_ = metrics;
@@ -92,10 +69,8 @@ void EventLoop::run(Pollable* pollable, TurnEnd* turn_end, ThreadMetrics* metric
 
 void EventLoop::turn(Pollable* pollable, TurnEnd* turn_end, int64_t max_wait_ns) {
   if (pollable && !doorbell_added_) {
-    epoll_event event{};
-    event.events = EPOLLIN | EPOLLET;  // each ring is an edge; the descriptor is never read
-    event.data.ptr = &doorbell_added_;
-    doorbell_added_ = epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, pollable->wake_fd(), &event) == 0;
+    // Each ring is an edge; the descriptor is never read.
+    doorbell_added_ = io_->add(pollable->wake_fd(), EPOLLIN | EPOLLET, &doorbell_);
   }
   bool worked = wait_for_events(pollable, turn_end, max_wait_ns);
   if (mail_waiting_.load(std::memory_order_acquire)) {
@@ -124,13 +99,7 @@ bool EventLoop::wait_for_events(Pollable* pollable, TurnEnd* turn_end, int64_t m
     }
   }
 
-  epoll_event events[kMaxEvents];
-  int count;
-  if (wait_ns > 0) {
-    count = wait_up_to(epoll_.get(), events, wait_ns);
-  } else {
-    count = epoll_wait(epoll_.get(), events, kMaxEvents, 0);
-  }
+  const size_t count = io_->wait(wait_ns);
   if (slept && pollable) pollable->woke_up();
   int64_t before = now_ns_;
   now_ns_ = monotonic_ns();
@@ -139,14 +108,7 @@ bool EventLoop::wait_for_events(Pollable* pollable, TurnEnd* turn_end, int64_t m
     bool soon = count > 0 && now_ns_ - before < options_.spin_ns;
     spin_ns_ = soon ? std::min(options_.spin_ns, spin_ns_ * 2 + 1) : std::max(options_.spin_ns / 16, spin_ns_ / 2);
   }
-  for (int i = 0; i < count; ++i) {
-    void* handler = events[i].data.ptr;
-    if (handler == &wake_) {
-      drain_eventfd(wake_.get());
-    } else if (handler != &doorbell_added_) {
-      static_cast<FdHandler*>(handler)->on_ready(events[i].events);
-    }
-  }
+  io_->dispatch();
   return count > 0;
 }
 

@@ -1,9 +1,9 @@
-// The event loop of one engine thread: sockets through epoll, hosts through a Pollable (the dispatcher), and a
-// mailbox for closures from other threads.
+// The event loop of one engine thread: sockets through an Io (epoll or io_uring), hosts through a Pollable (the
+// dispatcher), and a mailbox for closures from other threads.
 //
-//   each turn:  epoll_wait -> readable and writable sockets -> dispatcher.poll -> flush of what became sendable
+//   each turn:  Io::wait -> Io::dispatch -> dispatcher.poll -> flush of what became sendable -> Io::submit
 //
-// While the dispatcher has work, or had some within the bounded spin, epoll is polled without waiting. Otherwise the
+// While the dispatcher has work, or had some within the bounded spin, the Io is polled without waiting. Otherwise the
 // loop announces that it sleeps, sleeps until a socket, a doorbell, a closure or the next timer, and announces that it
 // woke.
 #pragma once
@@ -11,25 +11,18 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "engine/base/clock.h"
 #include "engine/base/metrics.h"
+#include "engine/net/io.h"
 #include "engine/net/pollable.h"
 #include "object/unique_fd.h"
 
 namespace drover::engine {
-
-// Told of a descriptor's readiness, on the loop's thread.
-class FdHandler {
- public:
-  virtual void on_ready(uint32_t epoll_events) = 0;
-
- protected:
-  ~FdHandler() = default;
-};
 
 class EventLoop {
  public:
@@ -37,6 +30,7 @@ class EventLoop {
     int64_t spin_ns = 20'000;  // how long to poll after the last piece of work before sleeping
     int cpu = -1;              // pin run()'s thread to this core; -1: do not
     std::string name;          // the thread's name (at most 15 bytes shown)
+    IoKind io = IoKind::kAuto;
   };
 
   explicit EventLoop(Options options);
@@ -48,10 +42,8 @@ class EventLoop {
   // Any thread, also a signal handler's thread: ends run() after the current turn.
   void stop();
 
-  // Loop's thread, or before run(). `events` as for epoll_ctl; the handler must outlive its registration.
-  bool add(int fd, uint32_t events, FdHandler* handler);
-  bool modify(int fd, uint32_t events, FdHandler* handler);
-  void remove(int fd);
+  // Loop's thread, or before run(). An Io of kUring that cannot be made is replaced by epoll, with a warning.
+  Io& io() { return *io_; }
 
   // CLOCK_MONOTONIC, read at the start of the turn.
   int64_t now_ns() const { return now_ns_; }
@@ -68,8 +60,18 @@ class EventLoop {
   void pin_and_name_thread();
 
   const Options options_;
-  UniqueFd epoll_;
-  UniqueFd wake_;  // eventfd: mailbox or stop
+  // Woken by post() and stop().
+  struct Wake final : FdHandler {
+    void on_ready(uint32_t) override;
+    UniqueFd fd;  // eventfd
+  };
+  struct Doorbell final : FdHandler {
+    void on_ready(uint32_t) override {}  // the loop polls the dispatcher in any case
+  };
+
+  std::unique_ptr<Io> io_;
+  Wake wake_;
+  Doorbell doorbell_;
   int64_t now_ns_ = 0;
   int64_t last_work_ns_ = 0;
   int64_t spin_ns_;  // adapts between spin_ns / 16 and spin_ns: spins that find nothing shorten it

@@ -100,7 +100,7 @@ TEST(EventLoop, AReadyDescriptorTellsItsHandler) {
   } reader;
   EventLoop loop({0, -1, ""});
   UniqueFd fd(eventfd(1, EFD_NONBLOCK));
-  ASSERT_TRUE(loop.add(fd.get(), EPOLLIN, &reader));
+  ASSERT_TRUE(loop.io().add(fd.get(), EPOLLIN, &reader));
   loop.turn(nullptr, nullptr, 1'000'000'000);
   EXPECT_TRUE(reader.seen & EPOLLIN);
 }

@@ -1,7 +1,6 @@
 #include "engine/net/send_batch.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 namespace drover::engine {
@@ -9,13 +8,32 @@ namespace drover::engine {
 SendBatch::SendBatch() : buffer_(new char[kBuffer]) { parts_.reserve(kMaxParts); }
 
 void SendBatch::clear() {
-  used_ = 0;
+  used_ = first_used_ = 0;
+  first_part_ = 0;
   bytes_ = 0;
   extendable_ = false;
   parts_.clear();
   if (!oversized_.empty()) {
     oversized_.clear();
     oversized_parts_.clear();
+  }
+}
+
+void SendBatch::begin() {
+  first_used_ = used_;
+  first_part_ = parts_.size();
+  bytes_ = 0;
+  extendable_ = false;
+}
+
+void SendBatch::drop() {
+  used_ = first_used_;
+  bytes_ = 0;
+  extendable_ = false;
+  parts_.resize(first_part_);
+  while (!oversized_parts_.empty() && oversized_parts_.back() >= first_part_) {
+    oversized_parts_.pop_back();
+    oversized_.pop_back();
   }
 }
 
@@ -48,8 +66,7 @@ bool SendBatch::is_copied(const iovec& part) const {
   return std::find(oversized_parts_.begin(), oversized_parts_.end(), &part - parts_.data()) != oversized_parts_.end();
 }
 
-void UnsentQueue::take(const SendBatch& batch, size_t sent) {
-  const std::vector<iovec>& parts = batch.parts();
+void UnsentQueue::take(const SendBatch& batch, std::span<const iovec> parts, size_t sent) {
   size_t begin = 0;
   while (begin < parts.size() && sent >= parts[begin].iov_len) sent -= parts[begin++].iov_len;
   size_t to_copy = 0;
@@ -75,22 +92,17 @@ void UnsentQueue::take(const SendBatch& batch, size_t sent) {
   }
 }
 
-ssize_t UnsentQueue::write_to(ByteSink& sink) {
-  ssize_t written = sink.write(parts_.data() + first_, parts_.size() - first_);
-  if (written <= 0) return written;
-  auto left = static_cast<size_t>(written);
+void UnsentQueue::remove(size_t left) {
   bytes_ -= left;
   while (left > 0 && left >= parts_[first_].iov_len) left -= parts_[first_++].iov_len;
   if (left > 0) {
     parts_[first_].iov_base = static_cast<char*>(parts_[first_].iov_base) + left;
     parts_[first_].iov_len -= left;
   }
-  if (empty()) {
-    parts_.clear();
-    first_ = 0;
-    copied_.reset();
-  }
-  return written;
+  if (!empty()) return;
+  parts_.clear();
+  first_ = 0;
+  copied_.reset();
 }
 
 }  // namespace drover::engine

@@ -1,0 +1,571 @@
+// Io by io_uring: a multishot receive a stream into buffers that all streams of the thread share, polls for other
+// descriptors, and the sends of a turn in one system call.
+//
+// A completion names its request by a token: what it was, and the slot and generation of the stream or watch that it
+// belongs to. Slots are used again; completions of an earlier generation only give their buffer back.
+//
+// Sends are tried once, in the system call that submits them (MSG_DONTWAIT), and complete in it; only those that fail
+// or fall short post a completion. So the memory that they read is free again once submit() returns.
+//
+// Completions of receives are carried out by the thread itself, when it asks for them (IORING_SETUP_DEFER_TASKRUN):
+// polling an idle ring costs no system call.
+#include <liburing.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/net/io.h"
+
+namespace drover::engine {
+
+namespace {
+
+constexpr unsigned kSubmissions = 512;
+constexpr unsigned kCompletions = 8192;
+constexpr unsigned kBuffers = 32;            // a power of two
+constexpr unsigned kIncrementalBuffers = 8;  // where receives share a buffer one after the other
+constexpr size_t kBufferBytes = 256 << 10;
+constexpr int kBufferGroup = 0;
+// Linux 6.12's, which liburing 2.3 does not name: IOU_PBUF_RING_INC and IORING_CQE_F_BUF_MORE. A receive takes only as
+// much of a buffer as it fills, so that small ones stay in a few cache lines.
+constexpr uint16_t kBufferRingIncremental = 2;
+constexpr uint32_t kBufferGoesOn = 1u << 4;
+constexpr unsigned kMaxRegisteredFiles = 65'536;
+constexpr int kSubmitTries = 100;
+
+// What a request was for. kIgnored: nobody waits for its completion.
+enum class Op : uint8_t { kIgnored, kWatch, kReceive, kSend, kWritable };
+
+struct Token {
+  Op op;
+  uint32_t generation;  // 24 bits
+  uint32_t slot;
+
+  static constexpr uint32_t kGenerations = 1u << 24;
+  static Token of(uint64_t bits) {
+    return {static_cast<Op>(bits >> 56), static_cast<uint32_t>(bits >> 32) % kGenerations, static_cast<uint32_t>(bits)};
+  }
+  constexpr uint64_t bits() const {
+    return uint64_t{static_cast<uint8_t>(op)} << 56 | uint64_t{generation} << 32 | slot;
+  }
+};
+
+constexpr uint64_t kIgnored = Token{Op::kIgnored, 0, 0}.bits();
+
+struct Watch {
+  int fd = -1;
+  uint32_t events = 0;
+  FdHandler* handler = nullptr;
+};
+
+class UringIo;
+
+class UringStream final : public ByteStream {
+ public:
+  UringStream(UringIo& io, UniqueFd fd, StreamHandler& handler) : io_(io), fd_(std::move(fd)), handler_(handler) {}
+  ~UringStream() override { close(); }
+
+  ssize_t write(const iovec* parts, size_t count) override;
+  void want_writable() override;
+  void end_writes() override { ::shutdown(fd_.get(), SHUT_WR); }
+  void close() override;
+
+ private:
+  friend class UringIo;
+
+  UringIo& io_;
+  UniqueFd fd_;
+  StreamHandler& handler_;
+  uint32_t slot_ = 0;
+  bool registered_ = false;  // the slot's number is its registered file
+  bool writable_wanted_ = false;
+  // The write that is queued.
+  msghdr message_{};
+  size_t queued_bytes_ = 0;
+  ssize_t result_ = 0;
+};
+
+// A queued write, and where its request stands in the submission queue.
+struct QueuedWrite {
+  UringStream* stream;
+  io_uring_sqe* request;
+  unsigned position;
+};
+
+class UringIo final : public Io {
+ public:
+  ~UringIo() override;
+  // An empty string, or what is missing.
+  std::string open();
+
+  std::string_view name() const override { return "io_uring"; }
+  bool add(int fd, uint32_t events, FdHandler* handler) override;
+  bool modify(int fd, uint32_t events, FdHandler* handler) override;
+  void remove(int fd) override;
+  std::unique_ptr<ByteStream> open_stream(UniqueFd socket, StreamHandler& handler) override;
+  size_t wait(int64_t wait_ns) override;
+  void dispatch() override;
+  void submit() override;
+
+  void queue_write(UringStream& stream, const iovec* parts, size_t count);
+  void arm_writable(UringStream& stream);
+  void close_stream(UringStream& stream);
+
+ private:
+  struct Slot {
+    UringStream* stream = nullptr;
+    Watch watch;
+    uint32_t generation = 0;
+  };
+  struct Completion {
+    Token token;
+    int32_t result;
+    uint32_t flags;
+  };
+
+  std::string open_buffers();
+  int register_buffers(unsigned count, uint16_t flags);
+  void give_back(uint32_t buffer);
+  uint32_t take_slot();
+  void free_slot(uint32_t slot);
+  // The slot that the token means; null if it has been freed since.
+  Slot* slot_of(const Token& token);
+  Token token(Op op, uint32_t slot) const { return {op, slots_[slot].generation, slot}; }
+
+  io_uring_sqe* request();
+  // False: the kernel does not take requests.
+  bool arm_watch(uint32_t slot);
+  bool arm_receive(UringStream& stream);
+  void cancel(Token token);
+  void address(io_uring_sqe* request, const UringStream& stream);
+  void enter();
+  void reap();
+  void withdraw_unsubmitted();
+  char* buffer(uint32_t id) { return buffers_ + id * kBufferBytes; }
+  int buffer_mask() const { return io_uring_buf_ring_mask(buffer_count_); }
+
+  void on_watch(const Completion& completion);
+  void on_receive(const Completion& completion);
+  void on_writable(const Completion& completion);
+
+  io_uring ring_{};
+  bool ring_made_ = false;
+  bool enabled_ = false;
+  unsigned registered_files_ = 0;
+
+  char* memory_ = nullptr;  // the buffer ring, then the buffers
+  io_uring_buf_ring* buffer_ring_ = nullptr;
+  char* buffers_ = nullptr;
+  unsigned buffer_count_ = 0;
+  bool incremental_ = false;
+  std::array<size_t, kBuffers> buffer_used_{};  // with incremental_: where the next receive begins
+  int returned_ = 0;                            // buffers that are given back at the end of dispatch()
+
+  std::vector<Slot> slots_;
+  std::vector<uint32_t> free_slots_;
+  std::unordered_map<int, uint32_t> watches_;  // by descriptor
+  std::vector<Completion> completions_;        // taken from the ring, not yet dispatched
+  std::vector<QueuedWrite> writes_;
+  std::vector<QueuedWrite> writes_in_hand_;
+};
+
+constexpr size_t kBufferRingBytes = kBuffers * sizeof(io_uring_buf);
+constexpr size_t kMemoryBytes = kBufferRingBytes + kBuffers * kBufferBytes;
+static_assert(kBufferRingBytes % 64 == 0);
+
+// ---- Streams.
+
+ssize_t UringStream::write(const iovec* parts, size_t count) {
+  io_.queue_write(*this, parts, count);
+  errno = EINPROGRESS;
+  return -1;
+}
+
+void UringStream::want_writable() {
+  if (!writable_wanted_) io_.arm_writable(*this);
+  writable_wanted_ = true;
+}
+
+void UringStream::close() {
+  if (!fd_) return;
+  io_.close_stream(*this);
+  fd_.reset();
+}
+
+// ---- The ring.
+
+std::string UringIo::open() {
+  io_uring_params params{};
+  params.flags = IORING_SETUP_CQSIZE | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER |
+                 IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_R_DISABLED;
+  params.cq_entries = kCompletions;
+  if (int error = io_uring_queue_init_params(kSubmissions, &ring_, &params); error < 0) {
+    if (error == -EINVAL) return "this kernel's io_uring is older than Linux 6.1";
+    return std::string("io_uring_setup: ") + std::strerror(-error);
+  }
+  ring_made_ = true;
+  if (std::string wrong = open_buffers(); !wrong.empty()) return wrong;
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  const auto wanted = static_cast<unsigned>(std::min<rlim_t>(files.rlim_cur, kMaxRegisteredFiles));
+  if (io_uring_register_files_sparse(&ring_, wanted) == 0) registered_files_ = wanted;  // without: by descriptor
+  return {};
+}
+
+std::string UringIo::open_buffers() {
+  void* memory = ::mmap(nullptr, kMemoryBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return "no memory for receive buffers";
+  memory_ = static_cast<char*>(memory);
+  buffer_ring_ = reinterpret_cast<io_uring_buf_ring*>(memory_);
+  buffers_ = memory_ + kBufferRingBytes;
+  int error = register_buffers(kIncrementalBuffers, kBufferRingIncremental);
+  incremental_ = error == 0;
+  if (!incremental_) error = register_buffers(kBuffers, 0);
+  if (error < 0) return std::string("io_uring_register (buffer ring): ") + std::strerror(-error);
+  io_uring_buf_ring_init(buffer_ring_);
+  for (unsigned i = 0; i < buffer_count_; ++i) give_back(i);
+  io_uring_buf_ring_advance(buffer_ring_, returned_);
+  returned_ = 0;
+  return {};
+}
+
+int UringIo::register_buffers(unsigned count, uint16_t flags) {
+  buffer_count_ = count;
+  io_uring_buf_reg registration{};
+  registration.ring_addr = reinterpret_cast<uintptr_t>(buffer_ring_);
+  registration.ring_entries = count;
+  registration.bgid = kBufferGroup;
+  registration.pad = flags;  // "flags" since Linux 6.4
+  return io_uring_register_buf_ring(&ring_, &registration, 0);
+}
+
+// The kernel sees it after io_uring_buf_ring_advance.
+void UringIo::give_back(uint32_t id) {
+  buffer_used_[id] = 0;
+  io_uring_buf_ring_add(buffer_ring_, buffer(id), kBufferBytes, static_cast<uint16_t>(id), buffer_mask(), returned_++);
+}
+
+UringIo::~UringIo() {
+  if (ring_made_) io_uring_queue_exit(&ring_);
+  if (memory_) ::munmap(memory_, kMemoryBytes);
+}
+
+uint32_t UringIo::take_slot() {
+  if (free_slots_.empty()) {
+    slots_.emplace_back();
+    return static_cast<uint32_t>(slots_.size() - 1);
+  }
+  const uint32_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  return slot;
+}
+
+void UringIo::free_slot(uint32_t slot) {
+  const uint32_t next = (slots_[slot].generation + 1) % Token::kGenerations;
+  slots_[slot] = {};
+  slots_[slot].generation = next;
+  free_slots_.push_back(slot);
+}
+
+UringIo::Slot* UringIo::slot_of(const Token& token) {
+  if (token.slot >= slots_.size() || slots_[token.slot].generation != token.generation) return nullptr;
+  return &slots_[token.slot];
+}
+
+// The next request to fill in, token last. Null: the kernel does not take requests.
+io_uring_sqe* UringIo::request() {
+  io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+  if (sqe) return sqe;
+  enter();
+  return io_uring_get_sqe(&ring_);
+}
+
+// Submits the requests; those that complete at once have then completed.
+void UringIo::enter() {
+  for (int i = 0; i < kSubmitTries && io_uring_sq_ready(&ring_) > 0; ++i) {
+    const int result = io_uring_submit(&ring_);
+    if (result >= 0) continue;
+    if (result == -EEXIST || result == -EBADFD) return;  // another thread's, at the end; or not enabled yet
+    io_uring_get_events(&ring_);                         // completions that wait for room
+    reap();
+  }
+}
+
+// Takes completions from the ring: those of sends are noted with their streams, others wait for dispatch().
+void UringIo::reap() {
+  unsigned head, count = 0;
+  io_uring_cqe* cqe;
+  io_uring_for_each_cqe(&ring_, head, cqe) {
+    ++count;
+    const Token token = Token::of(cqe->user_data);
+    if (token.op == Op::kSend) {
+      if (Slot* slot = slot_of(token); slot && slot->stream) slot->stream->result_ = cqe->res;
+    } else if (token.op != Op::kIgnored || (cqe->flags & IORING_CQE_F_BUFFER) != 0) {
+      completions_.push_back({token, cqe->res, cqe->flags});
+    }
+  }
+  io_uring_cq_advance(&ring_, count);
+}
+
+size_t UringIo::wait(int64_t wait_ns) {
+  if (!enabled_) {
+    io_uring_enable_rings(&ring_);
+    io_uring_register_ring_fd(&ring_);
+    enabled_ = true;
+  }
+  if (wait_ns > 0 && completions_.empty() && io_uring_cq_ready(&ring_) == 0) {
+    __kernel_timespec timeout{wait_ns / 1'000'000'000, wait_ns % 1'000'000'000};
+    io_uring_cqe* cqe;
+    io_uring_submit_and_wait_timeout(&ring_, &cqe, 1, &timeout, nullptr);
+  } else if (io_uring_sq_ready(&ring_) > 0) {
+    io_uring_submit_and_get_events(&ring_);
+  } else {
+    io_uring_cqe* cqe;
+    io_uring_peek_cqe(&ring_, &cqe);  // enters the kernel only where it has something to carry out
+  }
+  reap();
+  return completions_.size();
+}
+
+void UringIo::dispatch() {
+  for (size_t i = 0; i < completions_.size(); ++i) {  // it may grow meanwhile
+    const Completion completion = completions_[i];
+    switch (completion.token.op) {
+      case Op::kWatch:
+        on_watch(completion);
+        break;
+      case Op::kReceive:
+        on_receive(completion);
+        break;
+      case Op::kWritable:
+        on_writable(completion);
+        break;
+      case Op::kIgnored:
+      case Op::kSend:
+        break;
+    }
+  }
+  completions_.clear();
+  io_uring_buf_ring_advance(buffer_ring_, returned_);
+  returned_ = 0;
+}
+
+// ---- Watches: one-shot polls that are armed again after their handler, so that what it left is told of again; with
+// EPOLLET multishot polls, which tell of each edge.
+
+bool UringIo::add(int fd, uint32_t events, FdHandler* handler) {
+  const uint32_t slot = take_slot();
+  slots_[slot].watch = {fd, events, handler};
+  watches_[fd] = slot;
+  if (events == 0 || arm_watch(slot)) return true;
+  errno = ENOBUFS;
+  return false;
+}
+
+bool UringIo::modify(int fd, uint32_t events, FdHandler* handler) {
+  remove(fd);
+  return add(fd, events, handler);
+}
+
+void UringIo::remove(int fd) {
+  auto found = watches_.find(fd);
+  if (found == watches_.end()) return;
+  const uint32_t slot = found->second;
+  if (slots_[slot].watch.events != 0) cancel(token(Op::kWatch, slot));
+  watches_.erase(found);
+  free_slot(slot);
+}
+
+bool UringIo::arm_watch(uint32_t slot) {
+  const Watch& watch = slots_[slot].watch;
+  io_uring_sqe* sqe = request();
+  if (!sqe) return false;
+  const auto mask = static_cast<unsigned>(watch.events & ~static_cast<uint32_t>(EPOLLET));
+  if (watch.events & EPOLLET) {
+    io_uring_prep_poll_multishot(sqe, watch.fd, mask);
+  } else {
+    io_uring_prep_poll_add(sqe, watch.fd, mask);
+  }
+  sqe->user_data = token(Op::kWatch, slot).bits();
+  return true;
+}
+
+void UringIo::on_watch(const Completion& completion) {
+  Slot* slot = slot_of(completion.token);
+  if (!slot || !slot->watch.handler) return;
+  if (completion.result > 0) slot->watch.handler->on_ready(static_cast<uint32_t>(completion.result));
+  slot = slot_of(completion.token);  // the handler may have removed it
+  if (slot && (completion.flags & IORING_CQE_F_MORE) == 0) arm_watch(completion.token.slot);
+}
+
+// Ends a request; its completion is not waited for.
+void UringIo::cancel(Token target) {
+  io_uring_sqe* sqe = request();
+  if (!sqe) return;
+  io_uring_prep_cancel64(sqe, target.bits(), 0);
+  sqe->user_data = kIgnored;
+  sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
+}
+
+// ---- Streams.
+
+std::unique_ptr<ByteStream> UringIo::open_stream(UniqueFd socket, StreamHandler& handler) {
+  set_stream_options(socket.get());
+  auto stream = std::make_unique<UringStream>(*this, std::move(socket), handler);
+  stream->slot_ = take_slot();
+  slots_[stream->slot_].stream = stream.get();
+  if (stream->slot_ < registered_files_) {
+    const int fd = stream->fd_.get();
+    stream->registered_ = io_uring_register_files_update(&ring_, stream->slot_, &fd, 1) == 1;
+  }
+  if (arm_receive(*stream)) return stream;
+  errno = ENOBUFS;
+  return nullptr;
+}
+
+void UringIo::address(io_uring_sqe* sqe, const UringStream& stream) {
+  if (!stream.registered_) return;
+  sqe->fd = static_cast<int>(stream.slot_);
+  sqe->flags |= IOSQE_FIXED_FILE;
+}
+
+bool UringIo::arm_receive(UringStream& stream) {
+  io_uring_sqe* sqe = request();
+  if (!sqe) return false;
+  io_uring_prep_recv_multishot(sqe, stream.fd_.get(), nullptr, 0, 0);
+  sqe->user_data = token(Op::kReceive, stream.slot_).bits();
+  sqe->flags |= IOSQE_BUFFER_SELECT;
+  sqe->buf_group = kBufferGroup;
+  address(sqe, stream);
+  return true;
+}
+
+void UringIo::on_receive(const Completion& completion) {
+  Slot* slot = slot_of(completion.token);
+  UringStream* stream = slot ? slot->stream : nullptr;
+  if (completion.flags & IORING_CQE_F_BUFFER) {
+    const uint32_t id = completion.flags >> IORING_CQE_BUFFER_SHIFT;
+    const auto size = static_cast<size_t>(std::max(completion.result, 0));
+    const char* bytes = buffer(id) + buffer_used_[id];
+    buffer_used_[id] += size;
+    if (stream && size > 0) stream->handler_.on_bytes(bytes, size);
+    if (!incremental_ || (completion.flags & kBufferGoesOn) == 0) give_back(id);
+  }
+  slot = slot_of(completion.token);  // the handler may have closed it
+  if (!slot || !slot->stream) return;
+  stream = slot->stream;
+  const int32_t result = completion.result;
+  const bool again = result == -ENOBUFS || result == -EINTR || result == -EAGAIN;
+  if (result <= 0 && !again) return stream->handler_.on_end(-result);
+  if ((completion.flags & IORING_CQE_F_MORE) == 0 && !arm_receive(*stream)) stream->handler_.on_end(ENOBUFS);
+}
+
+void UringIo::arm_writable(UringStream& stream) {
+  io_uring_sqe* sqe = request();
+  if (!sqe) return;
+  io_uring_prep_poll_add(sqe, stream.fd_.get(), POLLOUT);
+  sqe->user_data = token(Op::kWritable, stream.slot_).bits();
+  address(sqe, stream);
+}
+
+void UringIo::on_writable(const Completion& completion) {
+  Slot* slot = slot_of(completion.token);
+  if (!slot || !slot->stream) return;
+  slot->stream->writable_wanted_ = false;
+  slot->stream->handler_.on_writable();
+}
+
+// MSG_WAITALL: a send that falls short is a failure, and posts a completion although successes do not.
+void UringIo::queue_write(UringStream& stream, const iovec* parts, size_t count) {
+  constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_WAITALL;
+  count = std::min<size_t>(count, IOV_MAX);
+  stream.queued_bytes_ = 0;
+  for (size_t i = 0; i < count; ++i) stream.queued_bytes_ += parts[i].iov_len;
+  stream.result_ = static_cast<ssize_t>(stream.queued_bytes_);
+  io_uring_sqe* sqe = request();
+  const unsigned position = ring_.sq.sqe_tail - 1;
+  if (sqe) {
+    if (count == 1) {
+      io_uring_prep_send(sqe, stream.fd_.get(), parts[0].iov_base, parts[0].iov_len, kFlags);
+    } else {
+      stream.message_ = {};
+      stream.message_.msg_iov = const_cast<iovec*>(parts);
+      stream.message_.msg_iovlen = count;
+      io_uring_prep_sendmsg(sqe, stream.fd_.get(), &stream.message_, kFlags);
+    }
+    sqe->user_data = token(Op::kSend, stream.slot_).bits();
+    sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
+    address(sqe, stream);
+  } else {
+    stream.result_ = -ENOBUFS;
+  }
+  writes_.push_back({&stream, sqe, position});
+}
+
+// The kernel does not take requests: what is queued would be carried out after its memory is gone. They become empty
+// requests, and their streams break.
+void UringIo::withdraw_unsubmitted() {
+  const unsigned head = *ring_.sq.khead;
+  for (QueuedWrite& write : writes_) {
+    if (!write.request || static_cast<int>(head - write.position) > 0) continue;
+    io_uring_prep_nop(write.request);
+    write.request->user_data = kIgnored;
+    if (write.stream) write.stream->result_ = -ENOBUFS;
+  }
+}
+
+void UringIo::submit() {
+  if (writes_.empty()) return;
+  enter();
+  if (io_uring_sq_ready(&ring_) > 0) withdraw_unsubmitted();
+  reap();
+  writes_in_hand_.swap(writes_);
+  for (size_t i = 0; i < writes_in_hand_.size(); ++i) {
+    UringStream* stream = writes_in_hand_[i].stream;
+    if (stream) stream->handler_.on_written(stream->result_);
+  }
+  writes_in_hand_.clear();
+}
+
+void UringIo::close_stream(UringStream& stream) {
+  auto forget = [&](std::vector<QueuedWrite>& writes) {
+    for (QueuedWrite& write : writes) {
+      if (write.stream == &stream) write.stream = nullptr;
+    }
+  };
+  const bool queued = std::any_of(writes_.begin(), writes_.end(), [&](auto& write) { return write.stream == &stream; });
+  forget(writes_);
+  forget(writes_in_hand_);
+  cancel(token(Op::kReceive, stream.slot_));
+  if (stream.writable_wanted_) cancel(token(Op::kWritable, stream.slot_));
+  enter();                      // queued bytes are the kernel's
+  io_uring_get_events(&ring_);  // the receive lets go of the socket
+  if (queued && io_uring_sq_ready(&ring_) > 0) withdraw_unsubmitted();
+  if (stream.registered_) {
+    const int none = -1;
+    io_uring_register_files_update(&ring_, stream.slot_, &none, 1);
+  }
+  free_slot(stream.slot_);
+}
+
+}  // namespace
+
+std::unique_ptr<Io> make_uring_io(std::string* why) {
+  auto io = std::make_unique<UringIo>();
+  *why = io->open();
+  if (!why->empty()) return nullptr;
+  return io;
+}
+
+}  // namespace drover::engine
