@@ -16,12 +16,14 @@ UPB_SRC ?=
 UPB_CMAKE := $(if $(filter release,$(PRESET)),-DUPB_SRC=$(if $(UPB_SRC),$(abspath $(UPB_SRC))))
 # Rounds of fit-cpu-costs over the workload.
 ROUNDS ?= 400
+# The peers of bench-echo (docs/benchmarks.md): `all`, or names; without it, gRPC C++'s two servers.
+PEERS ?=
 HPB_ARGS := $(if $(HYPERPROTOBENCH),--hyperprotobench $(abspath $(HYPERPROTOBENCH)))
 
 .PHONY: help setup configure build demo test check test-long bench bench-codec bench-echo bench-rtl reproduce-rpcnic fit-cpu-costs synth prove format check-format tidy clean
 
 help: ## list the targets
-	@echo 'usage: make TARGET [PRESET=release|gcc|debug|asan|tsan] [JOBS=N] [HYPERPROTOBENCH=DIR] [UPB_SRC=DIR]'
+	@echo 'usage: make TARGET [PRESET=release|gcc|debug|asan|tsan] [JOBS=N] [HYPERPROTOBENCH=DIR] [UPB_SRC=DIR] [PEERS=all]'
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | column -t -s '|'
 
 setup: ## install the Debian packages that are missing, make .venv, fetch the stock clients of the tests
@@ -48,9 +50,10 @@ test-long: setup configure ## build everything and run the long tests: random ru
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 	@ctest --test-dir $(BUILD) -L '^long$$' --no-tests=error --output-on-failure --progress -j 2
 
-bench-echo: configure ## echo on Drover and on gRPC C++, side by side, into build/bench/echo.json
+bench-echo: configure ## echo on Drover and on gRPC C++ (PEERS=all: tonic, grpc-go too), into build/bench/echo.json
 	@cmake --build --preset $(PRESET) -j $(JOBS)
-	@.venv/bin/python bench/run_echo.py --build-dir $(BUILD) $(HPB_ARGS)
+	@.venv/bin/python bench/run_echo.py --build-dir $(BUILD) --jobs $(JOBS) $(if $(PEERS),--peers $(PEERS)) \
+	  $(HPB_ARGS)
 
 bench-codec: configure ## decode and encode beside protobuf C++ and upb, into build/bench/codec.json
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target codec_bench

@@ -107,11 +107,12 @@ def chart(path, results, system, peer_names, subtitle):
     cases = [case for case in results if system in results[case]]
     servers = [system] + list(peer_names)
     colors = {system: ("#1b6ca8", "#8fc1e3")}
-    greys = ["#b5651d", "#7a7a7a", "#a9a9a9"]
-    for name, grey in zip(peer_names, greys):
-        colors[name] = (grey, grey)
+    plain = ["#b5651d", "#7a7a7a", "#3d8b5f", "#8a6fb0"]
+    for name, color in zip(peer_names, plain):
+        colors[name] = (color, color)
     height = 0.8 / len(servers)
-    figure, (cpu_axes, rate_axes) = plt.subplots(1, 2, figsize=(13, 1.6 + 1.0 * len(cases)), sharey=True)
+    size = (13, 1.6 + 0.33 * len(servers) * len(cases))
+    figure, (cpu_axes, rate_axes) = plt.subplots(1, 2, figsize=size, sharey=True)
     for index, server in enumerate(servers):
         positions = [case_index + (index - (len(servers) - 1) / 2) * height for case_index in range(len(cases))]
         measured = [results[case][server] for case in cases]

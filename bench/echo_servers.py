@@ -86,7 +86,7 @@ class EchoServer:
         command = ["taskset", "-c", str(self.cpu), str(self.program), "--address", self.address,
                    "--busy-loop-ns", str(self.busy_loop_ns)]
         environment = dict(os.environ, DROVER_ENGINE_CPUS=str(self.cpu), DROVER_HOST_CPUS=str(self.cpu),
-                           DROVER_ENGINE_PIDFILE=str(self.engine_pidfile))
+                           DROVER_ENGINE_PIDFILE=str(self.engine_pidfile), GOMAXPROCS="1")  # one CPU, for Go's, too
         with open(self.log_path, "wb") as log:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                              env=environment, start_new_session=True, preexec_fn=_die_with_parent)

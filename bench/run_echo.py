@@ -1,11 +1,14 @@
-"""The echo benchmark: Drover beside gRPC C++, in one run, under the same load on the same cores.
+"""The echo benchmark: Drover beside its peers, in one run, under the same load on the same cores.
 
 For every case, and in every round, each server in turn is started on the server CPU, checked with one call, and loaded
 by drover-load on the client CPU. CPU per request is the CPU time of the server's processes during the measured window
 over the requests in that window. Medians over the rounds are compared; `ratio` is always drover / peer.
 
+The peers are gRPC C++'s two servers; with --peers also tonic and grpc-go, which are built first (echo_peers.py).
+
 Writes echo.json (rows of {case, metric, unit, drover, peer, peer_name, ratio}), echo.txt (the table), echo.png (the
-chart) and echo_run.json (every measurement, and the machine). With --quick the table and chart of `make demo`.
+chart) and echo_run.json (every measurement, the machine, the peers' versions). With --quick the table and chart of
+`make demo`.
 """
 
 import argparse
@@ -22,9 +25,11 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import echo_peers  # noqa: E402
 import echo_report as report  # noqa: E402
 from echo_servers import EchoServer, ServerFailed  # noqa: E402
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 SERVICE = "/drover.examples.echo.Echo/"
 SEED = 1
 RING_TIMEOUT_S = 120  # two spinning threads on a busy machine may take for ever
@@ -43,9 +48,7 @@ CASES = [
 ]
 QUICK_CASES = ["unary-32B", "unary-1KiB"]
 
-# name, program in the build directory (suffix _hpb for the published messages)
-DROVER = ("drover", "echo_server")
-PEERS = [("grpc-async", "grpc_async_server"), ("grpc-callback", "grpc_callback_server")]
+DROVER = ("drover", "echo_server")  # name and program; as with the peers', suffix _hpb for the published messages
 
 
 class Stop(Exception):
@@ -67,9 +70,9 @@ class Progress:
 
 
 def find_program(build_dir, name, required=True):
-    """The program of that name that was built last, anywhere below the build directory's own folders."""
-    found = [path for folder in ("bench", "examples", "channel", "engine", "host")
-             for path in (build_dir / folder).rglob(name) if path.is_file() and os.access(path, os.X_OK)]
+    """The program of that name that was built last, anywhere below the build directory's own folders, or a peer."""
+    folders = [build_dir / folder for folder in ("bench", "examples", "channel", "engine", "host")] + [echo_peers.BIN]
+    found = [path for folder in folders for path in folder.rglob(name) if path.is_file() and os.access(path, os.X_OK)]
     if not found and required:
         raise Stop(f"there is no {name} below {build_dir}: build it first (make build)")
     return max(found, key=lambda path: path.stat().st_mtime) if found else None
@@ -90,9 +93,15 @@ class Bench:
                        f"-DHYPERPROTOBENCH={args.hyperprotobench}")
         self.log_dir = args.out_dir / "logs"
         self.system = args.stand_in or DROVER[0]
-        self.servers = [DROVER] if not args.stand_in else []
-        self.servers += PEERS
-        self.peer_names = [name for name, _ in PEERS if name != self.system]
+        self.peers = [peer for peer in args.peers if peer.name != self.system]
+        if not self.peers:
+            raise Stop(f"there is no peer left to compare {self.system} with: give another with --peers")
+        self.peer_names = [peer.name for peer in self.peers]
+        started = [peer for peer in echo_peers.PEERS if peer in args.peers or peer.name == self.system]
+        self.servers = [] if args.stand_in else [DROVER]
+        self.servers += [(peer.name, peer.program) for peer in started]
+        self.progress = Progress(len(self.cases) * len(self.servers) * self.rounds)
+        echo_peers.build(started, self._proto_dirs(), args.jobs, self.progress.say)
         for case in self.cases:
             for name, program in self.servers:
                 self.server(case, name, program)  # so that a missing program is known before the first measurement
@@ -100,11 +109,18 @@ class Bench:
         self.results = {case.name: {} for case in self.cases}
         self.raw = []
         self.failure = None
-        self.progress = Progress(len(self.cases) * len(self.servers) * self.rounds)
 
     def _choose_cases(self):
         wanted = self.args.only or (QUICK_CASES if self.args.quick else [case.name for case in CASES])
         return [case for case in CASES if case.name in wanted]
+
+    def _suffix(self, case):
+        return "_hpb" if case.published and self.published else ""
+
+    def _proto_dirs(self):
+        """{suffix of the server programs: folder of their echo.proto}, of the chosen cases."""
+        folders = {"": ROOT / "examples/echo", "_hpb": self.build_dir / "bench/hyperprotobench"}
+        return {suffix: folders[suffix] for suffix in sorted({self._suffix(case) for case in self.cases})}
 
     def _make_bodies(self):
         folder = self.args.out_dir / "bodies"
@@ -120,9 +136,8 @@ class Bench:
         return bodies
 
     def server(self, case, name, program):
-        suffix = "_hpb" if case.published and self.published else ""
-        return EchoServer(name, find_program(self.build_dir, program + suffix), self.args.server_cpu, self.log_dir,
-                          self.args.busy_loop_ns, has_engine=name == DROVER[0])
+        return EchoServer(name, find_program(self.build_dir, program + self._suffix(case)), self.args.server_cpu,
+                          self.log_dir, self.args.busy_loop_ns, has_engine=name == DROVER[0])
 
     def load_command(self, case, server, *more):
         return [str(self.load), "--address", server.address, "--path", SERVICE + case.method, "--body-file",
@@ -270,7 +285,8 @@ class Bench:
         text = report.table(rows, self.system, notes)
         (out / table).write_text(text)
         (out / f"{stem}.json").write_text(json.dumps(rows, indent=1) + "\n")
-        run = {"machine": machine(), "notes": notes, "measurements": self.raw}
+        run = {"machine": machine(), "peers": {peer.name: peer.versions() for peer in self.peers}, "notes": notes,
+               "measurements": self.raw}
         (out / f"{stem}_run.json").write_text(json.dumps(run, indent=1) + "\n")
         written = [table, f"{stem}.json", f"{stem}_run.json"]
         if not self.args.no_chart:
@@ -298,6 +314,8 @@ class Bench:
         if disturbed:
             notes.append(f"{len(disturbed)} of {len(self.raw)} measurements were disturbed: other processes took over "
                          f"{STRANGERS_LIMIT:g} cores. Run again on an idle machine.")
+        made_of = [", ".join(f"{part} {version}" for part, version in peer.versions().items()) for peer in self.peers]
+        notes.append(f"Peers: {'; '.join(dict.fromkeys(made_of))}.")
         notes.append(f"Medians of {self.rounds} rounds of {self.seconds:g} s; server processes on CPU "
                      f"{self.args.server_cpu}, {client} on CPU {self.args.client_cpu}; {machine()['cpu']}, "
                      f"Linux {platform.release()}.")
@@ -316,12 +334,14 @@ def machine():
 
 
 def parse_arguments():
-    root = pathlib.Path(__file__).resolve().parent.parent
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build-dir", type=pathlib.Path, default=root / "build/release")
+    parser.add_argument("--build-dir", type=pathlib.Path, default=ROOT / "build/release")
     parser.add_argument("--out-dir", type=pathlib.Path, help="default: build/bench; with --quick build/demo")
     parser.add_argument("--hyperprotobench", type=pathlib.Path, metavar="DIR",
                         help="insist on the published messages of DIR, which the build must have been given too")
+    parser.add_argument("--peers", type=echo_peers.choose, default=echo_peers.DEFAULT, metavar="all|NAME,...",
+                        help=f"of {', '.join(peer.name for peer in echo_peers.PEERS)} (default: {echo_peers.DEFAULT})")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="compilers at once, where a peer is built")
     parser.add_argument("--quick", action="store_true", help="the demo's short version, about half a minute")
     parser.add_argument("--only", action="append", metavar="CASE", choices=[case.name for case in CASES])
     parser.add_argument("--rounds", type=int)
@@ -333,12 +353,12 @@ def parse_arguments():
     parser.add_argument("--generated", action="store_true",
                         help="generated messages in the hpb cases even if the published ones were built")
     parser.add_argument("--h2load", action="store_true", help="cross-check with h2load as the client")
-    parser.add_argument("--stand-in", choices=[name for name, _ in PEERS],
+    parser.add_argument("--stand-in", choices=[peer.name for peer in echo_peers.PEERS],
                         help="take a peer in Drover's place, to try the benchmark itself")
     parser.add_argument("--no-chart", action="store_true", help="do without matplotlib")
     args = parser.parse_args()
     args.build_dir = args.build_dir.resolve()
-    args.out_dir = (args.out_dir or root / "build" / ("demo" if args.quick else "bench")).resolve()
+    args.out_dir = (args.out_dir or ROOT / "build" / ("demo" if args.quick else "bench")).resolve()
     args.out_dir.mkdir(parents=True, exist_ok=True)
     return args
 
@@ -350,16 +370,16 @@ def main():
     try:
         if not args.no_chart:
             report.load_matplotlib()
+        bench = Bench(args)
         # The benchmark's own few instructions run beside the client, never on the server's CPU.
         os.sched_setaffinity(0, {args.client_cpu})
-        bench = Bench(args)
         bench.run()
         bench.write(bench.rows() + ([] if args.quick else bench.ring_rows()))
         if bench.failure:
             raise Stop(bench.failure)
     except ImportError as error:
         sys.exit(f"run_echo.py: {error}; use the venv that make setup makes, or --no-chart")
-    except (Stop, ServerFailed, subprocess.SubprocessError, OSError) as error:
+    except (Stop, ServerFailed, echo_peers.BuildFailed, subprocess.SubprocessError, OSError) as error:
         sys.exit(f"run_echo.py: {error}")
     except KeyboardInterrupt:
         sys.exit(130)
