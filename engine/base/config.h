@@ -16,7 +16,7 @@ namespace drover::engine {
 struct Config {
   int64_t threads = 1;
   std::string cpus;
-  int64_t spin_us = 20;
+  int64_t spin_us = 100;
   std::string io = "auto";
   std::string control_socket;
   std::string pidfile;
