@@ -47,6 +47,17 @@ void GrpcConnection::receive(const char* bytes, size_t size) {
   if (session_.failed()) abandon_open();
 }
 
+std::span<char> GrpcConnection::receive_into() const {
+  if (session_.failed() || dead_) return {};
+  size_t left;
+  const http2::Stream* stream = session_.receiving(left);
+  if (!stream) return {};
+  const auto& call = static_cast<const CallStream&>(*stream);
+  if (call.ignore_data || !call.begun) return {};
+  const std::span<char> rest = call.assembler.rest();
+  return rest.first(std::min(rest.size(), left));
+}
+
 // The connection is over; its calls need not wait for its last bytes.
 void GrpcConnection::abandon_open() {
   std::vector<CallStream*> open;
@@ -128,6 +139,7 @@ void GrpcConnection::on_data(http2::Stream& http2_stream, const char* bytes, siz
     fail_request(stream, error);
     return;
   }
+  if (stream.assembler.message_size() >= kLargeMessage) session_.allow_data_frames(kLargeFrame);
   if (!was_view && stream.assembler.is_view()) {
     views_.push_back(&stream);
     stream.view_listed = true;

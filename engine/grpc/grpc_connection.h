@@ -39,6 +39,8 @@ class GrpcConnection final : private http2::SessionHandler {
 
   // Bytes from the peer. They are not needed after it returns. Flush afterwards.
   void receive(const char* bytes, size_t size);
+  // Where the next bytes from the peer belong: the memory of a message whose DATA frame has begun. Empty: not known.
+  std::span<char> receive_into() const;
   // Sends what is queued, through a segment of the context's batch.
   Flushed flush();
   // What became of a queued write: the number of bytes taken, or -errno. The batch must still hold its segment.
@@ -65,6 +67,9 @@ class GrpcConnection final : private http2::SessionHandler {
 
  private:
   static constexpr int kBatchesPerTurn = 4;
+  // Messages from this size on come in larger frames, most of each received where it belongs (receive_into).
+  static constexpr uint32_t kLargeMessage = 64 << 10;
+  static constexpr uint32_t kLargeFrame = 256 << 10;
   static constexpr int64_t kDrainNoticeNs = 1'000'000'000;
   static constexpr int64_t kShrinkAfterNs = 2'000'000'000;
   static constexpr int64_t kGoodbyeNs = 5'000'000'000;  // for a broken connection's last bytes

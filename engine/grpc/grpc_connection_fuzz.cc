@@ -81,6 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Rig rig(options);
   rig.sink.max_request_bytes = 4096;
   rig.writable = 4096;
+  rig.use_places = size % 2 == 1;
   run({data, size}, rig);
   rig.connection.reset();
   if (rig.sink.open_calls != 0 || !rig.sink.held.empty()) abort();

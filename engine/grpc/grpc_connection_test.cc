@@ -328,6 +328,38 @@ TEST(GrpcConnection, ASlowSocketGetsEveryByteInOrder) {
   }
 }
 
+TEST(GrpcConnection, BytesThatAreReceivedWhereTheyBelongMakeTheSameMessages) {
+  for (size_t step : {size_t{1}, size_t{700}, size_t{9000}, size_t{1} << 20}) {
+    Rig rig;
+    rig.use_places = true;
+    TestClient client(rig, 8u << 20);
+    std::vector<std::pair<int32_t, size_t>> calls;
+    for (size_t size : {10, 16'379, 40'000, 300'000, 70'000}) {
+      calls.emplace_back(client.call("/echo.Echo/Call", pattern(size)), size);
+    }
+    client.pump(step);
+    for (auto [id, size] : calls) {
+      EXPECT_EQ(client[id].trailer("grpc-status"), "0");
+      EXPECT_TRUE(client[id].body == TestClient::framed(pattern(size))) << size << " in steps of " << step;
+    }
+    if (step < 100'000) EXPECT_GT(rig.placed, 100'000u) << step;
+  }
+}
+
+TEST(GrpcConnection, ACallThatIsRefusedWhileItArrivesHasNoPlace) {
+  Rig rig;
+  TestClient client(rig, 8u << 20);
+  client.call("/echo.Echo/Call", pattern(100'000));
+  rig.receive(std::string_view(client.take_bytes()).substr(0, 40'000));
+  EXPECT_FALSE(rig.connection->receive_into().empty());
+  Rig other;
+  TestClient limited(other, 8u << 20);
+  other.sink.max_request_bytes = 1000;
+  limited.call("/echo.Echo/Call", pattern(100'000));
+  other.receive(std::string_view(limited.take_bytes()).substr(0, 40'000));
+  EXPECT_TRUE(other.connection->receive_into().empty()) << "refused: too large";
+}
+
 TEST(GrpcConnection, WhileTheRegionIsFullTheWindowIsHeldAndThenGivenBack) {
   Rig rig(small_windows());
   TestClient client(rig);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -69,6 +70,8 @@ inline Encoding parse_encoding(std::string_view value) {
 // Takes the DATA of one unary request, piece by piece, and ends with one message. A message that lies whole inside
 // one piece is not copied: it is kept as a view until `spill` (the buffer is about to be reused) or `finish`.
 //
+// Bytes that were received where they belong (`rest`) are not copied either.
+//
 // `alloc(size)` gives memory for a message that must be copied, or null (RESOURCE_EXHAUSTED; nothing more may be fed);
 // called at most once, with size > 0.
 class RequestAssembler {
@@ -87,6 +90,8 @@ class RequestAssembler {
   // After finish() returned no error: the message if it is a view, else an empty view (it is in alloc's memory).
   std::string_view view() const { return view_ ? std::string_view(view_, size_) : std::string_view(); }
   uint32_t message_size() const { return size_; }
+  // Where the message's next bytes belong, once alloc has given its memory.
+  std::span<char> rest() const { return buffer_ ? std::span(buffer_ + filled_, size_ - filled_) : std::span<char>(); }
 
  private:
   Status check_prefix(uint32_t max_bytes, Encoding encoding);
@@ -121,7 +126,7 @@ Status RequestAssembler::feed(const char* data, size_t size, uint32_t max_bytes,
     if (buffer_ == nullptr) return no_memory();
   }
   if (size > size_ - filled_) return too_many_bytes();
-  if (size > 0) std::memcpy(buffer_ + filled_, data, size);
+  if (size > 0 && data != buffer_ + filled_) std::memcpy(buffer_ + filled_, data, size);
   filled_ += static_cast<uint32_t>(size);
   return {};
 }

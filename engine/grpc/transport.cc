@@ -54,6 +54,7 @@ class Transport::Connection final : public StreamHandler, public ByteSink {
     http2.receive(bytes, size);
     transport_.mark_dirty(*this);
   }
+  std::span<char> place() override { return closed || linger_until_ns != 0 ? std::span<char>() : http2.receive_into(); }
   void on_end(int) override { transport_.close(*this); }
   void on_writable() override { transport_.mark_dirty(*this); }
   void on_written(ssize_t result) override { transport_.settle(*this, http2.written(result)); }

@@ -34,6 +34,8 @@ class FrameReader {
   bool read(const char* bytes, size_t size, Visitor& visitor);
 
   bool bad_preface() const { return bad_preface_; }
+  // Bytes of data that are still to come of the DATA frame at hand.
+  size_t data_left() const { return state_ == State::kData ? left_ : 0; }
   // Bytes stored of a frame that has not come whole.
   size_t held() const { return partial_.capacity(); }
 

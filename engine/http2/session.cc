@@ -22,6 +22,7 @@ Session::Session(const SessionOptions& options, SessionScratch& scratch, Session
       sender_(*this, handler, scratch.block),
       bandwidth_(options.stream_window, options.max_stream_window),
       stream_window_(bandwidth_.window()),
+      max_data_frame_(options.max_frame_size),
       open_headers_(options.max_open_header_bytes),
       control_frames_(options.control_frame_rate, 2 * options.control_frame_rate, *now_ns),
       resets_(options.reset_rate, options.reset_burst, *now_ns) {
@@ -131,7 +132,7 @@ Take Session::take(const FrameHeader& header) {
     connection_error(code, why);
     return Take::kStop;
   };
-  if (header.length > options_.max_frame_size) return stop(ErrorCode::kFrameSizeError, "a frame above the size limit");
+  if (header.length > max_data_frame_) return stop(ErrorCode::kFrameSizeError, "a frame above the size limit");
   if (!settings_received_ && (header.type != FrameType::kSettings || header.has(kFlagAck))) {
     return stop(ErrorCode::kProtocolError, "the first frame is no SETTINGS");
   }
@@ -152,6 +153,9 @@ Take Session::take(const FrameHeader& header) {
     case FrameType::kWindowUpdate:
     case FrameType::kGoaway:
     case FrameType::kContinuation:
+      if (header.length > std::max<size_t>(options_.max_frame_size, 2 * size_t{options_.max_header_bytes})) {
+        return stop(ErrorCode::kEnhanceYourCalm, "a frame of this size that is not DATA");
+      }
       if (header.type == FrameType::kHeaders && header_block_since_ns_ == 0) header_block_since_ns_ = *now_ns_;
       return Take::kWhole;
   }
@@ -572,6 +576,13 @@ void Session::on_local_end(Stream& stream) {
   // The reply ends before the request does: the client should stop sending (RFC 9113, 8.1).
   outbox_.rst_stream(stream.id_, ErrorCode::kNoError);
   close(stream, ErrorCode::kNoError, true);
+}
+
+void Session::allow_data_frames(uint32_t size) {
+  if (size <= max_data_frame_ || failed_) return;
+  max_data_frame_ = size;
+  outbox_.settings({{Setting::kMaxFrameSize, size}});
+  ++settings_unanswered_;
 }
 
 void Session::ping() { outbox_.ping(kOwnersPing, false); }

@@ -99,6 +99,11 @@ class Session final : private SenderOwner {
   void consume_stream(Stream& stream, uint32_t bytes);
   void consume_connection(uint64_t bytes);
 
+  // The peer may send DATA frames of this size from now on; it may only grow. Other frames stay as they were, or as
+  // long as headers need.
+  void allow_data_frames(uint32_t size);
+  uint32_t max_data_frame() const { return max_data_frame_; }
+
   void ping();
   // Graceful shutdown, first step: the peer should open no more streams, but those on their way are served.
   void shutdown_notice();
@@ -111,6 +116,11 @@ class Session final : private SenderOwner {
   bool goaway_sent() const { return goaway_sent_; }
   bool peer_goaway() const { return peer_goaway_; }
   bool settings_received() const { return settings_received_; }
+  // The stream whose DATA frame has begun and not ended, and how many bytes of data are still to come; else null.
+  Stream* receiving(size_t& left) const {
+    left = reader_.data_left();
+    return left > 0 ? current_ : nullptr;
+  }
   size_t open_streams() const { return streams_.count(); }
   // `visit` must not open or close streams.
   template <typename Visit>
@@ -203,7 +213,8 @@ class Session final : private SenderOwner {
 
   ReceiveWindow receive_;
   BandwidthDelay bandwidth_;
-  uint32_t stream_window_;  // of streams to come
+  uint32_t stream_window_;   // of streams to come
+  uint32_t max_data_frame_;  // that we take
   uint32_t peer_max_header_list_ = kLargestSentHeaders;
   uint32_t peer_max_streams_ = UINT32_MAX;
 

@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 
 #include <cstddef>
+#include <span>
 
 namespace drover::engine {
 
@@ -30,6 +31,9 @@ class StreamHandler {
  public:
   // Bytes from the peer, valid during the call.
   virtual void on_bytes(const char* bytes, size_t size) = 0;
+  // Where the next bytes belong, if that is known: a large message's memory. Empty: nowhere in particular. They are
+  // then received there, and on_bytes names the place. Asked for right before a receive.
+  virtual std::span<char> place() { return {}; }
   // The peer ended the stream (0), or it broke (errno). No further call of on_bytes.
   virtual void on_end(int error) = 0;
   // What became of a write that was queued: the number of bytes taken, or -errno (-EAGAIN: none now).

@@ -113,13 +113,11 @@ void EpollStream::on_ready(uint32_t events) {
 }
 
 void EpollStream::read() {
-  ssize_t n;
-  do {
-    n = ::recv(fd_.get(), io_.receive_buffer(), kReceiveBuffer, MSG_DONTWAIT);
-  } while (n < 0 && errno == EINTR);
-  if (n < 0 && errno == EAGAIN) return;
-  if (n <= 0) return handler_.on_end(n < 0 ? errno : 0);
-  handler_.on_bytes(io_.receive_buffer(), static_cast<size_t>(n));
+  const Received got = receive_into_place(fd_.get(), handler_.place(), {io_.receive_buffer(), kReceiveBuffer});
+  if (got.result < 0 && errno == EAGAIN) return;
+  if (got.result <= 0) return handler_.on_end(got.result < 0 ? errno : 0);
+  if (!got.place.empty()) handler_.on_bytes(got.place.data(), got.place.size());
+  if (fd_ && !got.rest.empty()) handler_.on_bytes(got.rest.data(), got.rest.size());
 }
 
 // ---- The loop's side.

@@ -28,8 +28,8 @@ class EventLoop {
  public:
   struct Options {
     int64_t spin_ns = 100'000;  // how long to poll after the last piece of work before sleeping
-    int cpu = -1;              // pin run()'s thread to this core; -1: do not
-    std::string name;          // the thread's name (at most 15 bytes shown)
+    int cpu = -1;               // pin run()'s thread to this core; -1: do not
+    std::string name;           // the thread's name (at most 15 bytes shown)
     IoKind io = IoKind::kAuto;
   };
 

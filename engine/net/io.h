@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -65,7 +66,21 @@ std::unique_ptr<Io> make_uring_io(std::string* why);
 // As `kind` says. Null only with kUring; `why` is also set where kAuto fell back to epoll.
 std::unique_ptr<Io> make_io(IoKind kind, std::string* why);
 
+// For the kinds of Io.
+
 // TCP_NODELAY and SO_KEEPALIVE.
 void set_stream_options(int socket);
+
+// A place below this size is not worth a receive of its own.
+inline constexpr size_t kSmallestPlace = 16 << 10;
+
+// What one recvmsg took: the first bytes into the place, those behind them into the buffer.
+struct Received {
+  ssize_t result;  // as recvmsg
+  std::span<char> place;
+  std::span<char> rest;
+};
+// With a place, only a little more than it is taken: what follows probably has a place, too.
+Received receive_into_place(int socket, std::span<char> place, std::span<char> buffer);
 
 }  // namespace drover::engine

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include <cerrno>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -29,7 +30,10 @@ inline UniqueFd connect_to(const std::string& address) {
 // The first bytes that the other end sends; empty if it closed.
 inline std::string hello(const UniqueFd& fd) {
   char bytes[200];
-  ssize_t n = ::recv(fd.get(), bytes, sizeof bytes, 0);
+  ssize_t n;
+  do {
+    n = ::recv(fd.get(), bytes, sizeof bytes, 0);
+  } while (n < 0 && errno == EINTR);  // the end of an io_uring interrupts the thread that made it
   return n > 0 ? std::string(bytes, static_cast<size_t>(n)) : std::string();
 }
 

@@ -7,6 +7,9 @@
 // Sends are tried once, in the system call that submits them (MSG_DONTWAIT), and complete in it; only those that fail
 // or fall short post a completion. So the memory that they read is free again once submit() returns.
 //
+// A stream that has a place for its next bytes (StreamHandler::place) leaves its multishot receive for polls and
+// recvmsg, until it has none any more.
+//
 // Completions of receives are carried out by the thread itself, when it asks for them (IORING_SETUP_DEFER_TASKRUN):
 // polling an idle ring costs no system call.
 #include <liburing.h>
@@ -45,7 +48,7 @@ constexpr unsigned kMaxRegisteredFiles = 65'536;
 constexpr int kSubmitTries = 100;
 
 // What a request was for. kIgnored: nobody waits for its completion.
-enum class Op : uint8_t { kIgnored, kWatch, kReceive, kSend, kWritable };
+enum class Op : uint8_t { kIgnored, kWatch, kReceive, kReadable, kSend, kWritable };
 
 struct Token {
   Op op;
@@ -90,6 +93,9 @@ class UringStream final : public ByteStream {
   uint32_t slot_ = 0;
   bool registered_ = false;  // the slot's number is its registered file
   bool writable_wanted_ = false;
+  // Its bytes go to the handler's places; the number of receives in a row without one after which that ends.
+  bool placing_ = false;
+  int patience_ = 0;
   // The write that is queued.
   msghdr message_{};
   size_t queued_bytes_ = 0;
@@ -119,7 +125,7 @@ class UringIo final : public Io {
   void submit() override;
 
   void queue_write(UringStream& stream, const iovec* parts, size_t count);
-  void arm_writable(UringStream& stream);
+  bool arm_writable(UringStream& stream) { return arm_poll(stream, Op::kWritable); }
   void close_stream(UringStream& stream);
 
  private:
@@ -147,6 +153,8 @@ class UringIo final : public Io {
   // False: the kernel does not take requests.
   bool arm_watch(uint32_t slot);
   bool arm_receive(UringStream& stream);
+  bool arm_poll(UringStream& stream, Op op);
+  void receive_next(UringStream& stream);
   void cancel(Token token);
   void address(io_uring_sqe* request, const UringStream& stream);
   void enter();
@@ -157,6 +165,7 @@ class UringIo final : public Io {
 
   void on_watch(const Completion& completion);
   void on_receive(const Completion& completion);
+  void on_readable(const Completion& completion);
   void on_writable(const Completion& completion);
 
   io_uring ring_{};
@@ -181,7 +190,7 @@ class UringIo final : public Io {
 };
 
 constexpr size_t kBufferRingBytes = kBuffers * sizeof(io_uring_buf);
-constexpr size_t kMemoryBytes = kBufferRingBytes + kBuffers * kBufferBytes;
+constexpr size_t kMemoryBytes = kBufferRingBytes + (kBuffers + 1) * kBufferBytes;  // and one for recvmsg
 static_assert(kBufferRingBytes % 64 == 0);
 
 // ---- Streams.
@@ -192,10 +201,7 @@ ssize_t UringStream::write(const iovec* parts, size_t count) {
   return -1;
 }
 
-void UringStream::want_writable() {
-  if (!writable_wanted_) io_.arm_writable(*this);
-  writable_wanted_ = true;
-}
+void UringStream::want_writable() { writable_wanted_ = writable_wanted_ || io_.arm_writable(*this); }
 
 void UringStream::close() {
   if (!fd_) return;
@@ -348,6 +354,9 @@ void UringIo::dispatch() {
       case Op::kReceive:
         on_receive(completion);
         break;
+      case Op::kReadable:
+        on_readable(completion);
+        break;
       case Op::kWritable:
         on_writable(completion);
         break;
@@ -466,17 +475,47 @@ void UringIo::on_receive(const Completion& completion) {
   if (!slot || !slot->stream) return;
   stream = slot->stream;
   const int32_t result = completion.result;
-  const bool again = result == -ENOBUFS || result == -EINTR || result == -EAGAIN;
+  const bool again = result == -ENOBUFS || result == -EINTR || result == -EAGAIN || result == -ECANCELED;
   if (result <= 0 && !again) return stream->handler_.on_end(-result);
-  if ((completion.flags & IORING_CQE_F_MORE) == 0 && !arm_receive(*stream)) stream->handler_.on_end(ENOBUFS);
+  const bool armed = (completion.flags & IORING_CQE_F_MORE) != 0;
+  if (!armed) return receive_next(*stream);
+  if (!stream->placing_ && stream->handler_.place().size() >= kSmallestPlace) {
+    stream->placing_ = true;  // goes on when the receive has ended
+    cancel(token(Op::kReceive, stream->slot_));
+  }
 }
 
-void UringIo::arm_writable(UringStream& stream) {
+// Waits for the next bytes. Changing between the two ways costs more than a receive or two in the wrong one.
+void UringIo::receive_next(UringStream& stream) {
+  constexpr int kPatience = 8;
+  if (stream.handler_.place().size() >= kSmallestPlace) stream.patience_ = kPatience;
+  stream.placing_ = stream.patience_ > 0;
+  if (stream.placing_) --stream.patience_;
+  const bool armed = stream.placing_ ? arm_poll(stream, Op::kReadable) : arm_receive(stream);
+  if (!armed) stream.handler_.on_end(ENOBUFS);
+}
+
+void UringIo::on_readable(const Completion& completion) {
+  Slot* slot = slot_of(completion.token);
+  if (!slot || !slot->stream) return;
+  UringStream* stream = slot->stream;
+  StreamHandler& handler = stream->handler_;
+  const Received got = receive_into_place(stream->fd_.get(), handler.place(), {buffer(buffer_count_), kBufferBytes});
+  if (got.result == 0 || (got.result < 0 && errno != EAGAIN)) return handler.on_end(got.result < 0 ? errno : 0);
+  if (!got.place.empty()) handler.on_bytes(got.place.data(), got.place.size());
+  if (!slot_of(completion.token)) return;  // closed by its handler
+  if (!got.rest.empty()) handler.on_bytes(got.rest.data(), got.rest.size());
+  if (slot_of(completion.token)) receive_next(*stream);
+}
+
+// A poll that tells once.
+bool UringIo::arm_poll(UringStream& stream, Op op) {
   io_uring_sqe* sqe = request();
-  if (!sqe) return;
-  io_uring_prep_poll_add(sqe, stream.fd_.get(), POLLOUT);
-  sqe->user_data = token(Op::kWritable, stream.slot_).bits();
+  if (!sqe) return false;
+  io_uring_prep_poll_add(sqe, stream.fd_.get(), op == Op::kReadable ? POLLIN : POLLOUT);
+  sqe->user_data = token(op, stream.slot_).bits();
   address(sqe, stream);
+  return true;
 }
 
 void UringIo::on_writable(const Completion& completion) {
@@ -548,6 +587,7 @@ void UringIo::close_stream(UringStream& stream) {
   forget(writes_);
   forget(writes_in_hand_);
   cancel(token(Op::kReceive, stream.slot_));
+  if (stream.placing_) cancel(token(Op::kReadable, stream.slot_));
   if (stream.writable_wanted_) cancel(token(Op::kWritable, stream.slot_));
   enter();                      // queued bytes are the kernel's
   io_uring_get_events(&ring_);  // the receive lets go of the socket
