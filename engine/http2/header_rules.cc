@@ -1,44 +1,73 @@
 #include "engine/http2/header_rules.h"
 
+#include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <limits>
 
 namespace drover::engine::http2 {
 
 namespace {
 
-constexpr std::array<bool, 256> make_name_characters() {
-  std::array<bool, 256> legal{};
-  for (char c : std::string_view("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz")) {
-    legal[static_cast<uint8_t>(c)] = true;
+using Characters = std::array<bool, 256>;
+
+constexpr std::string_view kLower = "abcdefghijklmnopqrstuvwxyz";
+constexpr std::string_view kUpper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+constexpr std::string_view kDigits = "0123456789";
+
+constexpr Characters characters(std::initializer_list<std::string_view> sets) {
+  Characters legal{};
+  for (std::string_view set : sets) {
+    for (char c : set) legal[static_cast<uint8_t>(c)] = true;
   }
   return legal;
 }
-constexpr std::array<bool, 256> kNameCharacters = make_name_characters();
+constexpr std::string_view kTokenMarks = "!#$%&'*+-.^_`|~";                                   // RFC 9110, 5.6.2
+constexpr Characters kNameCharacters = characters({kLower, kDigits, kTokenMarks});            // RFC 9113, 8.2.1
+constexpr Characters kMethodCharacters = characters({kLower, kUpper, kDigits, kTokenMarks});  // RFC 9110, 9.1
+constexpr Characters kSchemeCharacters = characters({kLower, kUpper, kDigits, "+-."});        // RFC 3986, 3.1
+constexpr Characters kAuthorityCharacters =                                                   // RFC 3986, 3.2
+    characters({kLower, kUpper, kDigits, "-._~", "%", "!$&'()*+,;=", ":@[]"});
 
-bool legal_name(std::string_view name) {
-  if (name.empty()) return false;
-  for (char c : name) {
-    if (!kNameCharacters[static_cast<uint8_t>(c)]) return false;
+bool consists_of(std::string_view text, const Characters& legal) {
+  for (char c : text) {
+    if (!legal[static_cast<uint8_t>(c)]) return false;
   }
-  return true;
+  return !text.empty();
 }
 
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
-// Of :path and :authority, which hold no blanks either.
-bool legal_target(std::string_view value) {
-  for (char c : value) {
-    auto byte = static_cast<uint8_t>(c);
-    if (byte <= 0x20 || byte == 0x7f) return false;
+// Visible ASCII. RFC 3986 allows fewer in a path; the others do no harm, and clients send them.
+bool legal_path(std::string_view path) {
+  for (char c : path) {
+    if (c < '!' || c > '~') return false;
   }
-  return true;
+  return !path.empty();
+}
+
+bool legal_scheme(std::string_view scheme) {
+  if (!consists_of(scheme, kSchemeCharacters)) return false;
+  const char first = scheme.front();
+  return (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z');
+}
+
+// `lower` is in lower case.
+bool equal_ignoring_case(std::string_view text, std::string_view lower) {
+  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(),
+                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + ('a' - 'A') : a) == b; });
+}
+
+// Not empty: without an authority there is no field for it (RFC 9113, 8.3.1).
+bool legal_authority(std::string_view authority) { return consists_of(authority, kAuthorityCharacters); }
+
+bool is_http(std::string_view scheme) {
+  return equal_ignoring_case(scheme, "http") || equal_ignoring_case(scheme, "https");
 }
 
 // Fields of one connection, which HTTP/2 has no use for (RFC 9113, 8.2.2).
 bool connection_field(const Field& field) {
   switch (field.name.size()) {
     case 2:
-      return field.name == "te" && field.value != "trailers";
+      return field.name == "te" && !equal_ignoring_case(field.value, "trailers");
     case 7:
       return field.name == "upgrade";
     case 10:
@@ -53,11 +82,14 @@ bool connection_field(const Field& field) {
 }
 
 bool read_decimal(std::string_view text, int64_t& value) {
-  if (text.empty() || text.size() > 18) return false;
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  if (text.empty()) return false;
   value = 0;
   for (char c : text) {
     if (c < '0' || c > '9') return false;
-    value = value * 10 + (c - '0');
+    const int digit = c - '0';
+    if (value > (kMost - digit) / 10) return false;
+    value = value * 10 + digit;
   }
   return true;
 }
@@ -70,43 +102,50 @@ const char* take_status(const Field& field, HeadSummary& head) {
   return nullptr;
 }
 
-const char* take_pseudo(BlockKind kind, const Field& field, HeadSummary& head, uint32_t& seen) {
+const char* take_pseudo(BlockKind kind, const Field& field, HeadSummary& head) {
   if (kind == BlockKind::kTrailers) return "a pseudo-header field in trailers";
   if (kind == BlockKind::kResponse) {
     return field.name == ":status" ? take_status(field, head) : "an unknown pseudo-header field";
   }
-  static constexpr std::string_view kNames[] = {":method", ":scheme", ":path", ":authority"};
-  std::string_view* const values[] = {&head.method, &head.scheme, &head.path, &head.authority};
-  for (uint32_t i = 0; i < std::size(kNames); ++i) {
-    if (field.name != kNames[i]) continue;
-    if (seen & (1u << i)) return "a pseudo-header field twice";
-    seen |= 1u << i;
-    if (!legal_target(field.value)) return "an illegal character in a pseudo-header field";
-    *values[i] = field.value;
+  struct Rule {
+    std::string_view name;
+    std::string_view HeadSummary::* value;
+    bool (*legal)(std::string_view);
+  };
+  static constexpr Rule kRules[] = {
+      {":method", &HeadSummary::method, [](std::string_view v) { return consists_of(v, kMethodCharacters); }},
+      {":scheme", &HeadSummary::scheme, legal_scheme},
+      {":path", &HeadSummary::path, legal_path},
+      {":authority", &HeadSummary::authority, legal_authority},
+  };
+  for (const Rule& rule : kRules) {
+    if (field.name != rule.name) continue;
+    if (!(head.*rule.value).empty()) return "a pseudo-header field twice";
+    if (!rule.legal(field.value)) return "a malformed pseudo-header field";
+    head.*rule.value = field.value;
     return nullptr;
   }
   return "an unknown pseudo-header field";
 }
 
-const char* check_request(const HeadSummary& head, const std::vector<Field>& fields, uint32_t seen) {
-  constexpr uint32_t kMethod = 1, kScheme = 2, kPath = 4, kAuthority = 8;
-  if (!(seen & kMethod) || head.method.empty()) return "no :method";
+// `head`: its pseudo-header fields are absent or legal, and then not empty.
+const char* check_request(HeadSummary& head, bool host) {
+  if (head.method.empty()) return "no :method";
   if (head.method == "CONNECT") {
-    return (seen & (kScheme | kPath)) || !(seen & kAuthority) ? "a malformed CONNECT" : nullptr;
+    head.content_length = -1;  // what follows is the tunnel's, not content (RFC 9110, 9.3.6)
+    const bool whole = head.scheme.empty() && head.path.empty() && !head.authority.empty();
+    return whole ? nullptr : "a malformed CONNECT";
   }
-  if (!(seen & kScheme) || head.scheme.empty()) return "no :scheme";
-  if (!(seen & kPath) || head.path.empty()) return "no :path";
-  if (head.authority.empty() && (head.scheme == "http" || head.scheme == "https")) {
-    bool host = false;
-    for (size_t i = head.first_regular; i < fields.size(); ++i) host |= fields[i].name == "host";
-    if (!host) return "no :authority";
-  }
+  if (head.scheme.empty()) return "no :scheme";
+  if (head.path.empty()) return "no :path";
+  if (!is_http(head.scheme)) return nullptr;  // its URIs may lack an authority, and begin their path otherwise
+  if (head.authority.empty() && !host) return "no :authority";
   if (head.path.front() != '/' && !(head.method == "OPTIONS" && head.path == "*")) return "a malformed :path";
   return nullptr;
 }
 
 const char* take_regular(const Field& field, HeadSummary& head) {
-  if (!legal_name(field.name)) return "an illegal field name";
+  if (!consists_of(field.name, kNameCharacters)) return "an illegal field name";
   if (!legal_value(field.value)) return "an illegal field value";
   if (connection_field(field)) return "a field that belongs to a connection";
   if (field.name == "content-length") {
@@ -121,6 +160,7 @@ const char* take_regular(const Field& field, HeadSummary& head) {
 }  // namespace
 
 bool legal_value(std::string_view value) {
+  auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
   if (value.empty()) return true;
   if (is_blank(value.front()) || is_blank(value.back())) return false;
   for (char c : value) {
@@ -132,21 +172,25 @@ bool legal_value(std::string_view value) {
 
 HeadSummary check_fields(BlockKind kind, const std::vector<Field>& fields) {
   HeadSummary head;
-  uint32_t seen = 0;
   bool regular = false;
+  bool host = false;
   for (size_t i = 0; i < fields.size() && !head.malformed; ++i) {
     const Field& field = fields[i];
     if (!field.name.empty() && field.name.front() == ':') {
-      head.malformed = regular ? "a pseudo-header field behind others" : take_pseudo(kind, field, head, seen);
+      head.malformed = regular ? "a pseudo-header field behind others" : take_pseudo(kind, field, head);
     } else {
       if (!regular) head.first_regular = i;
       regular = true;
       head.malformed = take_regular(field, head);
+      if (kind == BlockKind::kRequest && field.name == "host") {
+        if (host || !legal_authority(field.value)) head.malformed = "a malformed host";  // RFC 9110, 7.2
+        host = true;
+      }
     }
   }
   if (!regular) head.first_regular = fields.size();
   if (head.malformed) return head;
-  if (kind == BlockKind::kRequest) head.malformed = check_request(head, fields, seen);
+  if (kind == BlockKind::kRequest) head.malformed = check_request(head, host);
   if (kind == BlockKind::kResponse && head.status == 0) head.malformed = "no :status";
   return head;
 }
