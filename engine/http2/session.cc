@@ -223,9 +223,9 @@ bool Session::on_data_begin(const FrameHeader& header, size_t padding) {
   const uint32_t overhead = header.has(kFlagPadded) ? static_cast<uint32_t>(padding) + 1 : 0;
   const uint32_t data = header.length - overhead;
   ErrorCode error = ErrorCode::kNoError;
-  if (!stream.receive_.receive(header.length)) error = ErrorCode::kFlowControlError;
   if (!stream.head_received_) error = ErrorCode::kProtocolError;  // client: DATA in front of the response's headers
   if (stream.content_left_ >= 0 && (stream.content_left_ -= data) < 0) error = ErrorCode::kProtocolError;
+  if (!stream.receive_.receive(header.length)) error = ErrorCode::kFlowControlError;
   if (error != ErrorCode::kNoError) {
     consume_connection(header.length);
     data_consumed_ = true;
@@ -259,19 +259,14 @@ bool Session::on_headers(const FrameHeader& header, const char* payload) {
   if (!opens_stream(header.stream) && is_idle(header.stream)) {
     return connection_error(ErrorCode::kProtocolError, "HEADERS open a stream that they cannot");
   }
-  size_t begin = 0;
-  size_t end = header.length;
-  if (header.has(kFlagPadded)) {
-    if (header.length == 0) return connection_error(ErrorCode::kFrameSizeError, "no pad length");
-    size_t padding = static_cast<uint8_t>(payload[0]);
-    begin = 1;
-    if (padding > end - begin) return connection_error(ErrorCode::kProtocolError, "padding longer than its frame");
-    end -= padding;
+  const bool padded = header.has(kFlagPadded);
+  const size_t begin = (padded ? 1 : 0) + (header.has(kFlagPriority) ? kPriorityBytes : 0);
+  if (header.length < begin) return connection_error(ErrorCode::kFrameSizeError, "no pad length or priority fields");
+  const size_t padding = padded ? static_cast<uint8_t>(payload[0]) : 0;
+  if (padding > header.length - begin) {
+    return connection_error(ErrorCode::kProtocolError, "padding longer than its frame");
   }
-  if (header.has(kFlagPriority)) {
-    if (end - begin < kPriorityBytes) return connection_error(ErrorCode::kFrameSizeError, "no priority fields");
-    begin += kPriorityBytes;
-  }
+  const size_t end = header.length - padding;
   std::string_view fragment(payload + begin, end - begin);
   const bool end_stream = header.has(kFlagEndStream);
   if (header.has(kFlagEndHeaders)) {

@@ -294,6 +294,8 @@ TEST(Session, BrokenRulesEndTheConnectionWithTheirCode) {
        ErrorCode::kProtocolError},
       {"HEADERS with a padding too long", frame(FrameType::kHeaders, 12, 1, "\x09\x82"), ErrorCode::kProtocolError},
       {"HEADERS without its priority", frame(FrameType::kHeaders, 0x24, 1, "abcd"), ErrorCode::kFrameSizeError},
+      {"HEADERS whose padding takes of its priority",
+       frame(FrameType::kHeaders, 0x2c, 1, std::string("\x04\0\0\0\0\0\x82\x82\x82", 9)), ErrorCode::kProtocolError},
       {"a malformed block", frame(FrameType::kHeaders, 4, 1, "\xff\xff"), ErrorCode::kCompressionError},
       {"an interrupted block",
        frame(FrameType::kHeaders, 0, 1, kRequestBlock) + frame(FrameType::kPing, 0, 0, "12345678"),

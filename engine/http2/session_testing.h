@@ -105,6 +105,7 @@ class Endpoint final : public SessionHandler {
     if (fresh) streams[stream.id()] = std::move(fresh);
     auto& test_head = static_cast<TestHead&>(head);
     received[stream.id()].headers = test_head.fields;
+    received[stream.id()].too_large = test_head.too_large;
     received[stream.id()].variable = variable;
     note(stream, "headers");
     if (reset_on_headers) session->reset(stream, ErrorCode::kCancel);
@@ -153,6 +154,7 @@ class Endpoint final : public SessionHandler {
     TestFields trailers;
     std::string variable;
     std::string body;
+    bool too_large = false;  // fields are missing
     bool ended = false;
     bool closed = false;
     ErrorCode code = ErrorCode::kNoError;
