@@ -1,7 +1,7 @@
 """The peers of the echo benchmark: which there are, their versions, and the builds of those that CMake does not know.
 
-tonic and grpc-go come from their languages' registries, at the versions that the lock files in bench/peers/ pin, and
-are built for the benchmark only. Everything that their builds write lies below build/peers/:
+tonic and grpc-go come from their languages' registries, at the versions that Cargo.toml and go.mod name, and are
+built for the benchmark only. Everything that their builds write lies below build/peers/:
 
   bin/                     tonic_server and grpc_go_server; with the suffix _hpb, those for the published messages
   tonic/, tonic_hpb/       cargo's target folders
@@ -27,7 +27,7 @@ OUT = ROOT / "build/peers"
 BIN = OUT / "bin"
 SIGN_OF_LIFE_S = 10
 
-TONIC_PARTS = ("tonic", "prost", "tokio", "hyper", "h2")  # packages of Cargo.lock whose versions are recorded
+TONIC_PARTS = ("tonic", "prost", "tokio")  # of Cargo.toml, whose versions are recorded
 GO_PARTS = {"grpc-go": "google.golang.org/grpc", "protobuf-go": "google.golang.org/protobuf"}
 GO_PLUGINS = ("google.golang.org/protobuf/cmd/protoc-gen-go", "google.golang.org/grpc/cmd/protoc-gen-go-grpc")
 
@@ -86,7 +86,7 @@ def _last_lines(log: pathlib.Path, count: int) -> str:
 
 
 def build_tonic(build: Build) -> None:
-    build.run(["cargo", "build", "--release", "--locked", "--jobs", str(build.jobs)], CARGO_TARGET_DIR=build.folder,
+    build.run(["cargo", "build", "--release", "--jobs", str(build.jobs)], CARGO_TARGET_DIR=build.folder,
               ECHO_PROTO_DIR=build.proto_dir, PROTOC=_find_protoc())
     shutil.copy2(build.folder / "release/tonic_server", build.program)
 
@@ -166,9 +166,11 @@ class Peer:
     def versions(self) -> dict[str, str]:
         """{part: version} of what the peer is made of."""
         if self.toolchain is RUST:
-            lock = tomllib.loads((SOURCES / self.name / "Cargo.lock").read_text())
-            found = {package["name"]: package["version"] for package in lock["package"]}
-            return {part: found[part] for part in TONIC_PARTS} | {"rustc": RUST.version(SOURCES / self.name) or "?"}
+            named = tomllib.loads((SOURCES / self.name / "Cargo.toml").read_text())["dependencies"]
+            found = {part: named[part] if isinstance(named[part], str) else named[part]["version"]
+                     for part in TONIC_PARTS}
+            return {part: version.lstrip("=") for part, version in found.items()} | {
+                "rustc": RUST.version(SOURCES / self.name) or "?"}
         if self.toolchain is GO:
             modules = (SOURCES / self.name / "go.mod").read_text()
             found = {part: re.search(rf"{re.escape(module)} v(\S+)", modules) for part, module in GO_PARTS.items()}

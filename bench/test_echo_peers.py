@@ -31,7 +31,7 @@ def test_an_unknown_peer_is_refused_with_the_known_ones():
         names("grpc-async,tonik")
 
 
-def test_versions_come_from_the_lock_files():
+def test_versions_come_from_the_manifests():
     tonic, grpc_go = echo_peers.choose("tonic,grpc-go")
     assert tonic.versions()["tonic"].startswith("0.14.")
     assert grpc_go.versions()["grpc-go"].startswith("1.")

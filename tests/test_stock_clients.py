@@ -1,4 +1,4 @@
-"""Other people's clients, as they are: gRPC C++, gRPC for Node, and h2load's HTTP/2."""
+"""Other people's clients, as they are: gRPC C++, gRPC for Node and Go, and nghttp2's nghttp and h2load."""
 
 import re
 import shutil
@@ -55,6 +55,37 @@ def test_the_stock_node_client_is_served(make_server, kind):
                           capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.strip() == "302 passed, 0 failed"
+
+
+@pytest.mark.parametrize("kind", ["drover", "grpc"])
+def test_the_stock_go_client_is_served(make_server, kind, tmp_path):
+    client = TESTS.parent / "tools" / "go" / "bin" / "go_client"
+    if not client.exists():
+        pytest.skip("go_client is absent: make setup builds it where there is a Go compiler")
+    descriptors = tmp_path / "testing.binpb"
+    subprocess.run(["protoc", f"-I{TESTS / 'service'}", "--include_imports", f"--descriptor_set_out={descriptors}",
+                    "testing.proto"], check=True)
+    server = make_server(kind)
+    done = subprocess.run([client, server.address, descriptors, "300"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.strip() == "304 passed, 0 failed"
+
+
+@pytest.mark.parametrize("flags", [[], ["--window-bits=20", "--connection-window-bits=24"], ["--padding=100"],
+                                   ["--max-concurrent-streams=1", "--header-table-size=0"]])
+def test_nghttp_gets_its_reply(make_server, stubs, tmp_path, flags):
+    messages, _ = stubs
+    server = make_server("drover")
+    body = messages.EchoRequest(payload=b"p" * 300_000).SerializeToString()
+    file = tmp_path / "body"
+    file.write_bytes(b"\0" + len(body).to_bytes(4, "big") + body)
+    done = subprocess.run(
+        ["nghttp", "-v", "-n", "-d", str(file), "-H:method: POST", "-H", "content-type: application/grpc",
+         "-H", "te: trailers", *flags, f"http://{server.address}/drover.testing.TestService/Echo"],
+        capture_output=True, text=True, timeout=60)
+    assert "grpc-status: 0" in done.stdout, done.stdout[-2000:]
+    received = [int(size) for size in re.findall(r"recv.*DATA frame <length=(\d+)", done.stdout)]
+    assert sum(received) >= 300_005
 
 
 def test_h2load_gets_an_answer_to_every_request(make_server, stubs, tmp_path):

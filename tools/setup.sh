@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prepares this machine for Drover: the Debian packages of tools/packages.txt, the Python environment .venv and, for the
-# tests, two npm packages (the stock gRPC client for Node, the protobuf conformance runner) and a Go program (h2spec).
+# tests, two npm packages (the stock gRPC client for Node, the protobuf conformance runner) and two Go programs (h2spec, a stock gRPC client).
 #
 #   tools/setup.sh           what `make build` and `make demo` need
 #   tools/setup.sh --tests   and what only `make test` needs (Node and Go programs; without Node or Go, they skip)
@@ -116,18 +116,21 @@ install_node() {
   fi
 }
 
-# The Go tools are optional, too.
+# The Go programs are optional, too: h2spec, and the stock gRPC client of the tests.
 install_go() {
-  local wanted=github.com/summerwind/h2spec/cmd/h2spec@v2.2.1 stamp=tools/go/bin/.installed
+  local h2spec=github.com/summerwind/h2spec/cmd/h2spec@v2.2.1 client=tests/clients/go stamp=tools/go/bin/.installed
+  local wanted bin=$PWD/tools/go/bin
+  wanted="$h2spec $(cat $client/go.mod $client/go.sum $client/main.go | sha256sum)"
   [[ "$(cat $stamp 2>/dev/null)" == "$wanted" ]] && return 0
   if ! command -v go >/dev/null; then
-    say "no go: the HTTP/2 conformance suite (h2spec) will skip"
+    say "no go: the HTTP/2 conformance suite (h2spec) and the test with the stock Go client will skip"
     return 0
   fi
-  if run "installing h2spec with go" env GOBIN="$PWD/tools/go/bin" GOFLAGS=-mod=mod go install "$wanted+incompatible"; then
+  if run "installing h2spec with go" env GOBIN="$bin" GOFLAGS=-mod=mod go install "$h2spec+incompatible" &&
+    run "building the stock Go client" env GOBIN="$bin" go -C $client install -mod=readonly -buildvcs=false .; then
     echo "$wanted" >$stamp
   else
-    say "going on without: h2spec will skip"
+    say "going on without: the tests that need Go programs will skip (grpc-go needs the Go version of $client/go.mod)"
   fi
 }
 
