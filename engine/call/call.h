@@ -40,9 +40,17 @@ struct Peer {
 
 class MethodMetrics;  // engine/base/metrics.h
 
+// What the dispatcher remembers with a path that repeats. Owned by the path's owner, one for each path and listener;
+// empty at first.
+struct RouteMemo {
+  uint64_t version = 0;
+  void* route = nullptr;
+};
+
 struct Call {
   // Filled in by the transport before open.
   std::string_view path;              // "/package.Service/Method"; valid during open only
+  RouteMemo* memo = nullptr;          // of `path`, or null; valid during open only
   std::string_view authority;         // valid while the call lives
   const Peer* peer = nullptr;         // valid while the call lives
   uint32_t listener = 0;              // id from Listeners::listen

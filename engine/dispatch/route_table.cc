@@ -35,7 +35,7 @@ Route* RouteTable::look_up(uint32_t listener, std::string_view path) {
   for (size_t i = hash & mask;; i = (i + 1) & mask) {
     Route* route = slots_[i];
     if (route == nullptr) return nullptr;
-    if (route->hash == hash && route->listener == listener && route->path == path) return last_ = route;
+    if (route->hash == hash && route->listener == listener && route->path == path) return route;
   }
 }
 
@@ -92,7 +92,7 @@ void RouteTable::remove_host(const HostLink* link) {
 
 void RouteTable::forget_listener(uint32_t listener, const std::unordered_set<const Route*>& in_use) {
   last_forgotten_listener_ = std::max(last_forgotten_listener_, listener);
-  last_ = nullptr;
+  ++version_;
   for (auto& route : routes_) {
     if (route->listener != listener) continue;
     route->targets.clear();

@@ -14,6 +14,7 @@
 
 #include "engine/base/metrics.h"
 #include "engine/base/status.h"
+#include "engine/call/call.h"
 
 namespace drover::engine {
 
@@ -43,11 +44,12 @@ class RouteTable {
   RouteTable(const RouteTable&) = delete;
   RouteTable& operator=(const RouteTable&) = delete;
 
-  // Null if the method is not known.
-  Route* find(uint32_t listener, std::string_view path) {
-    // Often it is the method of the call before.
-    if (last_ != nullptr && last_->listener == listener && last_->path == path) return last_;
-    return look_up(listener, path);
+  // Null if the method is not known. `memo`, if there is one, saves the look-up of a path that repeats.
+  Route* find(uint32_t listener, std::string_view path, RouteMemo* memo = nullptr) {
+    if (memo != nullptr && memo->version == version_) return static_cast<Route*>(memo->route);
+    Route* route = look_up(listener, path);
+    if (memo != nullptr && route != nullptr) *memo = {version_, route};
+    return route;
   }
   // How a call to a method that find() does not know ends.
   Status unknown(uint32_t listener, std::string_view path) const;
@@ -69,8 +71,8 @@ class RouteTable {
   std::vector<std::unique_ptr<Route>> routes_;
   std::vector<std::unique_ptr<Route>> retired_;  // of forgotten listeners, while calls refer to them
   std::vector<Route*> slots_;                    // open addressing over (listener, path); a power of two
-  Route* last_ = nullptr;
-  uint32_t last_forgotten_listener_ = 0;  // ids only grow
+  uint64_t version_ = 1;                         // of the memos: another one once routes have gone
+  uint32_t last_forgotten_listener_ = 0;         // ids only grow
 };
 
 }  // namespace drover::engine

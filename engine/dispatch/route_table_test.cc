@@ -54,6 +54,21 @@ TEST(RouteTable, AfterItsListenerClosedAMethodIsUnavailableRatherThanUnknown) {
   EXPECT_EQ(table.unknown(1, "/a.A/Say").code, StatusCode::kUnavailable);
 }
 
+TEST(RouteTable, AMemoSavesTheLookUpUntilRoutesGo) {
+  ThreadMetrics metrics(0);
+  RouteTable table(metrics);
+  RouteMemo memo;
+  EXPECT_EQ(table.find(1, "/a.A/Say", &memo), nullptr);
+  Route* route = table.add(1, "/a.A/Say");
+  table.add(2, "/a.A/Say");
+  EXPECT_EQ(table.find(1, "/a.A/Say", &memo), route) << "that it was unknown is not remembered";
+  EXPECT_EQ(table.find(1, "not looked at", &memo), route);
+  table.forget_listener(2, {});
+  EXPECT_EQ(table.find(1, "/a.A/Say", &memo), route);
+  table.forget_listener(1, {});
+  EXPECT_EQ(table.find(1, "/a.A/Say", &memo), nullptr);
+}
+
 TEST(RouteTable, AForgottenRouteStaysWhileACallUsesIt) {
   ThreadMetrics metrics(0);
   RouteTable table(metrics);

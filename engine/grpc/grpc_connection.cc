@@ -110,6 +110,7 @@ void GrpcConnection::on_headers(http2::Stream& http2_stream, http2::Head& http2_
   int64_t timeout_ns = kNoDeadline;
   if (Status error = check_request(head, timeout, timeout_ns); !error.ok()) return refuse(stream, error);
   stream.path = head.path;
+  stream.memo = &head.memo;
   stream.authority = head.authority;
   stream.metadata = head.metadata;
   stream.start_ns = stream.progress_ns;

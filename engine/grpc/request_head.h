@@ -26,6 +26,7 @@ class RequestHead final : public http2::Head {
   size_t memory() const override { return sizeof(*this) + strings_; }
 
   std::string path;
+  mutable RouteMemo memo;  // of path: all calls with this head come over one connection
   std::string authority;
   std::vector<Header> metadata;  // the application's; -bin values are decoded
   std::string encoding_name;     // grpc-encoding, if it is one that we do not have

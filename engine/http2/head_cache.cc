@@ -34,21 +34,63 @@ Head* HeadCache::find(std::string_view block, uint64_t table_version, std::strin
 void HeadCache::remember(std::string_view block, uint64_t table_version, BlockRange variable_value,
                          const HeadRef& head) {
   if (block.size() > kMaxBlock || head.get()->memory() > kMaxHead) return;
-  if (table_version != table_version_) clear();
+  if (table_version != table_version_) clear_blocks();
   table_version_ = table_version;
   Entry& entry = entries_[next_];
   next_ = (next_ + 1) % kEntries;
   entry = {head, std::string(block), variable_value};
 }
 
-void HeadCache::clear() {
+void HeadCache::clear_blocks() {
   for (Entry& entry : entries_) entry = {};
   next_ = 0;
 }
 
+bool HeadCache::matches(const Fields& known, const std::vector<Field>& fields, size_t variable_at) {
+  if (!known.head || known.variable_at != variable_at || known.lengths.size() != fields.size()) return false;
+  const char* text = known.text.data();
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const auto [name, value] = known.lengths[i];
+    if (fields[i].name.size() != name || std::memcmp(fields[i].name.data(), text, name) != 0) return false;
+    text += name;
+    if (i == variable_at) continue;
+    if (fields[i].value.size() != value || std::memcmp(fields[i].value.data(), text, value) != 0) return false;
+    text += value;
+  }
+  return true;
+}
+
+Head* HeadCache::find_fields(const std::vector<Field>& fields, size_t variable_at) const {
+  for (const Fields& known : fields_) {
+    if (matches(known, fields, variable_at)) return known.head.get();
+  }
+  return nullptr;
+}
+
+void HeadCache::remember_fields(const std::vector<Field>& fields, size_t variable_at, const HeadRef& head) {
+  size_t size = 0;
+  for (const Field& field : fields) size += field.name.size() + field.value.size();
+  if (size > kMaxHead || head.get()->memory() > kMaxHead) return;
+  Fields& known = fields_[next_fields_];
+  next_fields_ = (next_fields_ + 1) % kEntries;
+  known.head = head;
+  known.variable_at = variable_at;
+  known.text.clear();
+  known.lengths.clear();
+  for (size_t i = 0; i < fields.size(); ++i) {
+    known.text.append(fields[i].name);
+    if (i != variable_at) known.text.append(fields[i].value);
+    known.lengths.emplace_back(fields[i].name.size(), fields[i].value.size());
+  }
+}
+
 size_t HeadCache::memory() const {
   size_t bytes = sizeof(*this);
-  for (const Entry& entry : entries_) bytes += entry.block.capacity() + (entry.head ? entry.head.get()->memory() : 0);
+  auto of = [](const HeadRef& head) { return head ? head.get()->memory() : 0; };
+  for (const Entry& entry : entries_) bytes += entry.block.capacity() + of(entry.head);
+  for (const Fields& known : fields_) {
+    bytes += known.text.capacity() + known.lengths.capacity() * sizeof(known.lengths[0]) + of(known.head);
+  }
   return bytes;
 }
 

@@ -6,6 +6,9 @@
 //
 // A remembered block is good as long as the dynamic table is what it was: blocks that change it are not remembered,
 // and a change of the table forgets all.
+//
+// Some clients put the time-out into the table, so that every block is another one. Those are decoded, and recognised
+// by their fields: what they mean is not built again.
 #pragma once
 
 #include <array>
@@ -14,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "engine/http2/hpack_decoder.h"
 
@@ -71,13 +75,17 @@ class HeadCache {
   static constexpr size_t kEntries = 4;
   static constexpr size_t kMaxBlock = 512;  // longer blocks are not remembered: they carry what does not repeat
   static constexpr size_t kMaxHead = 4096;  // nor those that mean more than this
+  static constexpr size_t kNoField = SIZE_MAX;
 
   // The head of a remembered block with these bytes, or null. `variable` is the variable field's value (it may lie in
   // `scratch`); empty if the block has none.
   Head* find(std::string_view block, uint64_t table_version, std::string& scratch, std::string_view& variable);
   // Remembers a block that left the table as it was. `variable_value` lies in it, or is empty.
   void remember(std::string_view block, uint64_t table_version, BlockRange variable_value, const HeadRef& head);
-  void clear();
+  // The head of remembered fields that are the same but for the value of the one at `variable_at` (kNoField: none), or
+  // null.
+  Head* find_fields(const std::vector<Field>& fields, size_t variable_at) const;
+  void remember_fields(const std::vector<Field>& fields, size_t variable_at, const HeadRef& head);
   size_t memory() const;
 
  private:
@@ -86,11 +94,22 @@ class HeadCache {
     std::string block;
     BlockRange variable;
   };
+  // Fields as one text, with the lengths of names and values.
+  struct Fields {
+    HeadRef head;
+    size_t variable_at = kNoField;
+    std::string text;
+    std::vector<std::pair<uint32_t, uint32_t>> lengths;
+  };
+  void clear_blocks();
+  static bool matches(const Fields& known, const std::vector<Field>& fields, size_t variable_at);
   static bool matches(const Entry& entry, std::string_view block, std::string& scratch, std::string_view& variable);
 
   std::array<Entry, kEntries> entries_;
   uint64_t table_version_ = 0;
   size_t next_ = 0;
+  std::array<Fields, kEntries> fields_;
+  size_t next_fields_ = 0;
 };
 
 }  // namespace drover::engine::http2

@@ -128,12 +128,16 @@ void DynamicTable::insert(std::string_view name, std::string_view value) {
   size_t size = field_size(name, value);
   if (size > max_size_) return evict_to(0);
   size_t bytes = name.size() + value.size();
-  std::string kept;  // a name or value that lies in the table, which is about to move
+  // A name or value that lies in the table, which is about to move.
+  char small[kDefaultTableSize];
+  std::unique_ptr<char[]> large;
   if (capacity_ - end_ < std::max<size_t>(bytes, 1)) {
-    kept.reserve(bytes);
-    kept.append(name).append(value);
-    name = std::string_view(kept).substr(0, name.size());
-    value = std::string_view(kept).substr(name.size());
+    if (bytes > sizeof(small)) large.reset(new char[bytes]);
+    char* kept = large ? large.get() : small;
+    name.copy(kept, name.size());
+    value.copy(kept + name.size(), value.size());
+    name = {kept, name.size()};
+    value = {kept + name.size(), value.size()};
   }
   evict_to(max_size_ - size);
   make_room(std::max<size_t>(bytes, 1));

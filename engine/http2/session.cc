@@ -318,17 +318,28 @@ HeadRef Session::read_head(BlockKind kind, std::string_view block, std::string_v
   BlockRange variable_value;
   if (!decode(block, &variable_value)) return {};
   const FieldList& fields = scratch_.fields;
-  HeadSummary summary = check_fields(kind, fields.fields());
-  if (summary.malformed && !fields.too_large()) return {};
-  if (kind == BlockKind::kResponse && summary.status < 200) return {};
   variable = {};
   int variables = 0;
-  for (const Field& field : fields.fields()) {
-    if (field.name != options_.variable_field) continue;
-    variable = field.value;
+  size_t variable_at = HeadCache::kNoField;
+  for (size_t i = 0; i < fields.fields().size(); ++i) {
+    if (fields.fields()[i].name != options_.variable_field) continue;
+    variable = fields.fields()[i].value;
+    variable_at = i;
     ++variables;
   }
-  HeadRef head(handler_.make_head(summary, fields.fields(), fields.too_large()));
+  const bool comparable = variables <= 1 && !fields.too_large() && legal_value(variable);
+  HeadRef head;
+  if (comparable && cache_) head = HeadRef(cache_->find_fields(fields.fields(), variable_at));
+  if (!head) {
+    HeadSummary summary = check_fields(kind, fields.fields());
+    if (summary.malformed && !fields.too_large()) return {};
+    if (kind == BlockKind::kResponse && summary.status < 200) return {};
+    head = HeadRef(handler_.make_head(summary, fields.fields(), fields.too_large()));
+    if (comparable) {
+      if (!cache_) cache_ = std::make_unique<HeadCache>();
+      cache_->remember_fields(fields.fields(), variable_at, head);
+    }
+  }
   const bool repeatable = variables == (variable_value.end != 0 ? 1 : 0);
   if (decoder_.table_version() == version && repeatable && !fields.too_large()) {
     if (!cache_) cache_ = std::make_unique<HeadCache>();
