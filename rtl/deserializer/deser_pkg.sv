@@ -10,6 +10,8 @@ package deser_pkg;
   localparam int unsigned ChunkW = 28;
   localparam int unsigned OffW = 12;           // inside a chunk of 4 KB
   localparam int unsigned RowW = AddressW - 6;
+  localparam int unsigned PageW = 21;          // inside a page of the TLB, 2 MB
+  localparam int unsigned FrameW = 64 - PageW;
   localparam int unsigned StepAddrW = 17;      // of a FieldStep in the lookup area, at most
   localparam int unsigned ElementsLog2 = 10;   // of the element stack
   localparam int unsigned SpW = ElementsLog2 + 1;
@@ -95,6 +97,20 @@ package deser_pkg;
     logic [511:0] data;
   } w_t;
   localparam int unsigned WBits = 577;
+
+  // A burst on its way to a port.
+  typedef enum logic [1:0] {
+    ToHost,
+    ToEngine,
+    ToNowhere  // the TLB does not know its page
+  } where_e;
+  typedef struct packed {
+    where_e            where;
+    logic [3:0]        lane;
+    logic [FrameW-1:0] frame;  // of a burst to the host: bus address / 2 MB
+    logic [5:0]        len;
+    logic [RowW-1:0]   row;
+  } burst_t;
 
   // ---- T
   typedef enum logic [1:0] {

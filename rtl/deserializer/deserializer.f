@@ -37,4 +37,6 @@ deser_store_data.sv
 deser_lane.sv
 deser_spread.sv
 deser_tlb.sv
+deser_translate.sv
+deser_write_ports.sv
 drover_deserializer.sv

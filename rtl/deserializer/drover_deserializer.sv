@@ -1,7 +1,7 @@
 // The deserializer: N lanes behind one stream of wire bytes, before one path of DMA writes.
 //
-//   rx, cmd -> dispatch -> lane 0..N-1 -> write arbiter -> TLB -> host_*   (AXI4, write channels)
-//                              |                        +-------> hbm_*    (engine memory)
+//   rx, cmd -> dispatch -> lane 0..N-1 -> deser_translate -> deser_write_ports -> host_*   (AXI4, write channels)
+//                              |          (arbiter, TLB)                     +-> hbm_*    (engine memory)
 //                              +-> records -> cmpl
 //
 // Dispatch gives messages to the lanes in turn and passes over a lane that has no room. Bursts of different lanes do
@@ -29,10 +29,10 @@ module drover_deserializer #(
     input  logic         cfg_protoacc_i,
     input  logic [63:0]  cfg_descriptors_i,  // bus address of the first, 64-byte aligned
     input  logic [7:0]   cfg_depth_limit_i,
-    input  logic [27:0]  cfg_host_base_i,
-    input  logic [27:0]  cfg_host_limit_i,
-    input  logic [27:0]  cfg_engine_base_i,
-    input  logic [27:0]  cfg_engine_limit_i,
+    input  logic [ChunkW-1:0] cfg_host_base_i,
+    input  logic [ChunkW-1:0] cfg_host_limit_i,
+    input  logic [ChunkW-1:0] cfg_engine_base_i,
+    input  logic [ChunkW-1:0] cfg_engine_limit_i,
     // schema table (deser_table.sv) and TLB
     input  logic         load_valid_i,
     input  logic [1:0]   load_space_i,
@@ -41,7 +41,7 @@ module drover_deserializer #(
     input  logic         tlb_valid_i,
     input  logic [13:0]  tlb_page_i,
     input  logic         tlb_present_i,
-    input  logic [42:0]  tlb_frame_i,
+    input  logic [FrameW-1:0] tlb_frame_i,
     // messages
     input  logic         cmd_valid_i,
     output logic         cmd_ready_o,
@@ -56,14 +56,14 @@ module drover_deserializer #(
     // free memory
     input  logic         chunk_valid_i,
     output logic         chunk_ready_o,
-    input  logic [27:0]  chunk_i,
+    input  logic [ChunkW-1:0] chunk_i,
     input  logic         run_valid_i,
     output logic         run_ready_o,
-    input  logic [27:0]  run_first_i,
+    input  logic [ChunkW-1:0] run_first_i,
     input  logic [11:0]  run_count_i,
     input  logic         erun_valid_i,
     output logic         erun_ready_o,
-    input  logic [27:0]  erun_first_i,
+    input  logic [ChunkW-1:0] erun_first_i,
     input  logic [11:0]  erun_count_i,
     // descriptors and has-bits, ProtoACC's way (cfg_protoacc_i)
     output logic [63:0]  desc_araddr_o,
@@ -113,9 +113,6 @@ module drover_deserializer #(
     output logic [255:0] cmpl_data_o,
     output logic         idle_o
 );
-  // Where a burst goes; nowhere: the TLB does not know its page.
-  typedef enum logic [1:0] {ToHost, ToEngine, ToNowhere} where_e;
-
   deser_pkg::config_t cfg;
   deser_pkg::load_t load;
   always_comb begin
@@ -178,7 +175,7 @@ module drover_deserializer #(
   assign free_erun.count = erun_count_i;
   assign free_erun.first = erun_first_i;
   logic free_valid, free_ready;
-  logic [27:0] free_chunk;
+  logic [ChunkW-1:0] free_chunk;
   logic [$clog2(FreeChunks):0] free_level;
   drover_fifo #(.Width(ChunkW), .Depth(FreeChunks)) u_free (
       .clk_i, .rst_ni, .wvalid_i(chunk_valid_i), .wready_o(chunk_ready_o), .wdata_i(chunk_i), .rvalid_o(free_valid),
@@ -250,184 +247,39 @@ module drover_deserializer #(
   assign desc_arlen_o  = 8'd0;
   assign desc_rready_o = 1'b1;
 
-  // ---------------------------------------------------------------- addresses: arbiter, TLB
-  //   A  a lane's burst is picked, the TLB asked      B  its answer; the address goes out, the burst's data is due
-  logic [Lanes-1:0] aw_pick;
-  deser_pkg::aw_t a_aw, b_aw_q;
-  logic [3:0] a_lane, b_lane_q;
-  logic a_valid, a_ready, b_valid_q, b_fits, tlb_present;
-  logic [42:0] tlb_frame;
-  drover_rr_arbiter #(.N(Lanes)) u_aw_arbiter (
-      .clk_i, .rst_ni, .valid_i(l_aw_valid), .take_i(a_ready), .pick_o(aw_pick));
-  always_comb begin
-    a_aw   = '0;
-    a_lane = '0;
-    for (int i = 0; i < Lanes; i++) begin
-      if (aw_pick[i]) begin
-        a_aw   = l_aw[i];
-        a_lane = i[3:0];
-      end
-    end
-  end
-  assign a_valid    = |l_aw_valid;
-  assign a_ready    = !b_valid_q || b_fits;
-  assign l_aw_ready = a_ready ? aw_pick : '0;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) b_valid_q <= 1'b0;
-    else if (a_ready) b_valid_q <= a_valid;
-  end
-  always_ff @(posedge clk_i) begin
-    if (a_ready) begin
-      b_aw_q   <= a_aw;
-      b_lane_q <= a_lane;
-    end
-  end
-  deser_tlb #(.EntriesLog2(TlbLog2)) u_tlb (
-      .clk_i, .load_valid_i(tlb_valid_i), .load_page_i(tlb_page_i[TlbLog2-1:0]), .load_present_i(tlb_present_i),
-      .load_frame_i(tlb_frame_i), .re_i(a_ready), .page_i(a_aw.row[RowW-1:15]), .present_o(tlb_present),
-      .frame_o(tlb_frame));
-
-  // Order of the bursts: whose data comes next, and where it goes.
-  typedef struct packed {
-    where_e     where;
-    logic [3:0] lane;
-  } order_t;
-  order_t b_order, order;
-  logic o_room, o_valid, o_pop, host_aw_room, hbm_aw_room;
-  logic [4:0] o_level;
-  logic [2:0] host_aw_level, hbm_aw_level;
-  assign b_order.where = b_aw_q.engine ? ToEngine : tlb_present ? ToHost : ToNowhere;
-  assign b_order.lane  = b_lane_q;
-  assign b_fits        = o_room && host_aw_room && hbm_aw_room;
-  drover_fifo #(.Width($bits(b_order)), .Depth(16)) u_order (
-      .clk_i, .rst_ni, .wvalid_i(b_valid_q && b_fits), .wready_o(o_room), .wdata_i(b_order), .rvalid_o(o_valid),
-      .rready_i(o_pop), .rdata_o(order), .level_o(o_level));
-
-  // An address on a bus.
-  typedef struct packed {
-    logic [3:0]  id;
-    logic [5:0]  len;  // beats, less one
-    logic [63:0] addr;
-  } bus_aw_t;
-  bus_aw_t host_aw_in, host_aw;
-  assign host_aw_in.id   = b_lane_q;
-  assign host_aw_in.len  = b_aw_q.len;
-  assign host_aw_in.addr = {tlb_frame, b_aw_q.row[14:0], 6'd0};
-  drover_fifo #(.Width($bits(host_aw)), .Depth(4)) u_host_aw (
-      .clk_i, .rst_ni, .wvalid_i(b_valid_q && b_fits && b_order.where == ToHost), .wready_o(host_aw_room),
-      .wdata_i(host_aw_in), .rvalid_o(host_awvalid_o), .rready_i(host_awready_i), .rdata_o(host_aw),
-      .level_o(host_aw_level));
-  assign host_awaddr_o = host_aw.addr;
-  assign host_awlen_o  = 8'(host_aw.len);
-  assign host_awid_o   = host_aw.id;
-
-  typedef struct packed {
-    logic [3:0]      id;
-    logic [5:0]      len;
-    logic [RowW-1:0] row;
-  } hbm_aw_t;
-  hbm_aw_t hbm_aw_in, hbm_aw;
-  assign hbm_aw_in.id  = b_lane_q;
-  assign hbm_aw_in.len = b_aw_q.len;
-  assign hbm_aw_in.row = b_aw_q.row;
-  drover_fifo #(.Width($bits(hbm_aw)), .Depth(4)) u_hbm_aw (
-      .clk_i, .rst_ni, .wvalid_i(b_valid_q && b_fits && b_order.where == ToEngine), .wready_o(hbm_aw_room),
-      .wdata_i(hbm_aw_in), .rvalid_o(hbm_awvalid_o), .rready_i(hbm_awready_i), .rdata_o(hbm_aw),
-      .level_o(hbm_aw_level));
-  // Engine memory counts from its own base.
-  assign hbm_awaddr_o = {24'd0, hbm_aw.row, 6'd0} - {24'd0, cfg_engine_base_i, 12'd0};
-  assign hbm_awlen_o  = 8'(hbm_aw.len);
-  assign hbm_awid_o   = hbm_aw.id;
-
-  // ---------------------------------------------------------------- data
-  logic w_valid, w_ready;
-  deser_pkg::w_t w;
-  always_comb begin
-    w_valid = 1'b0;
-    w       = '0;
-    for (int i = 0; i < Lanes; i++) begin
-      if (order.lane == i[3:0]) begin
-        w_valid = o_valid && l_w_valid[i];
-        w       = l_w[i];
-      end
-    end
-    // A burst that goes nowhere is answered here. It waits until the lane's earlier bursts have been answered, since
-    // the lane takes answers in order.
-    w_ready = order.where == ToHost ? host_wready_i : order.where == ToEngine ? hbm_wready_i : !lane_in_flight;
-    for (int i = 0; i < Lanes; i++) l_w_ready[i] = o_valid && order.lane == i[3:0] && w_ready;
-  end
-  assign o_pop         = w_valid && w_ready && w.last;
-  assign host_wvalid_o = w_valid && order.where == ToHost;
-  assign host_wdata_o  = w.data;
-  assign host_wstrb_o  = w.strb;
-  assign host_wlast_o  = w.last;
-  assign hbm_wvalid_o  = w_valid && order.where == ToEngine;
-  assign hbm_wdata_o   = w.data;
-  assign hbm_wstrb_o   = w.strb;
-  assign hbm_wlast_o   = w.last;
-
-  // Unanswered bursts of each lane to host and to engine memory: at most 1,024 and what the lane's FIFOs hold
-  // (deser_writer).
-  logic [10:0] in_flight_q[Lanes], hbm_in_flight_q[Lanes];
-  logic [Lanes-1:0] host_answer, hbm_answer;  // to the lane; an unsolicited answer is ignored
-  logic lane_in_flight;
-  always_comb begin
-    lane_in_flight = 1'b0;
-    for (int i = 0; i < Lanes; i++) begin
-      if (order.lane == i[3:0] && in_flight_q[i] != '0) lane_in_flight = 1'b1;
-      host_answer[i] = host_bvalid_i && host_bready_o && host_bid_i == i[3:0] && in_flight_q[i] != '0;
-      hbm_answer[i]  = hbm_bvalid_i && hbm_bid_i == i[3:0] && hbm_in_flight_q[i] != '0;
-    end
-  end
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      for (int i = 0; i < Lanes; i++) begin
-        in_flight_q[i]     <= '0;
-        hbm_in_flight_q[i] <= '0;
-      end
-    end else begin
-      for (int i = 0; i < Lanes; i++) begin
-        in_flight_q[i] <= in_flight_q[i] + 11'(o_pop && order.where == ToHost && order.lane == i[3:0]) -
-                          11'(host_answer[i]);
-        hbm_in_flight_q[i] <= hbm_in_flight_q[i] + 11'(o_pop && order.where == ToEngine && order.lane == i[3:0]) -
-                              11'(hbm_answer[i]);
-      end
-    end
-  end
+  // ---------------------------------------------------------------- writes: the lanes' bursts to the ports
+  logic burst_valid, burst_ready;
+  deser_pkg::burst_t burst;
+  logic [12:0] bursts;  // on their way to the link
+  deser_translate #(.Lanes(Lanes), .TlbLog2(TlbLog2)) u_translate (
+      .clk_i, .rst_ni, .tlb_valid_i, .tlb_page_i(tlb_page_i[TlbLog2-1:0]), .tlb_present_i, .tlb_frame_i,
+      .awvalid_i(l_aw_valid), .awready_o(l_aw_ready), .aw_i(l_aw), .burst_valid_o(burst_valid),
+      .burst_ready_i(burst_ready), .burst_o(burst));
+  deser_write_ports #(.Lanes(Lanes)) u_write_ports (
+      .clk_i, .rst_ni, .engine_base_i(cfg_engine_base_i), .burst_valid_i(burst_valid), .burst_ready_o(burst_ready),
+      .burst_i(burst), .wvalid_i(l_w_valid), .wready_o(l_w_ready), .w_i(l_w), .b_o(l_b), .b_fault_o(l_fault),
+      .bursts_o(bursts),
+      .host_awaddr_o, .host_awlen_o, .host_awid_o, .host_awvalid_o, .host_awready_i,
+      .host_wdata_o, .host_wstrb_o, .host_wlast_o, .host_wvalid_o, .host_wready_i,
+      .host_bid_i, .host_bresp_i, .host_bvalid_i, .host_bready_o,
+      .hbm_awaddr_o, .hbm_awlen_o, .hbm_awid_o, .hbm_awvalid_o, .hbm_awready_i,
+      .hbm_wdata_o, .hbm_wstrb_o, .hbm_wlast_o, .hbm_wvalid_o, .hbm_wready_i,
+      .hbm_bid_i, .hbm_bresp_i, .hbm_bvalid_i, .hbm_bready_o);
 
   // The link would idle: at most two bursts are on their way to it (one, if more than one lane is at work), no message
   // waits for a lane, and half of the lanes have nothing to do. If all lanes are at work, the link is the bottleneck,
   // and fewer, longer bursts use it better.
   localparam logic [4:0] EagerLanes = 5'((Lanes + 1) / 2);
   logic eager_q;
-  logic [12:0] bursts;
   logic [4:0] at_work;
   always_comb begin
-    bursts  = 13'(o_level);
     at_work = '0;
-    for (int i = 0; i < Lanes; i++) begin
-      bursts  = bursts + 13'(in_flight_q[i]);
-      at_work = at_work + 5'(!l_idle[i]);
-    end
+    for (int i = 0; i < Lanes; i++) at_work = at_work + 5'(!l_idle[i]);
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) eager_q <= 1'b0;
     else eager_q <= cfg_eager_i && cfg_one_shot_i && bursts < (at_work > 5'd1 ? 13'd2 : 13'd3) && l_cmd_valid == '0 &&
                   at_work <= EagerLanes;
-  end
-
-  // ---------------------------------------------------------------- responses
-  logic dropped;
-  assign dropped       = o_pop && order.where == ToNowhere;
-  assign host_bready_o = !dropped;  // a lane takes one answer of each kind a cycle
-  assign hbm_bready_o  = 1'b1;
-  always_comb begin
-    for (int i = 0; i < Lanes; i++) begin
-      l_b[i][0]     = host_answer[i] || (dropped && order.lane == i[3:0]);
-      l_b[i][1]     = hbm_answer[i];
-      l_fault[i][0] = dropped || host_bresp_i != drover_axi_pkg::RespOkay;
-      l_fault[i][1] = hbm_bresp_i != drover_axi_pkg::RespOkay;
-    end
   end
 
   // ---------------------------------------------------------------- records
@@ -453,20 +305,10 @@ module drover_deserializer #(
   assign cmpl_data_o = 256'(out_record);
   assign idle_o = &l_idle && !cmpl_valid_o && !owed && l_cmd_valid == '0;
 
-  drover_axi_write_checks u_host_checks (
-      .clk_i, .rst_ni, .awaddr_i(host_awaddr_o), .awlen_i(host_awlen_o), .awid_i(host_awid_o),
-      .awvalid_i(host_awvalid_o), .awready_i(host_awready_i), .wdata_i(host_wdata_o), .wstrb_i(host_wstrb_o),
-      .wlast_i(host_wlast_o), .wvalid_i(host_wvalid_o), .wready_i(host_wready_i));
-  drover_axi_write_checks u_hbm_checks (
-      .clk_i, .rst_ni, .awaddr_i(hbm_awaddr_o), .awlen_i(hbm_awlen_o), .awid_i(hbm_awid_o),
-      .awvalid_i(hbm_awvalid_o), .awready_i(hbm_awready_i), .wdata_i(hbm_wdata_o), .wstrb_i(hbm_wstrb_o),
-      .wlast_i(hbm_wlast_o), .wvalid_i(hbm_wvalid_o), .wready_i(hbm_wready_i));
-
   `DROVER_ASSERT_HOLD(ReadHolds, desc_arvalid_o, desc_arready_i, ({desc_arid_o, desc_araddr_o}))
   `DROVER_ASSERT_HOLD(RecordHolds, cmpl_valid_o, cmpl_ready_i, cmpl_data_o)
   `DROVER_ASSERT(OneLaneHasTheTurn, turn_q != '0 && (turn_q & (turn_q - 1'b1)) == '0)
 
   logic unused;
-  assign unused = ^{cfg_descriptors_i, desc_rdata_i, free_level,
-                    host_aw_level, hbm_aw_level, c_level};
+  assign unused = ^{cfg_descriptors_i, desc_rdata_i, free_level, c_level};
 endmodule
