@@ -59,10 +59,10 @@ def abc(commands, name, folder):
 
 
 def sources(names, mutant, folder):
-    """The files' paths; instead of the mutant's file, that of a changed copy."""
+    """The files' paths; instead of the mutant's file, that of a changed copy. Generated packages are beside the folder."""
     paths = []
     for name in names:
-        paths.append(f"{ROOT}/rtl/{name}")
+        paths.append(f"{os.path.dirname(folder)}/formats/{name}" if name.startswith("sv/") else f"{ROOT}/rtl/{name}")
         if mutant and name == mutant.file:
             with open(paths[-1], encoding="utf-8") as file:
                 text = file.read()
@@ -75,16 +75,21 @@ def sources(names, mutant, folder):
 
 
 def make_graph(proof, mutant, folder):
-    """Writes graph.aig. What nothing drives is free, as an input is: a proof is one for each value of it."""
+    """Writes graph.aig. What nothing drives is free, as an input is: a proof is one for each value of it. So is what a
+    register without a reset holds at power-up. One with a reset begins at zero: the first cycle is one of reset. What a
+    memory would write while nothing is written is not made free (-mux_undef), which keeps the graph small."""
+    with open(f"{ROOT}/rtl/{proof.files[-1]}", encoding="utf-8") as file:
+        if "`DROVER_ASSUME_RESET_FIRST\n" not in file.read():
+            raise Failed(f"rtl/{proof.files[-1]} does not begin with a reset")
     sets = " ".join(f"-set {name} {value}" for name, value in proof.parameters.items())
     read = f"read_verilog -sv -I{ROOT}/rtl/common"
     yosys([
         f"{read} -formal {sources(proof.files, mutant, folder)}",
         *([f"chparam {sets} {proof.top}"] if sets else []),
         f"hierarchy -check -top {proof.top}",
-        "proc", "flatten", "setundef -undriven -anyseq",
-        "opt -keepdc", "memory_nordff", "async2sync", "chformal -lower", "memory_map",
-        "opt -full", "opt_clean -purge",
+        "proc", "flatten", "opt_expr -mux_undef", "opt_clean", "setundef -undriven -anyseq",
+        "opt -keepdc", "memory_nordff", "zinit -all t:$adff t:$adffe", "async2sync", "chformal -lower", "memory_map",
+        "opt -full", "opt_clean -purge", "simplemap t:$dff t:$dffe t:$sdff t:$sdffe", "opt",
         "setundef -undriven -anyseq", "write_rtlil design.il", "dffunmap", "simplemap", "techmap",
         "opt -fast -nodffe -nosdff", "opt_clean -purge", "aigmap",
         "write_aiger -I -B -zinit -no-startoffset -map graph.aim graph.aig",
@@ -158,7 +163,7 @@ def attempt(proof, mutant, out):
     except Failed as failure:
         result = f"FAILED: {failure}"
     method = method or (f"mutant: {mutant.name}" if mutant else "bounded" if proof.bounded else "pdr")
-    return f"{proof.block:<29}{sizes:<18}{method:<38}{cpu.seconds:>6.1f} s  {result}", good
+    return f"{proof.block:<29}{sizes:<20}{method:<38}{cpu.seconds:>6.1f} s  {result}", good
 
 
 def main():
@@ -172,9 +177,11 @@ def main():
     if not chosen:
         sys.exit("nothing to prove: --block takes " + ", ".join(sorted({proof.top for proof in PROOFS})))
     work = [(proof, mutant) for proof in chosen for mutant in (None, *proof.mutants)]
+    out = os.path.abspath(arguments.out)
+    subprocess.run([sys.executable, "-B", f"{ROOT}/tools/formats/generate.py", "--out", f"{out}/formats"], check=True)
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        for line, good in pool.map(lambda pair: attempt(*pair, os.path.abspath(arguments.out)), work):
+        for line, good in pool.map(lambda pair: attempt(*pair, out), work):
             print(line, flush=True)
             failed += not good
     proofs = len(chosen)

@@ -14,11 +14,13 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Proof:
-    """A top of rtl/formal with its parameters: proved for all time, or for `bounded` cycles after power-up."""
+    """A top of rtl/formal with its parameters: proved for all time, or for `bounded` cycles after power-up.
+
+    Its first cycle has to be one of reset (DROVER_ASSUME_RESET_FIRST)."""
 
     block: str
     top: str
-    files: tuple  # below rtl/, in the order of imports
+    files: tuple  # below rtl/, in the order of imports; sv/: generated packages (tools/formats)
     parameters: dict = field(default_factory=dict)
     bounded: int = 0
     mutants: tuple = ()
@@ -30,6 +32,14 @@ SKID_FILE = "common/drover_skid.sv"
 ARBITER = ("common/drover_rr_arbiter.sv", "formal/drover_rr_arbiter_props.sv")
 FRAMING = ("deserializer/deser_framing.sv", "formal/deser_framing_props.sv")
 AR_MUX = ("common/drover_axi_pkg.sv", "serializer/ser_ar_mux.sv", "formal/stream_holds.sv", "formal/ser_ar_mux_props.sv")
+
+WRITE_PORTS = ("common/drover_axi_pkg.sv", "deserializer/deser_pkg.sv", "common/drover_fifo.sv",
+               "common/drover_axi_write_checks.sv", "deserializer/deser_write_ports.sv", "formal/stream_holds.sv",
+               "formal/deser_write_ports_props.sv")
+PORTS_FILE = WRITE_PORTS[4]
+WRITER = ("sv/drover_deserializer_pkg.sv", "deserializer/deser_pkg.sv", "common/drover_fifo.sv",
+          "deserializer/deser_writer.sv", "formal/stream_holds.sv", "formal/deser_writer_props.sv")
+WRITER_FILE = WRITER[3]
 
 PROOFS = (
     Proof("drover_fifo", "drover_fifo_props", FIFO, {"Depth": 2}),
@@ -70,5 +80,46 @@ PROOFS = (
     Proof("ser_ar_mux", "ser_ar_mux_props", AR_MUX, mutants=(
         Mutant("changes its mind", AR_MUX[1], "chosen = held_q ? held_id_q : first", "chosen = first"),
         Mutant("tells all readers", AR_MUX[1], "ready_o[i] = ar_ready_i && chosen == Iw'(i)", "ready_o[i] = ar_ready_i"),
+    )),
+    Proof("deser_write_ports", "deser_write_ports_props", WRITE_PORTS, {"Lanes": 2, "Bursts": 2}, mutants=(
+        # addresses
+        Mutant("a beat too many", PORTS_FILE, "host_in.len  = burst_i.len", "host_in.len  = burst_i.len + 1'b1"),
+        Mutant("forgets the base", PORTS_FILE, " - {24'd0, engine_base_i, 12'd0}", ""),
+        Mutant("an address to both ports", PORTS_FILE, "take && burst_i.where == deser_pkg::ToEngine", "take"),
+        Mutant("drops an address", PORTS_FILE, "order_room && host_room && hbm_room", "order_room && host_room"),
+        # data
+        Mutant("bursts of one beat", PORTS_FILE, "w_valid && w_ready && w.last", "w_valid && w_ready"),
+        Mutant("data of what goes nowhere", PORTS_FILE, "w_valid && order.where == deser_pkg::ToHost;",
+               "w_valid && order.where != deser_pkg::ToEngine;"),
+        Mutant("data before its burst", PORTS_FILE, "w_valid = order_valid && wvalid_i[i]", "w_valid = wvalid_i[i]"),
+        Mutant("takes all lanes' data", PORTS_FILE, "order_valid && order.lane == i[3:0] && w_ready",
+               "order_valid && w_ready"),
+        # answers
+        Mutant("drops out of turn", PORTS_FILE, ": !lane_in_flight", ": 1'b1"),
+        Mutant("an answer too many", PORTS_FILE, "hbm_bid_i == i[3:0] && hbm_in_flight_q[i] != '0",
+               "hbm_bid_i == i[3:0]"),
+        Mutant("an answer too few", PORTS_FILE, "host_bready_o = !dropped", "host_bready_o = 1'b1"),
+        Mutant("another lane's answer", PORTS_FILE, "host_bready_o && host_bid_i == i[3:0]", "host_bready_o"),
+        Mutant("forgets a refusal", PORTS_FILE, "b_fault_o[i][1] = hbm_bresp_i != drover_axi_pkg::RespOkay",
+               "b_fault_o[i][1] = 1'b0"),
+    )),
+    Proof("deser_writer", "deser_writer_props", WRITER, {"BurstRows": 2, "Rows": 2}, bounded=10, mutants=(
+        # addresses
+        Mutant("a burst over 4 KB", WRITER_FILE, "row_i.last || (&row_i.addr[5:0]) ||", "row_i.last ||"),
+        Mutant("a burst too long", WRITER_FILE, "len == 6'(BurstRows - 1)", "len == 6'(BurstRows)"),
+        Mutant("a row behind the region", WRITER_FILE, "row_chunk < bounds_i.host_limit",
+               "row_chunk <= bounds_i.host_limit"),
+        Mutant("a flush to anywhere", WRITER_FILE, "fl_aw_valid_i && fl_aw_ready_o && fl_in_region;",
+               "fl_aw_valid_i && fl_aw_ready_o;"),
+        Mutant("a burst from its last row on", WRITER_FILE, "fresh_q ? row_i.addr : first_q", "row_i.addr"),
+        # data
+        Mutant("a beat too few", WRITER_FILE, "gathered_in.last = burst_end", "gathered_in.last = burst_end || len == 6'd0"),
+        Mutant("no last beat", WRITER_FILE, "gathered_in.last = burst_end", "gathered_in.last = row_i.last"),
+        Mutant("a flush in a burst of rows", WRITER_FILE, "due_valid && (due_flush ? fl_valid_i : w_fifo_valid)",
+               "due_valid && (fl_valid_i || w_fifo_valid)"),
+        Mutant("data without an address", WRITER_FILE, "wvalid_o = due_valid &&", "wvalid_o ="),
+        Mutant("the order changes", WRITER_FILE, "wdata_i(aw_out.flush)", "wdata_i(fl_push)"),
+        # as many answers as bursts
+        Mutant("issues without counting", WRITER_FILE, "(fl_push && i == 0)", "1'b0"),
     )),
 )

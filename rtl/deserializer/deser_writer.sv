@@ -8,7 +8,16 @@
 /* verilator lint_off IMPORTSTAR */
 import drover_deserializer_pkg::*;  // here, and types by their full names: yosys reads it so
 /* verilator lint_on IMPORTSTAR */
-module deser_writer (
+module deser_writer #(
+    parameter int unsigned BurstRows = 32,  // at most, of gathered rows
+    parameter int unsigned Rows = 64,       // gathered, and not gone out
+    parameter int unsigned Bursts = 16,     // whose address has not gone out; whose address has, and data has not
+    parameter int unsigned Records = 32,    // that wait for answers
+    parameter int unsigned CountW = 12,     // of the bursts' numbers
+    localparam int unsigned RowsW = $clog2(Rows),
+    localparam int unsigned BurstsW = $clog2(Bursts),
+    localparam int unsigned RecordsW = $clog2(Records)
+) (
     input  logic              clk_i,
     input  logic              rst_ni,
     input  deser_pkg::bounds_t bounds_i,
@@ -42,15 +51,13 @@ module deser_writer (
     input  logic              cmpl_ready_i,
     output drover_deserializer_pkg::completion_record_t cmpl_o
 );
-  localparam int unsigned CountW = 12;
-
   logic in_region, push, burst_end, aw_ready, w_ready, fresh_q, aw_push;
   logic [deser_pkg::ChunkW-1:0] row_chunk;
   logic [deser_pkg::RowW-1:0] first_q, first;
   logic [5:0] len_q, len;
   logic bad_q;
-  logic [4:0] aw_level;
-  logic [6:0] w_level;
+  logic [BurstsW:0] aw_level;
+  logic [RowsW:0] w_level;
 
   assign row_chunk = row_i.addr[deser_pkg::RowW-1:6];
   assign in_region = row_i.engine ? row_chunk >= bounds_i.engine_base && row_chunk < bounds_i.engine_limit
@@ -59,10 +66,10 @@ module deser_writer (
   assign push        = row_valid_i && row_ready_o && in_region;
   assign first       = fresh_q ? row_i.addr : first_q;
   assign len         = fresh_q ? 6'd0 : len_q + 6'd1;
-  assign burst_end   = row_i.last || (&row_i.addr[5:0]) || (len == 6'd31) ||
+  assign burst_end   = row_i.last || (&row_i.addr[5:0]) || (len == 6'(BurstRows - 1)) ||
                        (eager_i && !row_i.engine && len[1:0] == 2'd3);
   assign row_fresh_o = fresh_q;
-  assign row_room_o  = w_level <= 7'd61 && aw_level <= 5'd13;
+  assign row_room_o  = 32'(w_level) + 32'd2 < Rows && 32'(aw_level) + 32'd2 < Bursts;
   assign aw_push     = push && burst_end;
 
   logic fl_in_region, fl_push;
@@ -111,8 +118,8 @@ module deser_writer (
   logic [CountW-1:0] stamp[2];
   assign stamp[0] = in_front.host;
   assign stamp[1] = in_front.engine;
-  // Bursts are held back while 1,024 of them are unanswered, or lie behind a record that waits. So the difference of
-  // two burst numbers fits in CountW bits, with its sign.
+  // Bursts are held back while 1,024 of them (2^(CountW - 2)) are unanswered, or lie behind a record that waits. So the
+  // difference of two burst numbers fits in CountW bits, with its sign.
   logic hold_q;
   logic [CountW-1:0] ahead_of_answers[2];
   logic [CountW-1:0] ahead_of_record[2];
@@ -139,25 +146,25 @@ module deser_writer (
   burst_t aw_in, aw_out;
   deser_pkg::w_t gathered_in, gathered;
   logic w_fifo_valid, due_valid, due_flush, due_room, aw_offer;
-  logic [4:0] due_level;
+  logic [BurstsW:0] due_level;
   always_comb begin
     aw_in.flush     = fl_push;
     aw_in.aw.engine = !fl_push && row_i.engine;
     aw_in.aw.len    = fl_push ? fl_aw_i.len : len;
     aw_in.aw.row    = fl_push ? {fl_aw_i.chunk, fl_aw_i.row} : first;
   end
-  drover_fifo #(.Width($bits(aw_in)), .Depth(16), .Bypass(1'b1)) u_aw (
+  drover_fifo #(.Width($bits(aw_in)), .Depth(Bursts), .Bypass(1'b1)) u_aw (
       .clk_i, .rst_ni, .wvalid_i(aw_push || fl_push), .wready_o(aw_ready), .wdata_i(aw_in), .rvalid_o(aw_offer),
       .rready_i(awready_i && due_room && !hold_q), .rdata_o(aw_out), .level_o(aw_level));
   assign aw_o      = aw_out.aw;
   assign awvalid_o = aw_offer && due_room && !hold_q;
-  drover_fifo #(.Width(1), .Depth(16)) u_due (
+  drover_fifo #(.Width(1), .Depth(Bursts)) u_due (
       .clk_i, .rst_ni, .wvalid_i(awvalid_o && awready_i), .wready_o(due_room), .wdata_i(aw_out.flush),
       .rvalid_o(due_valid), .rready_i(wvalid_o && wready_i && w_o.last), .rdata_o(due_flush), .level_o(due_level));
   assign gathered_in.last = burst_end;
   assign gathered_in.strb = row_i.be;
   assign gathered_in.data = row_i.data;
-  drover_fifo #(.Width($bits(gathered_in)), .Depth(64)) u_w (
+  drover_fifo #(.Width($bits(gathered_in)), .Depth(Rows)) u_w (
       .clk_i, .rst_ni, .wvalid_i(push), .wready_o(w_ready), .wdata_i(gathered_in), .rvalid_o(w_fifo_valid),
       .rready_i(wready_i && due_valid && !due_flush), .rdata_o(gathered), .level_o(w_level));
   assign wvalid_o = due_valid && (due_flush ? fl_valid_i : w_fifo_valid);
@@ -174,7 +181,7 @@ module deser_writer (
   // ---- records
   drover_deserializer_pkg::completion_record_t rec, head;
   logic [CountW-1:0] host_ahead, engine_ahead;
-  logic [5:0] rec_level;
+  logic [RecordsW:0] rec_level;
   always_comb begin
     rec = rec_i;
     if (bad_q && rec_i.kind != RecChunk) begin
@@ -186,7 +193,7 @@ module deser_writer (
   assign waiting.host   = issued_q[0];
   assign waiting.record = rec;
   assign head           = in_front.record;
-  drover_fifo #(.Width($bits(waiting)), .Depth(32)) u_records (
+  drover_fifo #(.Width($bits(waiting)), .Depth(Records)) u_records (
       .clk_i, .rst_ni, .wvalid_i(rec_valid_i), .wready_o(rec_ready_o), .wdata_i(waiting), .rvalid_o(rec_fifo_valid),
       .rready_i(cmpl_ready_i && cmpl_valid_o), .rdata_o(in_front), .level_o(rec_level));
   assign host_ahead   = answered_q[0] - stamp[0];
