@@ -170,13 +170,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--block", action="append", help="only these, by the top of rtl/formal")
+    parser.add_argument("--proofs-only", action="store_true", help="no mutants")
     parser.add_argument("--out", default=f"{ROOT}/build/prove", help="for scripts, logs and traces")
     arguments = parser.parse_args()
     chosen = [proof for proof in PROOFS
               if not arguments.block or proof.top in arguments.block]
     if not chosen:
         sys.exit("nothing to prove: --block takes " + ", ".join(sorted({proof.top for proof in PROOFS})))
-    work = [(proof, mutant) for proof in chosen for mutant in (None, *proof.mutants)]
+    work = [(proof, mutant) for proof in chosen for mutant in (None, *([] if arguments.proofs_only else proof.mutants))]
     out = os.path.abspath(arguments.out)
     subprocess.run([sys.executable, "-B", f"{ROOT}/tools/formats/generate.py", "--out", f"{out}/formats"], check=True)
     failed = 0
