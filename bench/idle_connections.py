@@ -37,7 +37,7 @@ def resident_kib(pid):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default="build/release/engine/grpc/transport_echo")
-    parser.add_argument("--connections", type=int, default=4000)
+    parser.add_argument("--connections", type=int, default=10000)
     args = parser.parse_args()
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

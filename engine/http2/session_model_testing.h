@@ -109,7 +109,7 @@ class Model {
 
   explicit Model(uint32_t stream_window) : stream_window_(stream_window) {}
 
-  // The stream that a step means; none if there is none such.
+  // The stream that a step means; nothing where no stream fits.
   std::optional<uint32_t> resolve(const Step& step) const {
     switch (step.does) {
       case Does::kSettings:

@@ -15,12 +15,10 @@
 #include <liburing.h>
 #include <poll.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -29,6 +27,7 @@
 #include <vector>
 
 #include "engine/net/io.h"
+#include "engine/net/uring_buffers.h"
 
 namespace drover::engine {
 
@@ -36,18 +35,10 @@ namespace {
 
 constexpr unsigned kSubmissions = 512;
 constexpr unsigned kCompletions = 8192;
-constexpr unsigned kBuffers = 32;            // a power of two
-constexpr unsigned kIncrementalBuffers = 8;  // where receives share a buffer one after the other
-constexpr size_t kBufferBytes = 256 << 10;
-constexpr int kBufferGroup = 0;
-// Linux 6.12's, which liburing 2.3 does not name: IOU_PBUF_RING_INC and IORING_CQE_F_BUF_MORE. A receive takes only as
-// much of a buffer as it fills, so that small ones stay in a few cache lines.
-constexpr uint16_t kBufferRingIncremental = 2;
-constexpr uint32_t kBufferGoesOn = 1u << 4;
 constexpr unsigned kMaxRegisteredFiles = 65'536;
 constexpr int kSubmitTries = 100;
 
-// What a request was for. kIgnored: nobody waits for its completion.
+// What a request was for. kIgnored: its completion is dropped.
 enum class Op : uint8_t { kIgnored, kWatch, kReceive, kReadable, kSend, kWritable };
 
 struct Token {
@@ -140,9 +131,6 @@ class UringIo final : public Io {
     uint32_t flags;
   };
 
-  std::string open_buffers();
-  int register_buffers(unsigned count, uint16_t flags);
-  void give_back(uint32_t buffer);
   uint32_t take_slot();
   void free_slot(uint32_t slot);
   // The slot that the token means; null if it has been freed since.
@@ -160,8 +148,6 @@ class UringIo final : public Io {
   void enter();
   void reap();
   void withdraw_unsubmitted();
-  char* buffer(uint32_t id) { return buffers_ + id * kBufferBytes; }
-  int buffer_mask() const { return io_uring_buf_ring_mask(buffer_count_); }
 
   void on_watch(const Completion& completion);
   void on_receive(const Completion& completion);
@@ -173,13 +159,7 @@ class UringIo final : public Io {
   bool enabled_ = false;
   unsigned registered_files_ = 0;
 
-  char* memory_ = nullptr;  // the buffer ring, then the buffers
-  io_uring_buf_ring* buffer_ring_ = nullptr;
-  char* buffers_ = nullptr;
-  unsigned buffer_count_ = 0;
-  bool incremental_ = false;
-  std::array<size_t, kBuffers> buffer_used_{};  // with incremental_: where the next receive begins
-  int returned_ = 0;                            // buffers that are given back at the end of dispatch()
+  UringBuffers buffers_;
 
   std::vector<Slot> slots_;
   std::vector<uint32_t> free_slots_;
@@ -188,10 +168,6 @@ class UringIo final : public Io {
   std::vector<QueuedWrite> writes_;
   std::vector<QueuedWrite> writes_in_hand_;
 };
-
-constexpr size_t kBufferRingBytes = kBuffers * sizeof(io_uring_buf);
-constexpr size_t kMemoryBytes = kBufferRingBytes + (kBuffers + 1) * kBufferBytes;  // and one for recvmsg
-static_assert(kBufferRingBytes % 64 == 0);
 
 // ---- Streams.
 
@@ -221,7 +197,7 @@ std::string UringIo::open() {
     return std::string("io_uring_setup: ") + std::strerror(-error);
   }
   ring_made_ = true;
-  if (std::string wrong = open_buffers(); !wrong.empty()) return wrong;
+  if (std::string wrong = buffers_.open(ring_); !wrong.empty()) return wrong;
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
   const auto wanted = static_cast<unsigned>(std::min<rlim_t>(files.rlim_cur, kMaxRegisteredFiles));
@@ -229,42 +205,8 @@ std::string UringIo::open() {
   return {};
 }
 
-std::string UringIo::open_buffers() {
-  void* memory = ::mmap(nullptr, kMemoryBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return "no memory for receive buffers";
-  memory_ = static_cast<char*>(memory);
-  buffer_ring_ = reinterpret_cast<io_uring_buf_ring*>(memory_);
-  buffers_ = memory_ + kBufferRingBytes;
-  int error = register_buffers(kIncrementalBuffers, kBufferRingIncremental);
-  incremental_ = error == 0;
-  if (!incremental_) error = register_buffers(kBuffers, 0);
-  if (error < 0) return std::string("io_uring_register (buffer ring): ") + std::strerror(-error);
-  io_uring_buf_ring_init(buffer_ring_);
-  for (unsigned i = 0; i < buffer_count_; ++i) give_back(i);
-  io_uring_buf_ring_advance(buffer_ring_, returned_);
-  returned_ = 0;
-  return {};
-}
-
-int UringIo::register_buffers(unsigned count, uint16_t flags) {
-  buffer_count_ = count;
-  io_uring_buf_reg registration{};
-  registration.ring_addr = reinterpret_cast<uintptr_t>(buffer_ring_);
-  registration.ring_entries = count;
-  registration.bgid = kBufferGroup;
-  registration.pad = flags;  // "flags" since Linux 6.4
-  return io_uring_register_buf_ring(&ring_, &registration, 0);
-}
-
-// The kernel sees it after io_uring_buf_ring_advance.
-void UringIo::give_back(uint32_t id) {
-  buffer_used_[id] = 0;
-  io_uring_buf_ring_add(buffer_ring_, buffer(id), kBufferBytes, static_cast<uint16_t>(id), buffer_mask(), returned_++);
-}
-
 UringIo::~UringIo() {
   if (ring_made_) io_uring_queue_exit(&ring_);
-  if (memory_) ::munmap(memory_, kMemoryBytes);
 }
 
 uint32_t UringIo::take_slot() {
@@ -302,8 +244,8 @@ void UringIo::enter() {
   for (int i = 0; i < kSubmitTries && io_uring_sq_ready(&ring_) > 0; ++i) {
     const int result = io_uring_submit(&ring_);
     if (result >= 0) continue;
-    if (result == -EEXIST || result == -EBADFD) return;  // another thread's, at the end; or not enabled yet
-    io_uring_get_events(&ring_);                         // completions that wait for room
+    if (result != -EBUSY && result != -EAGAIN && result != -EINTR) return;  // not enabled yet, or another thread's
+    io_uring_get_events(&ring_);                                            // completions that wait for room
     reap();
   }
 }
@@ -366,8 +308,7 @@ void UringIo::dispatch() {
     }
   }
   completions_.clear();
-  io_uring_buf_ring_advance(buffer_ring_, returned_);
-  returned_ = 0;
+  buffers_.publish();
 }
 
 // ---- Watches: one-shot polls that are armed again after their handler, so that what it left is told of again; with
@@ -455,7 +396,7 @@ bool UringIo::arm_receive(UringStream& stream) {
   io_uring_prep_recv_multishot(sqe, stream.fd_.get(), nullptr, 0, 0);
   sqe->user_data = token(Op::kReceive, stream.slot_).bits();
   sqe->flags |= IOSQE_BUFFER_SELECT;
-  sqe->buf_group = kBufferGroup;
+  sqe->buf_group = UringBuffers::kGroup;
   address(sqe, stream);
   return true;
 }
@@ -464,12 +405,10 @@ void UringIo::on_receive(const Completion& completion) {
   Slot* slot = slot_of(completion.token);
   UringStream* stream = slot ? slot->stream : nullptr;
   if (completion.flags & IORING_CQE_F_BUFFER) {
-    const uint32_t id = completion.flags >> IORING_CQE_BUFFER_SHIFT;
     const auto size = static_cast<size_t>(std::max(completion.result, 0));
-    const char* bytes = buffer(id) + buffer_used_[id];
-    buffer_used_[id] += size;
-    if (stream && size > 0) stream->handler_.on_bytes(bytes, size);
-    if (!incremental_ || (completion.flags & kBufferGoesOn) == 0) give_back(id);
+    const std::span<const char> bytes = buffers_.take(completion.flags, size);
+    if (stream && size > 0) stream->handler_.on_bytes(bytes.data(), size);
+    buffers_.release(completion.flags);
   }
   slot = slot_of(completion.token);  // the handler may have closed it
   if (!slot || !slot->stream) return;
@@ -500,7 +439,7 @@ void UringIo::on_readable(const Completion& completion) {
   if (!slot || !slot->stream) return;
   UringStream* stream = slot->stream;
   StreamHandler& handler = stream->handler_;
-  const Received got = receive_into_place(stream->fd_.get(), handler.place(), {buffer(buffer_count_), kBufferBytes});
+  const Received got = receive_into_place(stream->fd_.get(), handler.place(), buffers_.spare());
   if (got.result == 0 || (got.result < 0 && errno != EAGAIN)) return handler.on_end(got.result < 0 ? errno : 0);
   if (!got.place.empty()) handler.on_bytes(got.place.data(), got.place.size());
   if (!slot_of(completion.token)) return;  // closed by its handler
