@@ -345,11 +345,9 @@ GrpcConnection::Flushed GrpcConnection::flush() {
     const std::span<const iovec> parts = segment_.empty() ? unsent_.parts() : segment_;
     const ssize_t n = out_.write(parts.data(), parts.size());
     if (n < 0 && errno == EINPROGRESS) return Flushed::kQueued;
-    const bool taken = settle(n < 0 ? -errno : n);
+    const Flushed flushed = written(n < 0 ? -errno : n);
     batch.drop();
-    if (dead_) return Flushed::kDone;
-    if (!taken) return Flushed::kBlocked;
-    if (segment_is_all_) return Flushed::kDone;
+    if (flushed != Flushed::kMore) return flushed;
   }
   return Flushed::kMore;
 }

@@ -114,9 +114,8 @@ class GrpcConnection final : private http2::SessionHandler {
   const uint32_t listener_;
   http2::Session session_;
 
-  std::vector<CallStream*> views_;  // requests that lie in the receive buffer
-  std::vector<CallStream*>
-      finishing_;  // closed by the session, reply still on its way to the kernel, by produced_until
+  std::vector<CallStream*> views_;      // requests that lie in the receive buffer
+  std::vector<CallStream*> finishing_;  // closed by the session, replies not yet all sent; by produced_until
   size_t first_finishing_ = 0;
   uint64_t consumed_ = 0;  // DATA bytes to give back to the connection's window
   uint64_t held_bytes_ = 0;

@@ -102,7 +102,6 @@ class Session final : private SenderOwner {
   // The peer may send DATA frames of this size from now on; it may only grow. Other frames stay as they were, or as
   // long as headers need.
   void allow_data_frames(uint32_t size);
-  uint32_t max_data_frame() const { return max_data_frame_; }
 
   void ping();
   // Graceful shutdown, first step: the peer should open no more streams, but those on their way are served.
