@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <csignal>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -35,6 +36,7 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kUs = 1'000;
+constexpr int64_t kReservedDescriptors = 1024;  // for hosts, listeners and the engine itself
 
 // The dispatchers are made before the control server, which needs them; this stands between.
 class HostEventsRelay final : public HostEvents {
@@ -62,6 +64,13 @@ TransportOptions transport_options(const Config& c) {
   o.handshake_timeout_ns = c.handshake_timeout_ms * kMs;
   o.idle_timeout_ns = c.idle_timeout_ms * kMs;
   o.stall_timeout_ns = c.stall_timeout_ms * kMs;
+  o.least_rate = static_cast<uint32_t>(c.least_rate);
+  o.max_connections_per_address = static_cast<uint32_t>(c.max_connections_per_address);
+  auto limits = [](int64_t memory, int64_t calls) {
+    return AccountLimits{static_cast<size_t>(memory), static_cast<size_t>(calls)};
+  };
+  o.ledger = {limits(c.client_memory, c.max_calls), limits(c.address_memory, c.max_calls_per_address),
+              limits(c.connection_memory, 2 * c.max_concurrent_streams)};
   return o;
 }
 
@@ -277,6 +286,22 @@ int Engine::run() {
   return 0;
 }
 
+// Connections that the process has no descriptors for would be accepted late, and take those of hosts.
+void fit_connections_to_descriptors(Config& config) {
+  rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  if (files.rlim_cur < files.rlim_max) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
+  const auto all = static_cast<int64_t>(std::min<rlim_t>(files.rlim_cur, INT32_MAX));
+  const int64_t most = all - std::min(kReservedDescriptors, all / 2);
+  if (config.max_connections <= most) return;
+  log::warn("limits.max_connections is lowered to what RLIMIT_NOFILE allows",
+            {{"configured", config.max_connections}, {"now", most}, {"descriptors", all}});
+  config.max_connections = most;
+}
+
 int run_main(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   ConfigResult loaded = load_config(arguments, [](const char* name) { return std::getenv(name); });
@@ -306,11 +331,7 @@ int run_main(int argc, char** argv) {
   sigset_t set = ending_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before any thread: the main thread waits for them
   signal(SIGPIPE, SIG_IGN);
-  rlimit files;
-  if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
-  }
+  fit_connections_to_descriptors(loaded.config);
   return Engine(config).run();
 }
 

@@ -107,8 +107,22 @@ std::vector<ConfigKey> make_keys() {
               "Calls in progress on one connection."),
       bytes("limits.max_header_bytes", &Config::max_header_bytes, 256, 64 * kKi,
             "Headers of one request, counted as HTTP/2 does (name + value + 32 each)."),
-      integer("limits.max_connections", &Config::max_connections, 1, 1'000'000, "connections",
-              "Client connections of the whole engine; further ones are closed at once."),
+      integer(
+          "limits.max_connections", &Config::max_connections, 1, 1'000'000, "connections",
+          "Client connections of the whole engine. Further ones are closed at once, and those that have idled for the "
+          "longest time are asked to go."),
+      integer("limits.max_connections_per_address", &Config::max_connections_per_address, 1, 1'000'000, "connections",
+              "The same, of one IPv4 address, of 64 bits of IPv6 address, or of all unix sockets."),
+      bytes("limits.client_memory", &Config::client_memory, kMi, 64 * kGi,
+            "Heap that all clients of one engine thread may make it hold: connections, headers, requests on their way, "
+            "replies that are not taken. Beyond it calls are refused, and connections that hold the most are closed."),
+      bytes("limits.address_memory", &Config::address_memory, kMi, 64 * kGi, "The same, of one address."),
+      bytes("limits.connection_memory", &Config::connection_memory, 64 * kKi, 64 * kGi, "The same, of one connection."),
+      integer("limits.max_calls", &Config::max_calls, 1, 10'000'000, "calls",
+              "Calls in progress on one engine thread, also those that a host still runs after their client has left. "
+              "Further ones end in RESOURCE_EXHAUSTED."),
+      integer("limits.max_calls_per_address", &Config::max_calls_per_address, 1, 10'000'000, "calls",
+              "The same, of one address. One connection may have twice limits.max_concurrent_streams."),
 
       bytes("http2.stream_window", &Config::stream_window, 65535, 0x7fffffff,
             "Flow control window of one request stream."),
@@ -127,7 +141,10 @@ std::vector<ConfigKey> make_keys() {
       integer("http2.idle_timeout_ms", &Config::idle_timeout_ms, 0, kDayMs, "milliseconds",
               "A connection without a call for this long is closed with GOAWAY. 0: never."),
       integer("http2.stall_timeout_ms", &Config::stall_timeout_ms, 0, kDayMs, "milliseconds",
-              "A request or reply without progress for this long is ended. 0: never."),
+              "A request, a reply or a connection that moves more slowly than http2.least_rate for this long is ended. "
+              "0: never."),
+      integer("http2.least_rate", &Config::least_rate, 1, 1'000'000'000, "bytes a second",
+              "How fast a client must send a request that it has begun, and take a reply."),
 
       choice("log.level", &Config::log_level, {"trace", "debug", "info", "warn", "error", "off"},
              "The least serious events that are logged."),

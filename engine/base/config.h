@@ -38,6 +38,12 @@ struct Config {
   int64_t max_concurrent_streams = 1000;
   int64_t max_header_bytes = 16 << 10;
   int64_t max_connections = 10'000;
+  int64_t max_connections_per_address = 5'000;
+  int64_t client_memory = 320 << 20;
+  int64_t address_memory = 160 << 20;
+  int64_t connection_memory = 64 << 20;
+  int64_t max_calls = 65'536;
+  int64_t max_calls_per_address = 32'768;
 
   int64_t stream_window = 4 << 20;
   int64_t connection_window = 16 << 20;
@@ -45,8 +51,9 @@ struct Config {
   int64_t reset_rate = 2000;
   int64_t control_frame_rate = 10'000;
   int64_t handshake_timeout_ms = 20'000;
-  int64_t idle_timeout_ms = 0;
+  int64_t idle_timeout_ms = 3'600'000;
   int64_t stall_timeout_ms = 60'000;
+  int64_t least_rate = 256;
 
   std::string log_level = "info";
   std::string log_format = "text";

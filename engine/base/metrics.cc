@@ -242,7 +242,9 @@ void MetricsExporter::add(const ThreadMetrics* metrics) { impl_->source->threads
 std::string MetricsExporter::start(const std::string& address) {
   if (std::string wrong = check_address(address); !wrong.empty()) return "metrics.address: " + wrong;
   try {
-    impl_->exposer = std::make_unique<prometheus::Exposer>(address, 1);
+    // A scraper that reads slowly takes one of the threads, for as long as a request may take.
+    impl_->exposer = std::make_unique<prometheus::Exposer>(std::vector<std::string>{
+        "listening_ports", address, "num_threads", "4", "request_timeout_ms", "2000", "keep_alive_timeout_ms", "500"});
     impl_->exposer->RegisterCollectable(impl_->source);
     return "";
   } catch (const std::exception&) {  // its text names CivetServer's state, not the reason

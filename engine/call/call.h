@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "codec/encode/encode_types.h"
+#include "engine/base/account.h"
 #include "engine/base/clock.h"
 #include "engine/base/status.h"
 
@@ -57,6 +58,7 @@ struct Call {
   int64_t deadline_ns = kNoDeadline;  // CLOCK_MONOTONIC
   int64_t start_ns = 0;               // CLOCK_MONOTONIC, when the request's headers had arrived
   std::span<const Header> metadata;   // the application's, nothing of the protocol's; valid while the call lives
+  Account* account = nullptr;         // the connection's, which the call is charged to; null: it is not charged
 
   // Filled in by the dispatcher in open.
   uint32_t max_request_bytes = 4u << 20;  // of one message
@@ -93,10 +95,12 @@ class CallSink {
   // it.
   virtual Status open(Call& call) = 0;
 
-  // Memory for the next message, of `size` bytes, that does not arrive in one piece: from the region if it has room,
-  // else from the heap. Null: neither has room; the transport ends the call (abandon) with
-  // kResourceExhausted and drops the rest of the request.
-  virtual char* message_buffer(Call& call, size_t size) = 0;
+  // Memory for the next message, of `size` bytes, that does not arrive in one piece; `received` of them have come into
+  // the memory that was given before (0: the first time). Returns the message's beginning, longer than `received`: all
+  // of it where the region has room for the call's account, else a part on the heap, which grows as the message
+  // arrives. It holds what was received, and what was given before is gone. Empty: no memory, or over the account's
+  // budget; the transport ends the call (abandon) with kResourceExhausted and drops the rest of the request.
+  virtual std::span<char> message_buffer(Call& call, size_t size, size_t received) = 0;
   // Bytes received so far need not be re-granted to the peer's window while this is true (the region is full).
   virtual bool hold_window(const Call& call) const = 0;
 
@@ -122,6 +126,9 @@ class ReplySink {
  public:
   // The next step of the reply. Nothing may follow the one that ends the call.
   virtual void reply(Call& call, const Reply& reply) = 0;
+  // The reply must end now, sent or not: what it refers to is needed. The transport calls abandon, or reply_sent,
+  // before or soon after this returns.
+  virtual void cut_off(Call& call) = 0;
 
  protected:
   ~ReplySink() = default;

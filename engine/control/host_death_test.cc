@@ -68,7 +68,7 @@ TEST(HostDeath, AWaitingCallWhoseBytesLieInTheDeadRegionIsServedByTheNextHost) {
   auto first = std::make_unique<AttachedHost>(engine);
   std::string wire = echo_wire(std::string(20'000, 'w'));
   Call& call = engine.begin();
-  char* buffer = engine.dispatcher.message_buffer(call, wire.size());
+  char* buffer = engine.dispatcher.message_buffer(call, wire.size(), 0).data();
   std::memcpy(buffer, wire.data(), wire.size() / 2);
   first->die();
   first.reset();

@@ -40,6 +40,7 @@ struct CallState {
 
   TimerNode timer;  // first member: a node's address is its CallState's
   Call* call = nullptr;
+  AccountRef payer;  // whom it is charged to, also while its connection is gone; empty: it is not charged
   Route* route = nullptr;
   uint32_t index = 0;
   uint32_t generation = 0;
@@ -60,7 +61,8 @@ struct CallState {
   // ---- the request's wire bytes while it is received or waits; in one of `runs`, or on the heap
   char* message = nullptr;
   size_t message_size = 0;
-  size_t message_capacity = 0;  // of the buffer; at least message_size + 1
+  size_t message_capacity = 0;  // of the buffer, with one byte behind the message
+  size_t arriving = 0;          // charged while the message arrives into the region
   std::unique_ptr<char, FreeDeleter> heap_message;
 
   // ---- waiting
@@ -69,7 +71,12 @@ struct CallState {
   int64_t wait_until_ns = 0;
   uint32_t wanted_chunks = 0;  // a lower bound of the rx memory that it needs
 
-  Encoded* reply = nullptr;  // what the transport is sending; from the dispatcher's pool
+  // ---- the reply, while the transport sends it
+  Encoded* reply = nullptr;  // from the dispatcher's pool
+  size_t reply_memory = 0;   // heap bytes that were charged for it
+  size_t reply_lent = 0;     // bytes of tx that were charged
+  Piece reply_copy{};        // where it was copied rather than lent
+  std::unique_ptr<char, FreeDeleter> reply_bytes;
 };
 
 class CallTable {
@@ -78,7 +85,7 @@ class CallTable {
   CallTable(const CallTable&) = delete;
   CallTable& operator=(const CallTable&) = delete;
 
-  // A fresh CallState (phase kReceiving). Never null short of the process's memory.
+  // A fresh CallState (phase kReceiving).
   CallState& take() {
     if (free_.empty()) grow();
     CallState& state = *at(free_.back());

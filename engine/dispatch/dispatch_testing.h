@@ -67,11 +67,13 @@ class FakeTransport final : public ReplySink {
     answer.trailing.assign(reply.trailing.begin(), reply.trailing.end());
     if (send_at_once) sink->reply_sent(call);
   }
+  void cut_off(Call& call) override { cut.push_back(&call); }
   bool answered(const Call& call) const { return answers.count(&call) != 0; }
   const Answer& answer(const Call& call) { return answers.at(&call); }
 
   CallSink* sink = nullptr;
   bool send_at_once = true;
+  std::vector<const Call*> cut;
   std::map<const Call*, Answer> answers;
 };
 
@@ -129,7 +131,11 @@ class RecordedEvents final : public HostEvents {
 // One engine thread and its clients.
 class TestThread {
  public:
-  explicit TestThread(DispatchOptions options = {}) : metrics(0), dispatcher(0, transport, metrics, options, &events) {
+  explicit TestThread(DispatchOptions options = {}, const LedgerLimits& limits = {})
+      : metrics(0),
+        ledger(limits, metrics),
+        client(ledger.open_connection("client")),
+        dispatcher(0, transport, metrics, options, &events) {
     transport.sink = &dispatcher;
   }
   virtual ~TestThread() { abandon_calls(); }
@@ -168,6 +174,7 @@ class TestThread {
     call.start_ns = monotonic_ns();
     if (timeout_ns != 0) call.deadline_ns = call.start_ns + timeout_ns;
     call.metadata = metadata;
+    call.account = client.get();
     opened = dispatcher.open(call);
     return call;
   }
@@ -187,6 +194,8 @@ class TestThread {
   const std::vector<Header> metadata = {{"user-agent", "test"}, {"key-bin", std::string("\0\1", 2)}};
   FakeTransport transport;
   ThreadMetrics metrics;
+  Ledger ledger;
+  AccountRef client;  // whom new calls are charged to
   RecordedEvents events;
   Dispatcher dispatcher;
   std::vector<std::unique_ptr<Call>> calls;

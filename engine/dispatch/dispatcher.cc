@@ -2,6 +2,7 @@
 #include "engine/dispatch/dispatcher.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <unordered_set>
 
@@ -10,6 +11,8 @@ namespace {
 
 constexpr int64_t kMetricsPeriodNs = 100'000'000;
 constexpr int64_t kRetryNs = 1'000'000;  // a full ring does not signal when it drains: look again after this time
+constexpr int64_t kGonePatienceNs = 5'000'000'000;  // how long replies may refer to the memory of a host that has gone
+constexpr size_t kFirstHeapBytes = 16 << 10;        // of a message that is still arriving; doubled as it comes
 
 }  // namespace
 
@@ -37,6 +40,7 @@ Dispatcher::~Dispatcher() {
     timers_.disarm(state.timer);
     delete state.reply;
     state.reply = nullptr;
+    state.payer.reset();
   }
   metrics_.remove(waiting_gauge_);
   metrics_.remove(host_failures_);
@@ -50,7 +54,12 @@ Status Dispatcher::open(Call& call) {
   if (route == nullptr) return routes_.unknown(call.listener, call.path);
   call.metrics = route->metrics;
   if (call.deadline_ns <= call.start_ns) return {StatusCode::kDeadlineExceeded, "the deadline has passed"};
+  // Also calls that the client has left and that a host still runs.
+  if (call.account != nullptr && !call.account->charge(Resource::kCalls, 1)) [[unlikely]] {
+    return {StatusCode::kResourceExhausted, "too many calls of this client are in progress"};
+  }
   CallState& state = table_.take();
+  state.payer = AccountRef(call.account);
   state.call = &call;
   state.route = route;
   call.dispatch = &state;
@@ -61,20 +70,29 @@ Status Dispatcher::open(Call& call) {
   return {};
 }
 
-char* Dispatcher::message_buffer(Call& call, size_t size) {
+std::span<char> Dispatcher::message_buffer(Call& call, size_t size, size_t received) {
   CallState& state = state_of(call);
+  if (received != 0) {
+    if (received >= size || state.heap_message == nullptr) return {};
+    return heap_buffer(state, size, std::min(size, 2 * received));
+  }
   if (state.message != nullptr) let_go_of_message(state);
   Route& route = *state.route;
   if (state.phase == CallState::Phase::kReceiving && state.host == nullptr && !route.targets.empty()) {
     uint32_t cursor = route.cursor;
     WorkerChoice::Choice choice = workers_.choose(route, nullptr, ChunkPool::chunks_for(size + 1));
     route.cursor = cursor;  // the worker is chosen when the request is whole
-    if (choice.link != nullptr && RequestMemory::in_region(state, *choice.link, size) != nullptr) {
+    if (choice.link != nullptr && RequestMemory::in_region(state, *choice.link, size)) {
       pin(state, *choice.link);
-      return state.message;
+      return {state.message, size};
     }
   }
-  return requests_.on_heap(state, size);
+  return heap_buffer(state, size, std::min(size, kFirstHeapBytes));
+}
+
+std::span<char> Dispatcher::heap_buffer(CallState& state, size_t size, size_t least) {
+  if (!requests_.on_heap(state, size, least)) return {};
+  return {state.message, least};
 }
 
 bool Dispatcher::hold_window(const Call& call) const {
@@ -90,7 +108,10 @@ void Dispatcher::message(Call& call, std::string_view wire, More more) {
   if (more != More::kLast) [[unlikely]] {
     return fail(state, StatusCode::kInternal, "more than one message, or bytes behind the message, in a unary request");
   }
-  if (state.message != nullptr) wire = {state.message, state.message_size};
+  if (state.message != nullptr) {
+    wire = {state.message, state.message_size};
+    RequestMemory::arrived(state);
+  }
   if (state.route->first_waiting == nullptr && try_start(state, wire)) return;
   wait(state, wire);
 }
@@ -199,7 +220,7 @@ void Dispatcher::wait(CallState& state, std::string_view wire) {
     return fail(state, StatusCode::kResourceExhausted, "too many calls wait for the service");
   }
   if (state.message == nullptr) {
-    if (requests_.on_heap(state, wire.size()) == nullptr) {
+    if (!requests_.on_heap(state, wire.size(), wire.size())) {
       return fail(state, StatusCode::kResourceExhausted, "too many bytes of requests wait for the service");
     }
     std::memcpy(state.message, wire.data(), wire.size());
@@ -266,6 +287,8 @@ void Dispatcher::finished(HostLink& link, uint32_t worker, const FinishedSlot& s
 
 void Dispatcher::answer(CallState& state, const CompleteSlot& slot) {
   ResponseReader::Answer answer = responses_.read(state, slot);
+  if (state.reply != nullptr && state.payer && !charge_reply(state, answer)) [[unlikely]]
+    answer = refuse_reply(state);
   timers_.disarm(state.timer);
   state.phase = CallState::Phase::kReplied;
   if (answer.lent) {
@@ -277,6 +300,55 @@ void Dispatcher::answer(CallState& state, const CompleteSlot& slot) {
     settle(state);
   }
   replies_.reply(*state.call, answer.reply);  // `state` may be free now
+}
+
+// What the reply holds until the client has taken it. False: over a budget; nothing was charged.
+bool Dispatcher::charge_reply(CallState& state, ResponseReader::Answer& answer) {
+  Account& payer = *state.payer.get();
+  const size_t buffers = state.reply->buffer_bytes();
+  if (!payer.charge(Resource::kMemory, buffers)) return false;
+  state.reply_memory = buffers;
+  if (!answer.lent) return true;
+  const size_t size = answer.reply.message_size;
+  if (payer.charge_share(Resource::kLent, size, state.host->host().layout->tx_chunks_of_host().size)) [[likely]] {
+    state.reply_lent = size;
+    return true;
+  }
+  return copy_reply(state, answer);
+}
+
+// The client has much of tx in use already: other clients' replies need the rest.
+bool Dispatcher::copy_reply(CallState& state, ResponseReader::Answer& answer) {
+  const size_t size = answer.reply.message_size;
+  if (!state.payer->charge(Resource::kMemory, size)) return false;
+  state.reply_bytes.reset(static_cast<char*>(std::malloc(size)));
+  if (state.reply_bytes == nullptr) {
+    state.payer->release(Resource::kMemory, size);
+    return false;
+  }
+  state.reply_memory += size;
+  // The host may change what it lends at any time; each byte is read once here, and never again.
+  state.reply->copy_to(state.reply_bytes.get());
+  state.reply_copy = {state.reply_bytes.get(), size};
+  answer.reply.message = {&state.reply_copy, 1};
+  answer.lent = false;
+  return true;
+}
+
+ResponseReader::Answer Dispatcher::refuse_reply(CallState& state) {
+  drop_reply(state);
+  ResponseReader::Answer answer;
+  answer.reply.code = StatusCode::kResourceExhausted;
+  answer.reply.status_message = "the client does not take its replies: too much of them waits";
+  return answer;
+}
+
+void Dispatcher::drop_reply(CallState& state) {
+  if (state.reply_memory != 0) state.payer->release(Resource::kMemory, state.reply_memory);
+  if (state.reply_lent != 0) state.payer->release(Resource::kLent, state.reply_lent);
+  state.reply_memory = state.reply_lent = 0;
+  state.reply_bytes.reset();
+  responses_.recycle(state);
 }
 
 // ---- time
@@ -330,7 +402,7 @@ void Dispatcher::let_go_of_message(CallState& state) {
 // Call after any step that may have removed the last reason to keep memory or the state itself.
 void Dispatcher::settle(CallState& state) {
   if (state.phase == CallState::Phase::kOver) {
-    if (state.reply != nullptr) responses_.recycle(state);
+    if (state.reply != nullptr) drop_reply(state);
     if (state.owes_release) {
       state.owes_release = false;
       if (!state.host->gone) state.host->release(state.lane, state.tx_call, state.tx_bytes, now_ns_);
@@ -342,6 +414,8 @@ void Dispatcher::settle(CallState& state) {
     state.cancelled = false;
     state.wanted_chunks = 0;
     state.route = nullptr;
+    if (state.payer) state.payer->release(Resource::kCalls, 1);
+    state.payer.reset();
     table_.give_back(state);
   } else if (state.phase == CallState::Phase::kReplied) {
     let_go_of_host(state);
@@ -423,6 +497,7 @@ void Dispatcher::detach(uint64_t host) {
   if (link == nullptr) return;
   routes_.remove_host(link);
   links_.detach(*link);
+  link->gone_since_ns = now_ns_;
   ++link->pins;  // so that it stays while its calls end
   end_calls_of(*link);
   if (--link->pins == 0) drop_link(*link);
@@ -444,6 +519,19 @@ void Dispatcher::end_calls_of(HostLink& link) {
     }
   }
   link.running = 0;
+}
+
+// Clients that do not take the replies which refer to its memory would keep the region for as long as they like.
+void Dispatcher::cut_off_replies_of_gone() {
+  std::vector<Call*> calls;
+  for (const auto& link : links_.gone()) {
+    if (now_ns_ - link->gone_since_ns < kGonePatienceNs) continue;
+    for (uint32_t i = 0; i < table_.size(); ++i) {
+      CallState& state = *table_.at(i);
+      if (state.phase == CallState::Phase::kReplied && state.host == link.get()) calls.push_back(state.call);
+    }
+  }
+  for (Call* call : calls) replies_.cut_off(*call);
 }
 
 void Dispatcher::report_failed_and_drained() {
@@ -479,6 +567,7 @@ bool Dispatcher::poll(int64_t now_ns) {
   if (now_ns >= next_metrics_ns_) {
     next_metrics_ns_ = now_ns + kMetricsPeriodNs;
     waiting_gauge_->set(waiting_.size());
+    if (!links_.gone().empty()) cut_off_replies_of_gone();
     for (const auto& link : links_.attached()) link->update_metrics();
   }
   return did;
@@ -499,6 +588,8 @@ void Dispatcher::woke_up() {
 int64_t Dispatcher::next_timer_ns() const {
   int64_t next = timers_.next_ns();
   for (const auto& link : links_.attached()) next = std::min(next, link->next_flush_ns());
+  for (const auto& link : links_.gone())
+    next = std::min(next, std::max(link->gone_since_ns + kGonePatienceNs, next_metrics_ns_));
   if (waiting_.size() != 0 && waiting_.any_with_host()) return std::min(next, now_ns_ + kRetryNs);
   return next;
 }

@@ -89,7 +89,7 @@ class Dispatcher final : public CallSink, public Pollable {
 
   // ---- CallSink
   Status open(Call& call) override;
-  char* message_buffer(Call& call, size_t size) override;
+  std::span<char> message_buffer(Call& call, size_t size, size_t received) override;
   bool hold_window(const Call& call) const override;
   void message(Call& call, std::string_view wire, More more) override;
   void half_close(Call& call) override;
@@ -112,6 +112,8 @@ class Dispatcher final : public CallSink, public Pollable {
  private:
   CallState& state_of(const Call& call) const { return *static_cast<CallState*>(call.dispatch); }
 
+  std::span<char> heap_buffer(CallState& state, size_t size, size_t least);
+
   // ---- from a request to a worker
   // True: a worker has the call, or it was answered with an error. False: no host, or no room.
   bool try_start(CallState& state, std::string_view wire);
@@ -125,7 +127,12 @@ class Dispatcher final : public CallSink, public Pollable {
   void complete(HostLink& link, uint32_t worker, const CompleteSlot& slot);
   void finished(HostLink& link, uint32_t worker, const FinishedSlot& slot);
   void answer(CallState& state, const CompleteSlot& slot);
+  bool charge_reply(CallState& state, ResponseReader::Answer& answer);
+  bool copy_reply(CallState& state, ResponseReader::Answer& answer);
+  ResponseReader::Answer refuse_reply(CallState& state);
+  void drop_reply(CallState& state);
   void end_calls_of(HostLink& link);
+  void cut_off_replies_of_gone();
   void report_failed_and_drained();
 
   // ---- time and the end of a call

@@ -106,6 +106,7 @@ class HostLink {
   bool drain_reported = false;
   bool failure_reported = false;
   bool gone = false;  // detached; deleted when pins reaches 0
+  int64_t gone_since_ns = 0;
 
   void update_metrics();
 

@@ -28,6 +28,8 @@ class HostLinks {
   void drop(HostLink& link);
 
   std::span<const std::unique_ptr<HostLink>> attached() const { return attached_; }
+  // Detached ones whose memory calls still use.
+  std::span<const std::unique_ptr<HostLink>> gone() const { return gone_; }
   // An epoll descriptor with one eventfd for each attached host. A detached host can no longer ring.
   int wake_fd() const { return wake_.get(); }
 

@@ -1,6 +1,9 @@
 // RequestMemory: where a request's wire bytes lie while it is received or waits: in a run of the host's rx chunks, so
 // that they are decoded in place, or on the heap within a budget.
 //
+// A client announces a message's length before it sends it. Memory of the region is reserved for the whole of it, as
+// kArriving of the call's account; memory on the heap grows with what has come, as its kMemory.
+//
 // The runs belong to the call's pinned host and go back with it; only heap memory is freed here.
 // Thread-safety: none; one engine thread.
 #pragma once
@@ -17,11 +20,14 @@ class RequestMemory {
   // `max_heap_bytes`: of all requests on the heap together.
   explicit RequestMemory(size_t max_heap_bytes) : max_heap_bytes_(max_heap_bytes) {}
 
-  // Room for a message of `size` bytes and one more, as state.message. Null: the link's rx has too little to spare.
-  // The caller pins the link.
-  static char* in_region(CallState& state, HostLink& link, size_t size);
-  // The same on the heap. Null: over the budget, or no memory.
-  char* on_heap(CallState& state, size_t size);
+  // Room for a message of `size` bytes and one more, as state.message. False: the link's rx has too little to spare, or
+  // the call's account has too much of it. The caller pins the link.
+  static bool in_region(CallState& state, HostLink& link, size_t size);
+  // The same on the heap: room for a part of at least `least` bytes, as state.message_capacity says. Called again for
+  // more; what the memory holds stays. False: over a budget, or no memory.
+  bool on_heap(CallState& state, size_t size, size_t least);
+  // The message has come.
+  static void arrived(CallState& state);
   // The call's message is no longer needed.
   void release(CallState& state);
 

@@ -34,8 +34,8 @@ struct CallStream : http2::Stream, Call {
   uint32_t held_stream = 0;      // received bytes not yet re-granted to the stream's window
   uint32_t held_connection = 0;  // and to the connection's
   ReplyFields reply;
-  int64_t progress_ns = 0;   // when the request, then the reply, last moved
-  size_t unsent_before = 0;  // of the reply, at the last sweep
+  int64_t progress_ns = 0;  // when the request, then the reply, last moved as much as it must,
+  size_t moved_before = 0;  // and how far it had come then: bytes received, then bytes that are left to send
 };
 
 inline void CallStream::reset() {
@@ -46,7 +46,7 @@ inline void CallStream::reset() {
   assembler.reset();
   held_stream = held_connection = 0;
   reply.clear();
-  unsent_before = 0;
+  moved_before = 0;
 }
 
 }  // namespace drover::engine

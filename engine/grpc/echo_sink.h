@@ -3,8 +3,10 @@
 // message "status N". Paths: "/hold" is never answered (until the test says so), "/missing" is UNIMPLEMENTED.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,14 +47,14 @@ class EchoSink : public CallSink {
     last_peer = call.peer->address;
     return {};
   }
-  char* message_buffer(Call& call, size_t size) override {
+  std::span<char> message_buffer(Call& call, size_t size, size_t received) override {
     auto& echo = *static_cast<Echo*>(call.dispatch);
-    if (echo.in_buffer) std::abort();
-    if (no_memory) return nullptr;
-    echo.bytes.resize(size);
+    if (echo.in_buffer != (received > 0)) std::abort();
+    if (no_memory) return {};
+    echo.bytes.resize(received == 0 ? std::min(size, first_buffer) : std::min(size, 2 * received));
+    buffered += received == 0;
     echo.in_buffer = true;
-    ++buffered;
-    return echo.bytes.data();
+    return echo.bytes;
   }
   bool hold_window(const Call&) const override { return hold; }
   void message(Call& call, std::string_view wire, More) override {
@@ -102,7 +104,8 @@ class EchoSink : public CallSink {
 
   uint32_t max_request_bytes = 4u << 20;
   bool hold = false;
-  bool no_memory = false;  // message_buffer refuses
+  bool no_memory = false;          // message_buffer refuses
+  size_t first_buffer = SIZE_MAX;  // how much of a message message_buffer gives at first
   std::vector<Call*> held;
   int open_calls = 0, completed = 0, abandoned = 0, sent = 0, buffered = 0;
   Call* last_begun = nullptr;

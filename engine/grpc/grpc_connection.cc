@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "engine/base/log.h"
+#include "engine/net/socket_address.h"
 
 namespace drover::engine {
 
@@ -22,6 +23,7 @@ GrpcConnection::GrpcConnection(GrpcContext& context, ByteSink& out, Peer peer, u
       out_(out),
       peer_(std::move(peer)),
       listener_(listener),
+      account_(context.ledger.open_connection(network_of(peer_.address))),
       session_(context.session_options, context.scratch, *this, context.clock()),
       opened_ns_(context.now_ns()),
       idle_since_ns_(context.now_ns()),
@@ -76,6 +78,7 @@ http2::Stream* GrpcConnection::new_stream() {
   stream->connection = this;
   stream->listener = listener_;
   stream->peer = &peer_;
+  stream->account = account_.get();
   context_.metrics.open_streams->add(1);
   return stream;
 }
@@ -129,10 +132,10 @@ void GrpcConnection::on_data(http2::Stream& http2_stream, const char* bytes, siz
     consumed_ += size;
     return;
   }
-  stream.progress_ns = context_.now_ns();
   const bool was_view = stream.assembler.is_view();
-  Status error = stream.assembler.feed(bytes, size, stream.max_request_bytes, stream.request().encoding,
-                                       [&](size_t needed) { return context_.sink->message_buffer(stream, needed); });
+  Status error = stream.assembler.feed(
+      bytes, size, stream.max_request_bytes, stream.request().encoding,
+      [&](size_t all, size_t received) { return context_.sink->message_buffer(stream, all, received); });
   if (!error.ok()) {
     session_.consume_stream(stream, static_cast<uint32_t>(size));
     consumed_ += size;
@@ -197,8 +200,8 @@ void GrpcConnection::spill_views() {
   for (CallStream* stream : views) stream->view_listed = false;
   for (CallStream* stream : views) {
     if (stream->ignore_data || !stream->begun) continue;  // answered meanwhile
-    Status error =
-        stream->assembler.spill([&](size_t needed) { return context_.sink->message_buffer(*stream, needed); });
+    Status error = stream->assembler.spill(
+        [&](size_t all, size_t received) { return context_.sink->message_buffer(*stream, all, received); });
     if (!error.ok()) fail_request(*stream, error);
   }
   views.clear();
@@ -245,6 +248,7 @@ void GrpcConnection::send_reply(CallStream& stream, const Reply& reply) {
   const bool accept =
       reply.code == StatusCode::kUnimplemented && stream.head() && !stream.request().encoding_name.empty();
   stream.reply.start(reply, trailers_only, accept);
+  reply_bytes_ += stream.reply.memory();
   if (stream.reply.largest_block() > session_.max_send_header_bytes()) {
     log::warn(g_headers_limit, "reply not sent: its metadata is larger than the client takes",
               {{"peer", peer_.address}});
@@ -257,6 +261,7 @@ void GrpcConnection::send_reply(CallStream& stream, const Reply& reply) {
     session_.send_body(stream, {prefix, sizeof(prefix)}, reply.message, reply.message_size);
   }
   session_.end(stream, !trailers_only);
+  stream.moved_before = stream.unsent();
 }
 
 void GrpcConnection::refuse(CallStream& stream, const Status& error) {
@@ -276,10 +281,10 @@ void GrpcConnection::refuse_http(CallStream& stream, uint32_t status) {
   session_.send_headers(stream);
   session_.send_body(stream, {}, kBody, kText.size());
   session_.end(stream, false);
+  stream.moved_before = stream.unsent();
 }
 
 void GrpcConnection::write_headers(http2::Stream& stream, http2::FieldWriter& out) {
-  call_of(stream).progress_ns = context_.now_ns();
   call_of(stream).reply.write_headers(out);
 }
 
@@ -312,7 +317,6 @@ bool GrpcConnection::settle(ssize_t result) {
   }
   const auto taken = static_cast<size_t>(std::max<ssize_t>(result, 0));
   sent_total_ += taken;
-  if (taken > 0) write_progress_ns_ = context_.now_ns();
   context_.metrics.sent_bytes->add(taken);
   if (segment_.empty()) {
     unsent_.remove(taken);
@@ -339,6 +343,7 @@ GrpcConnection::Flushed GrpcConnection::flush() {
       segment_bytes_ = batch.bytes();
       if (segment_.empty()) {
         finish_sent();
+        dead_ |= cut_off_;
         return segment_is_all_ ? Flushed::kDone : Flushed::kMore;
       }
     }
@@ -355,6 +360,7 @@ GrpcConnection::Flushed GrpcConnection::flush() {
 GrpcConnection::Flushed GrpcConnection::written(ssize_t result) {
   if (dead_) return Flushed::kDone;
   const bool taken = settle(result);
+  dead_ |= cut_off_;
   if (dead_) return Flushed::kDone;
   if (!taken) return Flushed::kBlocked;
   return segment_is_all_ ? Flushed::kDone : Flushed::kMore;
@@ -399,6 +405,7 @@ void GrpcConnection::end_call(CallStream& stream, bool sent) {
 void GrpcConnection::release(CallStream& stream) {
   held_bytes_ -= stream.held_connection;
   consumed_ += stream.held_connection;
+  reply_bytes_ -= stream.reply.memory();
   context_.recycle(&stream);
 }
 
@@ -423,6 +430,10 @@ void GrpcConnection::sweep() {
   const int64_t now = context_.now_ns();
   // Bytes wait for the kernel alone: the peer does not read.
   const int64_t patience = session_.failed() ? kGoodbyeNs : options.stall_timeout_ns;
+  if (unsent_.empty() || moves(sent_total_ - sent_before_, now - write_progress_ns_)) {
+    write_progress_ns_ = now;
+    sent_before_ = sent_total_;
+  }
   if (!unsent_.empty() && patience > 0 && now - write_progress_ns_ > patience) dead_ = true;
   if (session_.failed() || dead_) return;
   if (!session_.settings_received() && now - opened_ns_ > options.handshake_timeout_ns) {
@@ -433,7 +444,7 @@ void GrpcConnection::sweep() {
     session_.fail(http2::ErrorCode::kEnhanceYourCalm, "a header block does not end");
     return abandon_open();
   }
-  const bool idle = session_.open_streams() == 0 && finishing_.empty();
+  const bool idle = this->idle();
   if (idle && now - idle_since_ns_ > kShrinkAfterNs) session_.shrink();
   if (options.idle_timeout_ns > 0 && idle && now - idle_since_ns_ > options.idle_timeout_ns) drain();
   if (drain_ == Drain::kNotice && now - drain_ns_ > kDrainNoticeNs) on_ping_answered();
@@ -445,8 +456,10 @@ void GrpcConnection::sweep_stalled(int64_t now) {
   std::vector<CallStream*> requests, replies;
   session_.each_stream([&](http2::Stream& http2_stream) {
     CallStream& stream = call_of(http2_stream);
-    if (stream.replied && stream.unsent() != stream.unsent_before) {
-      stream.unsent_before = stream.unsent();
+    const size_t at = stream.replied ? stream.unsent() : stream.assembler.received();
+    const size_t moved = stream.replied ? stream.moved_before - at : at - stream.moved_before;
+    if (moves(moved, now - stream.progress_ns)) {
+      stream.moved_before = at;
       stream.progress_ns = now;
     }
     if (now - stream.progress_ns <= limit) return;
@@ -461,6 +474,32 @@ void GrpcConnection::sweep_stalled(int64_t now) {
   });
   for (CallStream* stream : requests) fail_request(*stream, {StatusCode::kCancelled, "the request stopped arriving"});
   for (CallStream* stream : replies) session_.reset(*stream, http2::ErrorCode::kCancel);
+}
+
+// As fast as a client must be.
+bool GrpcConnection::moves(uint64_t bytes, int64_t ns) const {
+  return static_cast<double>(bytes) * 1e9 >= static_cast<double>(ns) * context_.options.least_rate;
+}
+
+size_t GrpcConnection::memory() const {
+  const size_t streams = session_.open_streams() + finishing_.size() - first_finishing_;
+  return sizeof(*this) + session_.memory() + unsent_.memory() + streams * sizeof(CallStream) + reply_bytes_ +
+         (views_.capacity() + finishing_.capacity()) * sizeof(CallStream*);
+}
+
+void GrpcConnection::cut_off(std::string_view why) {
+  if (dead_ || cut_off_) return;
+  session_.fail(http2::ErrorCode::kEnhanceYourCalm, why);
+  abandon_open();
+  cut_off_ = true;
+}
+
+void GrpcConnection::cut_off(CallStream& stream) {
+  if (std::find(finishing_.begin(), finishing_.end(), &stream) == finishing_.end()) {
+    session_.reset(stream, http2::ErrorCode::kCancel);
+    if (finishing_.empty() || finishing_.back() != &stream) return;
+  }
+  dead_ = true;  // its bytes wait for the kernel, in the middle of others
 }
 
 void GrpcConnection::on_failed(http2::ErrorCode code, std::string_view why) {

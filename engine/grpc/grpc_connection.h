@@ -62,8 +62,17 @@ class GrpcConnection final : private http2::SessionHandler {
   void sweep();
 
   ByteSink& out() const { return out_; }
-  // Heap bytes that the peer makes it hold, without streams and messages.
-  size_t memory() const { return session_.memory(); }
+  // Heap bytes that the peer makes it hold. Messages are not among them: the dispatcher charges them.
+  size_t memory() const;
+  // What the connection is charged to.
+  Account& account() const { return *account_.get(); }
+  // When it last had a call.
+  int64_t idle_since_ns() const { return idle_since_ns_; }
+  bool idle() const { return session_.open_streams() == 0 && finishing_.empty(); }
+  // Ends it for what it holds: nothing more is sent but the reason, if the kernel takes it at once.
+  void cut_off(std::string_view why);
+  // Ends a reply whose memory is needed, sent or not.
+  void cut_off(CallStream& stream);
 
  private:
   static constexpr int kBatchesPerTurn = 4;
@@ -107,11 +116,13 @@ class GrpcConnection final : private http2::SessionHandler {
   void end_call(CallStream& stream, bool sent);
   void release(CallStream& stream);
   void sweep_stalled(int64_t now);
+  bool moves(uint64_t bytes, int64_t ns) const;
 
   GrpcContext& context_;
   ByteSink& out_;
   const Peer peer_;
   const uint32_t listener_;
+  const AccountRef account_;
   http2::Session session_;
 
   std::vector<CallStream*> views_;      // requests that lie in the receive buffer
@@ -119,6 +130,7 @@ class GrpcConnection final : private http2::SessionHandler {
   size_t first_finishing_ = 0;
   uint64_t consumed_ = 0;  // DATA bytes to give back to the connection's window
   uint64_t held_bytes_ = 0;
+  size_t reply_bytes_ = 0;  // fields of replies that are not over
 
   UnsentQueue unsent_;
   std::span<const iovec> segment_;  // of the batch, being written; empty: unsent_ is
@@ -127,11 +139,13 @@ class GrpcConnection final : private http2::SessionHandler {
   uint64_t sent_total_ = 0;      // bytes that the kernel took
   bool closing_ = false;         // in the destructor: nothing waits for the kernel any more
   Drain drain_ = Drain::kNone;
-  bool dead_ = false;  // the byte sink broke
+  bool dead_ = false;     // the byte sink broke, or the connection was cut off
+  bool cut_off_ = false;  // dead after one more write
   int64_t drain_ns_ = 0;
   int64_t opened_ns_ = 0;
   int64_t idle_since_ns_ = 0;
-  int64_t write_progress_ns_ = 0;  // when the kernel last took bytes
+  int64_t write_progress_ns_ = 0;  // when the kernel last took as much as a moving connection does,
+  uint64_t sent_before_ = 0;       // and sent_total_ then
 };
 
 }  // namespace drover::engine

@@ -32,6 +32,7 @@ GrpcContext::GrpcContext(const TransportOptions& transport_options, ThreadMetric
     : options(transport_options),
       session_options(session_options_of(transport_options)),
       metrics(thread_metrics),
+      ledger(transport_options.ledger, thread_metrics),
       scratch(session_options),
       now_ns_(now_ns) {}
 

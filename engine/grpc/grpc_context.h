@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/base/account.h"
 #include "engine/base/metrics.h"
 #include "engine/call/call.h"
 #include "engine/grpc/call_stream.h"
@@ -31,6 +32,7 @@ class GrpcContext {
   const TransportOptions options;
   const http2::SessionOptions session_options;
   ThreadMetrics& metrics;
+  Ledger ledger;
   CallSink* sink = nullptr;
   SendBatch batch;
   http2::SessionScratch scratch;

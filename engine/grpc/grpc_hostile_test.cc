@@ -232,5 +232,136 @@ TEST(GrpcHostile, ManySettingsInOneFrameCostOneChange) {
   EXPECT_LT(frames, 3000) << "a change costs tokens by the streams that it touches";
 }
 
+TEST(GrpcHostile, WindowUpdatesThatNothingPaidForEndTheConnection) {
+  Rig rig;
+  rig.receive(kPreface + frame(NGHTTP2_HEADERS, kEndHeaders, 1, call_block("/hold")) +
+              frame(NGHTTP2_DATA, kEndStream, 1, TestClient::framed("m")));
+  for (int i = 0; i < 30'000 && !rig.connection->finished(); ++i) {
+    rig.receive(frame(NGHTTP2_WINDOW_UPDATE, 0, 1, std::string("\0\0\0\1", 4)));
+    rig.flush();
+  }
+  EXPECT_TRUE(rig.connection->finished());
+  EXPECT_EQ(goaway_code(rig.sent), NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+TEST(GrpcHostile, AReaderThatTricklesIsCutOff) {
+  Rig rig;
+  rig.receive(kPreface);
+  rig.flush();
+  rig.writable = 0;
+  rig.receive(frame(NGHTTP2_HEADERS, kEndHeaders, 1, call_block("/echo")) +
+              frame(NGHTTP2_DATA, kEndStream, 1, TestClient::framed(std::string(16'000, 'x'))));
+  int seconds = 0;
+  for (; seconds < 200 && !rig.connection->finished(); ++seconds) {
+    rig.writable = 100;  // a second; 256 are due
+    rig.flush();
+    rig.now += 1'000'000'000;
+    rig.connection->sweep();
+  }
+  EXPECT_TRUE(rig.connection->broken());
+  EXPECT_NEAR(seconds, 62, 2);
+}
+
+TEST(GrpcHostile, AReaderThatIsFastEnoughIsNotCutOff) {
+  Rig rig;
+  rig.receive(kPreface);
+  rig.flush();
+  rig.writable = 0;
+  rig.receive(frame(NGHTTP2_HEADERS, kEndHeaders, 1, call_block("/echo")) +
+              frame(NGHTTP2_DATA, kEndStream, 1, TestClient::framed(std::string(16'000, 'x'))) +
+              frame(NGHTTP2_WINDOW_UPDATE, 0, 0, std::string("\0\1\0\0", 4)));
+  for (int seconds = 0; seconds < 60; ++seconds) {
+    rig.writable = 300;
+    rig.flush();
+    rig.now += 1'000'000'000;
+    rig.connection->sweep();
+  }
+  EXPECT_FALSE(rig.connection->finished());
+  EXPECT_EQ(rig.sink.sent, 1);
+}
+
+TEST(GrpcHostile, AWindowThatOpensByTheByteEndsItsStream) {
+  Rig rig;
+  const std::string small_window("\0\4\0\0\0\1", 6);
+  rig.receive("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(NGHTTP2_SETTINGS, 0, 0, small_window));
+  rig.receive(frame(NGHTTP2_HEADERS, kEndHeaders, 1, call_block("/echo")) +
+              frame(NGHTTP2_DATA, kEndStream, 1, TestClient::framed(std::string(16'000, 'x'))));
+  int seconds = 0;
+  for (; seconds < 200 && rig.sink.open_calls > 0; ++seconds) {
+    rig.receive(frame(NGHTTP2_WINDOW_UPDATE, 0, 1, std::string("\0\0\0\1", 4)));
+    rig.flush();
+    rig.now += 1'000'000'000;
+    rig.connection->sweep();
+  }
+  EXPECT_EQ(rig.sink.open_calls, 0);
+  EXPECT_NEAR(seconds, 62, 2);
+  EXPECT_FALSE(rig.connection->finished()) << "the stream's fault, not the connection's";
+}
+
+TEST(GrpcHostile, ARequestThatTricklesIsEnded) {
+  Rig rig;
+  rig.receive(kPreface + frame(NGHTTP2_HEADERS, kEndHeaders, 1, call_block("/echo")));
+  rig.receive(frame(NGHTTP2_DATA, 0, 1, TestClient::framed(std::string(100'000, 'x')).substr(0, 5)));
+  EXPECT_EQ(rig.sink.buffered, 0) << "a length alone takes no memory";
+  int seconds = 0;
+  for (; seconds < 200 && rig.sink.open_calls > 0; ++seconds) {
+    rig.receive(frame(NGHTTP2_DATA, 0, 1, std::string(100, 'x')));
+    rig.flush();
+    rig.now += 1'000'000'000;
+    rig.connection->sweep();
+  }
+  EXPECT_EQ(rig.sink.open_calls, 0);
+  EXPECT_NEAR(seconds, 62, 2);
+}
+
+TEST(GrpcHostile, AConnectionThatIsCutOffEndsItsCallsAndSaysWhy) {
+  Rig rig;
+  rig.receive(kPreface + frame(NGHTTP2_HEADERS, kEndHeaders, 1, call_block("/hold")) +
+              frame(NGHTTP2_DATA, kEndStream, 1, TestClient::framed("m")));
+  rig.flush();
+  EXPECT_EQ(rig.sink.open_calls, 1);
+  rig.connection->cut_off("too much");
+  EXPECT_EQ(rig.sink.open_calls, 0);
+  rig.flush();
+  EXPECT_TRUE(rig.connection->finished());
+  EXPECT_TRUE(rig.connection->broken());
+  EXPECT_EQ(goaway_code(rig.sent), NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+TEST(GrpcHostile, AReplyIsCutOffInTheSessionOrWithItsConnection) {
+  for (bool produced : {false, true}) {
+    Rig rig;
+    rig.receive(kPreface);
+    rig.flush();
+    rig.writable = 0;
+    rig.receive(frame(NGHTTP2_HEADERS, kEndHeaders, 1, call_block("/echo")) +
+                frame(NGHTTP2_DATA, kEndStream, 1, TestClient::framed(std::string(10'000, 'x'))));
+    Call& call = *rig.sink.last_begun;
+    if (produced) rig.flush();
+    rig.cut_off(call);
+    EXPECT_EQ(rig.connection->broken(), produced);
+    if (produced) rig.connection.reset();
+    EXPECT_EQ(rig.sink.open_calls, 0) << produced;
+  }
+}
+
+TEST(GrpcHostile, WhatAPeerMakesAConnectionHoldIsMeasured) {
+  Rig rig;
+  rig.receive(kPreface);
+  rig.flush();
+  const size_t before = rig.connection->memory();
+  rig.writable = 0;
+  for (uint32_t id = 1; id < 200; id += 2) {
+    rig.receive(frame(NGHTTP2_HEADERS, kEndHeaders, id, call_block("/echo") + literal("x-a", std::string(100, 'y'))) +
+                frame(NGHTTP2_DATA, kEndStream, id, TestClient::framed(std::string(100, 'x'))));
+    rig.flush();
+  }
+  EXPECT_GT(rig.connection->memory(), before + 100 * 100) << "replies' metadata, streams, bytes that were not taken";
+  rig.writable = SIZE_MAX;
+  rig.flush();
+  EXPECT_LT(rig.connection->memory(), before + 8'000);
+  EXPECT_EQ(rig.connection->account().held(Resource::kCalls), 0u);
+}
+
 }  // namespace
 }  // namespace drover::engine

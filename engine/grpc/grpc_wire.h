@@ -72,8 +72,8 @@ inline Encoding parse_encoding(std::string_view value) {
 //
 // Bytes that were received where they belong (`rest`) are not copied either.
 //
-// `alloc(size)` gives memory for a message that must be copied, or null (RESOURCE_EXHAUSTED; nothing more may be fed);
-// called at most once, with size > 0.
+// `alloc(size, received)` gives memory for a message that must be copied, as CallSink::message_buffer does; empty:
+// RESOURCE_EXHAUSTED, and nothing more may be fed.
 class RequestAssembler {
  public:
   void reset() { *this = RequestAssembler(); }
@@ -91,7 +91,9 @@ class RequestAssembler {
   std::string_view view() const { return view_ ? std::string_view(view_, size_) : std::string_view(); }
   uint32_t message_size() const { return size_; }
   // Where the message's next bytes belong, once alloc has given its memory.
-  std::span<char> rest() const { return buffer_ ? std::span(buffer_ + filled_, size_ - filled_) : std::span<char>(); }
+  std::span<char> rest() const { return buffer_.empty() ? buffer_ : buffer_.subspan(filled_); }
+  // Bytes of the message that have come.
+  uint32_t received() const { return filled_; }
 
  private:
   Status check_prefix(uint32_t max_bytes, Encoding encoding);
@@ -103,7 +105,7 @@ class RequestAssembler {
   uint32_t size_ = 0;
   uint32_t filled_ = 0;
   const char* view_ = nullptr;
-  char* buffer_ = nullptr;
+  std::span<char> buffer_;  // the message's beginning, or all of it
 };
 
 template <typename Alloc>
@@ -122,12 +124,17 @@ Status RequestAssembler::feed(const char* data, size_t size, uint32_t max_bytes,
       filled_ = size_;
       return size > size_ ? too_many_bytes() : Status{};
     }
-    buffer_ = alloc(size_);
-    if (buffer_ == nullptr) return no_memory();
   }
   if (size > size_ - filled_) return too_many_bytes();
-  if (size > 0 && data != buffer_ + filled_) std::memcpy(buffer_ + filled_, data, size);
-  filled_ += static_cast<uint32_t>(size);
+  while (size > 0) {
+    if (buffer_.size() == filled_) buffer_ = alloc(size_t{size_}, size_t{filled_});
+    if (buffer_.size() <= filled_) return no_memory();
+    const size_t take = std::min(size, buffer_.size() - filled_);
+    if (data != buffer_.data() + filled_) std::memcpy(buffer_.data() + filled_, data, take);
+    data += take;
+    size -= take;
+    filled_ += static_cast<uint32_t>(take);
+  }
   return {};
 }
 
@@ -136,9 +143,14 @@ Status RequestAssembler::spill(Alloc alloc) {
   if (view_ == nullptr || size_ == 0) return {};
   const char* from = view_;
   view_ = nullptr;
-  buffer_ = alloc(size_);
-  if (buffer_ == nullptr) return no_memory();
-  std::memcpy(buffer_, from, size_);
+  filled_ = 0;
+  while (filled_ < size_) {
+    buffer_ = alloc(size_t{size_}, size_t{filled_});
+    if (buffer_.size() <= filled_) return no_memory();
+    const size_t take = buffer_.size() - filled_;
+    std::memcpy(buffer_.data() + filled_, from + filled_, take);
+    filled_ += static_cast<uint32_t>(take);
+  }
   return {};
 }
 

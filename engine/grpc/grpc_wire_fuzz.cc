@@ -31,10 +31,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
   RequestAssembler assembler;
   std::unique_ptr<char[]> memory;
-  auto alloc = [&](size_t n) {
-    if (memory || n == 0 || n > max_bytes) abort();
-    memory = std::make_unique<char[]>(n);
-    return memory.get();
+  auto alloc = [&](size_t n, size_t received) {
+    if (!memory != (received == 0) || n <= received || n > max_bytes) abort();
+    const size_t size = std::min(n, 2 * received + 7);
+    auto grown = std::make_unique<char[]>(size);
+    std::copy_n(memory.get(), received, grown.get());
+    memory = std::move(grown);
+    return std::span(memory.get(), size);
   };
   std::string_view rest = body;
   while (!rest.empty()) {

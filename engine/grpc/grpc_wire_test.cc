@@ -99,14 +99,20 @@ struct Fed {
   int allocations = 0;
 };
 
-Fed feed_in_steps(std::string_view body, size_t step, uint32_t max = 1000, Encoding encoding = Encoding::kNone) {
+// `first`: how much of the message the first allocation has room for; each further one has twice as much.
+Fed feed_in_steps(std::string_view body, size_t step, uint32_t max = 1000, Encoding encoding = Encoding::kNone,
+                  size_t first = SIZE_MAX) {
   Fed fed;
   RequestAssembler assembler;
   std::unique_ptr<char[]> memory;
-  auto alloc = [&](size_t n) {
+  auto alloc = [&](size_t n, size_t received) {
+    EXPECT_LT(received, n);
     ++fed.allocations;
-    memory = std::make_unique<char[]>(n);
-    return memory.get();
+    const size_t size = std::min(n, std::max(first, 2 * received));
+    auto grown = std::make_unique<char[]>(size);
+    if (received > 0) std::memcpy(grown.get(), memory.get(), received);
+    memory = std::move(grown);
+    return std::span(memory.get(), size);
   };
   while (!body.empty() && fed.error.ok()) {
     std::string piece(body.substr(0, step));
@@ -132,6 +138,19 @@ TEST(RequestAssembler, AMessageArrivesWholeHoweverItIsCut) {
 TEST(RequestAssembler, AWholeMessageIsNotCopied) {
   EXPECT_EQ(feed_in_steps(framed("abc"), 9).allocations, 0);
   EXPECT_EQ(feed_in_steps(framed("abc"), 7).allocations, 1);
+}
+
+TEST(RequestAssembler, MemoryGrowsAsTheMessageArrives) {
+  std::string text(1000, 'x');
+  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>('a' + i % 26);
+  for (size_t step : {1, 6, 7, 99, 1004}) {
+    Fed fed = feed_in_steps(framed(text), step, 1000, Encoding::kNone, 10);
+    EXPECT_TRUE(fed.error.ok()) << step << fed.error.message;
+    EXPECT_EQ(fed.message, text) << step;
+    EXPECT_EQ(fed.allocations, 8) << step;  // 10, 20, 40 ... 640, 1000
+  }
+  // A length alone takes no memory.
+  EXPECT_EQ(feed_in_steps(framed(text).substr(0, 5), 9).allocations, 0);
 }
 
 TEST(RequestAssembler, AnEmptyMessageIsAMessage) {

@@ -27,6 +27,8 @@ class ReplyFields {
   }
   // Bytes that the larger of the blocks takes, as SETTINGS_MAX_HEADER_LIST_SIZE counts.
   size_t largest_block() const;
+  // Heap bytes, about.
+  size_t memory() const { return initial_size_ + trailing_size_ + message_.size(); }
 
   void write_headers(http2::FieldWriter& out) const;
   void write_trailers(http2::FieldWriter& out) const;

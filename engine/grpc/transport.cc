@@ -6,6 +6,7 @@
 
 #include "engine/base/log.h"
 #include "engine/net/byte_stream.h"
+#include "engine/net/socket_address.h"
 
 namespace drover::engine {
 
@@ -13,8 +14,15 @@ namespace {
 
 constexpr int64_t kSweepNs = 1'000'000'000;
 constexpr int64_t kDrainSweepNs = 50'000'000;
-constexpr int64_t kHeldRetryNs = 200'000;     // how often a held window is looked at again
-constexpr int64_t kLingerNs = 1'000'000'000;  // how long a connection that we end is read, so that GOAWAY arrives
+constexpr int64_t kHeldRetryNs = 200'000;  // how often a held window is looked at again
+// A connection that we end is read for so long, and so far, so that GOAWAY arrives.
+constexpr int64_t kLingerNs = 1'000'000'000;
+constexpr size_t kLingerBytes = 256 << 10;
+
+// Where connections run out, those that idle make room: this part of them at a time, and not more often.
+constexpr size_t kMakeRoomPart = 64;
+constexpr int64_t kMakeRoomNs = 100'000'000;
+constexpr int64_t kMakeRoomIdleNs = 1'000'000'000;
 
 log::Limit g_refused_limit;
 
@@ -24,6 +32,8 @@ class Transport::Connection final : public StreamHandler, public ByteSink {
  public:
   Connection(Transport& transport, std::string peer, uint32_t listener)
       : http2(*transport.context_, *this, Peer{std::move(peer), {}}, listener), transport_(transport) {}
+  // As Account::name.
+  const std::string& address() const { return http2.account().parent()->name(); }
 
   // Before anything else. False: errno says why.
   bool open(UniqueFd socket) {
@@ -50,7 +60,12 @@ class Transport::Connection final : public StreamHandler, public ByteSink {
 
  private:
   void on_bytes(const char* bytes, size_t size) override {
-    if (closed || linger_until_ns != 0) return;
+    if (closed) return;
+    if (linger_until_ns != 0) {
+      lingered_ += size;
+      if (lingered_ > kLingerBytes) transport_.close(*this);
+      return;
+    }
     http2.receive(bytes, size);
     transport_.mark_dirty(*this);
   }
@@ -61,6 +76,7 @@ class Transport::Connection final : public StreamHandler, public ByteSink {
 
   Transport& transport_;
   std::unique_ptr<ByteStream> stream_;
+  size_t lingered_ = 0;  // bytes that were read and dropped
 };
 
 Transport::Transport(EventLoop& loop, ThreadMetrics& metrics, const TransportOptions& options, TransportShared& shared)
@@ -77,6 +93,13 @@ void Transport::reply(Call& call, const Reply& reply) {
   CallStream& stream = static_cast<CallStream&>(call);
   GrpcConnection& connection = *stream.connection;
   GrpcConnection::reply(stream, reply);
+  mark_dirty(static_cast<Connection&>(connection.out()));
+}
+
+void Transport::cut_off(Call& call) {
+  CallStream& stream = static_cast<CallStream&>(call);
+  GrpcConnection& connection = *stream.connection;
+  connection.cut_off(stream);
   mark_dirty(static_cast<Connection&>(connection.out()));
 }
 
@@ -122,6 +145,7 @@ void Transport::settle(Connection& connection, GrpcConnection::Flushed flushed) 
     connection.linger(context_->now_ns());
     next_sweep_ns_ = std::min(next_sweep_ns_, connection.linger_until_ns);
   }
+  charge(connection);
   if (connection.http2.holds_window() && !connection.holding) {
     connection.holding = true;
     holding_.push_back(&connection);
@@ -134,7 +158,7 @@ void Transport::close(Connection& connection) {
   connection.close();
   connections_.erase(&connection);
   closed_.push_back(&connection);
-  shared_.connections.fetch_sub(1, std::memory_order_relaxed);
+  shared_.connections.leave(connection.address());
   context_->metrics.connections->add(-1);
   if (connections_.empty()) next_sweep_ns_ = kNoDeadline;
 }
@@ -173,6 +197,7 @@ void Transport::retry_held() {
 
 void Transport::sweep() {
   int64_t now = context_->now_ns();
+  context_->ledger.update_metrics();
   std::vector<Connection*> over;
   for (Connection* connection : connections_) {
     if (connection->linger_until_ns != 0) {
@@ -186,14 +211,77 @@ void Transport::sweep() {
   next_sweep_ns_ = connections_.empty() ? kNoDeadline : now + (draining_ ? kDrainSweepNs : kSweepNs);
 }
 
+// ---- Budgets.
+
+void Transport::charge(Connection& connection) {
+  Account& account = connection.http2.account();
+  account.measure(connection.http2.memory());
+  if (Account* over = account.over()) [[unlikely]]
+    relieve(*over);
+}
+
+// Cuts off the connections that hold the most, of the address that holds the most, until `over` is well below its
+// limit.
+void Transport::relieve(Account& over) {
+  std::vector<Connection*> inside;
+  for (Connection* connection : connections_) {
+    for (const Account* one = &connection->http2.account(); one != nullptr; one = one->parent()) {
+      if (one == &over) inside.push_back(connection);
+    }
+  }
+  auto held = [](const Account& account) { return account.held(Resource::kMemory); };
+  std::sort(inside.begin(), inside.end(), [&](const Connection* a, const Connection* b) {
+    const Account &x = a->http2.account(), &y = b->http2.account();
+    if (x.parent() != y.parent() && held(*x.parent()) != held(*y.parent()))
+      return held(*x.parent()) > held(*y.parent());
+    return held(x) > held(y);
+  });
+  const size_t limit = over.limit(Resource::kMemory);
+  size_t left = held(over);
+  for (Connection* connection : inside) {
+    if (left <= limit - limit / 8) break;
+    left -= held(connection->http2.account());
+    context_->ledger.count_cut_off(over.level());
+    connection->http2.cut_off("more memory is held for this " + std::string(level_name(over.level())) +
+                              " than its budget");
+    mark_dirty(*connection);
+  }
+}
+
+// Connections that idle, the longest first, are asked to go.
+void Transport::make_room(const std::string& address, bool of_address) {
+  const int64_t now = context_->now_ns();
+  if (now < next_make_room_ns_) return;
+  next_make_room_ns_ = now + kMakeRoomNs;
+  std::vector<Connection*> idle;
+  for (Connection* connection : connections_) {
+    if (of_address && connection->address() != address) continue;
+    const GrpcConnection& http2 = connection->http2;
+    if (http2.idle() && now - http2.idle_since_ns() >= kMakeRoomIdleNs) idle.push_back(connection);
+  }
+  const size_t going = std::min(idle.size(), connections_.size() / kMakeRoomPart + 1);
+  std::nth_element(
+      idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(going), idle.end(),
+      [](const Connection* a, const Connection* b) { return a->http2.idle_since_ns() < b->http2.idle_since_ns(); });
+  for (size_t i = 0; i < going; ++i) {
+    idle[i]->http2.drain();
+    mark_dirty(*idle[i]);
+  }
+}
+
 void Transport::adopt_connection(UniqueFd fd, std::string peer, uint32_t listener) {
-  uint32_t before = shared_.connections.fetch_add(1, std::memory_order_relaxed);
-  if (before >= context_->options.max_connections) {
-    shared_.connections.fetch_sub(1, std::memory_order_relaxed);
+  const TransportOptions& options = context_->options;
+  const std::string address = network_of(peer);
+  const ConnectionCount::Entry entry =
+      shared_.connections.enter(address, options.max_connections, options.max_connections_per_address);
+  if (entry != ConnectionCount::Entry::kTaken) {
+    const bool of_address = entry == ConnectionCount::Entry::kAddressFull;
     context_->metrics.connections_refused->add();
-    log::warn(g_refused_limit, "connection refused: limits.max_connections reached",
-              {{"peer", peer}, {"max", context_->options.max_connections}});
-    return;
+    log::warn(g_refused_limit,
+              of_address ? "connection refused: limits.max_connections_per_address reached"
+                         : "connection refused: limits.max_connections reached",
+              {{"peer", peer}, {"max", of_address ? options.max_connections_per_address : options.max_connections}});
+    return make_room(address, of_address);
   }
   auto* connection = new Connection(*this, std::move(peer), listener);
   connections_.insert(connection);

@@ -8,7 +8,6 @@
 // Thread-safety: everything on the loop's thread, or before it runs.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,6 +21,7 @@
 #include "engine/grpc/grpc_context.h"
 #include "engine/grpc/transport_options.h"
 #include "engine/net/acceptor.h"
+#include "engine/net/connection_count.h"
 #include "engine/net/event_loop.h"
 #include "object/unique_fd.h"
 
@@ -29,7 +29,7 @@ namespace drover::engine {
 
 // What the engine threads' transports share.
 struct TransportShared {
-  std::atomic<uint32_t> connections{0};
+  ConnectionCount connections;
 };
 
 class Transport final : public ReplySink, public TurnEnd, public ConnectionSink {
@@ -44,6 +44,7 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink 
 
   // ReplySink.
   void reply(Call& call, const Reply& reply) override;
+  void cut_off(Call& call) override;
 
   // TurnEnd.
   bool end_turn(int64_t now_ns) override;
@@ -68,6 +69,9 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink 
   void close(Connection& connection);
   void sweep();
   void retry_held();
+  void charge(Connection& connection);
+  void relieve(Account& over);
+  void make_room(const std::string& address, bool of_address);
 
   EventLoop& loop_;
   TransportShared& shared_;
@@ -81,6 +85,7 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink 
   std::vector<Connection*> holding_;
   int64_t next_sweep_ns_ = kNoDeadline;
   int64_t next_held_ns_ = kNoDeadline;
+  int64_t next_make_room_ns_ = 0;
   bool draining_ = false;
 };
 

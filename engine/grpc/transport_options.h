@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "engine/base/account.h"
+
 namespace drover::engine {
 
 struct TransportOptions {
@@ -17,7 +19,12 @@ struct TransportOptions {
   uint32_t control_frame_rate = 10'000;  // PING, SETTINGS, PRIORITY, empty DATA ... a second, twice that at once
   int64_t handshake_timeout_ns = 20'000'000'000;  // for the preface and the first SETTINGS
   int64_t idle_timeout_ns = 0;                    // connections without a stream; 0: never closed
-  int64_t stall_timeout_ns = 60'000'000'000;      // a request or a reply that does not move; 0: wait for ever
+  int64_t stall_timeout_ns = 60'000'000'000;  // a request or a reply that is slower than least_rate; 0: wait for ever
+  uint32_t least_rate = 256;                  // bytes a second
+
+  // What clients may make one engine thread hold, and the calls that they may have in progress there.
+  LedgerLimits ledger = {{{size_t{320} << 20, 65'536}, {size_t{160} << 20, 32'768}, {size_t{64} << 20, 2'000}}};
+  uint32_t max_connections_per_address = 5'000;  // of the whole engine
 };
 
 }  // namespace drover::engine

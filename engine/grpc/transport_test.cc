@@ -73,6 +73,55 @@ TEST_P(TransportTest, ConnectionsOverTheLimitAreClosedAtOnce) {
   EXPECT_TRUE(eventually([&] { return !hello(connect_to(address)).empty(); }));
 }
 
+TEST_P(TransportTest, OneAddressMayNotTakeAllConnections) {
+  TransportOptions options;
+  options.max_connections_per_address = 2;
+  Engine engine(GetParam(), 2, options);
+  std::string address = "127.0.0.1:" + std::to_string(engine.listeners->listen("127.0.0.1:0", 1).port);
+  UniqueFd first = connect_to(address), second = connect_to(address);
+  EXPECT_NE(hello(first), "");
+  EXPECT_NE(hello(second), "");
+  EXPECT_EQ(hello(connect_to(address)), "");
+  UniqueFd other = connect_to(address, "127.0.0.2");
+  EXPECT_NE(hello(other), "");
+}
+
+TEST_P(TransportTest, IdleConnectionsMakeRoomForNewOnes) {
+  TransportOptions options;
+  options.max_connections = 3;
+  Engine engine(GetParam(), 1, options);
+  std::string address = "127.0.0.1:" + std::to_string(engine.listeners->listen("127.0.0.1:0", 1).port);
+  UniqueFd idle[3];
+  for (UniqueFd& one : idle) EXPECT_NE(hello(one = connect_to(address)), "");
+  EXPECT_TRUE(eventually([&] { return !hello(connect_to(address)).empty(); }));
+}
+
+TEST_P(TransportTest, AConnectionThatHoldsTooMuchIsCutOff) {
+  TransportOptions options;
+  options.ledger[static_cast<size_t>(Level::kConnection)].memory = 40'000;
+  Engine engine(GetParam(), 1, options);
+  std::string address = "127.0.0.1:" + std::to_string(engine.listeners->listen("127.0.0.1:0", 1).port);
+  UniqueFd greedy = connect_to(address), modest = connect_to(address);
+  EXPECT_NE(hello(greedy), "");
+  EXPECT_NE(hello(modest), "");
+  std::string bytes("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 24 + 9);
+  auto call = [](uint8_t id, std::string_view path, size_t metadata) {
+    std::string block("\x83\x86\x44", 3);  // POST, http, :path
+    block.append(1, static_cast<char>(path.size())).append(path);
+    block += std::string("\x41\x01h\x5f\x10", 5) + "application/grpc";
+    for (; metadata > 0; --metadata) block += std::string("\0\1x\x64", 4) + std::string(100, 'm');
+    std::string out{
+        0, static_cast<char>(block.size() >> 8), static_cast<char>(block.size()), 1, 5, 0, 0, 0, static_cast<char>(id)};
+    return out + block;
+  };
+  std::string flood = bytes;
+  for (uint8_t id = 1; id < 40; id += 2) flood += call(id, "/hold", 80);
+  ASSERT_GT(::send(greedy.get(), flood.data(), flood.size(), MSG_NOSIGNAL), 0);
+  EXPECT_TRUE(eventually([&] { return hello(greedy).empty(); }));
+  ASSERT_GT(::send(modest.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), 0);
+  EXPECT_NE(hello(modest), "");
+}
+
 TEST_P(TransportTest, DrainingClosesListenersAndIdleConnections) {
   std::atomic<bool> drained{false};
   Engine engine(GetParam(), 1);

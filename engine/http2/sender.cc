@@ -113,6 +113,7 @@ void Sender::finish(Stream& stream) {
 void Sender::produce_data(Stream& stream, size_t size, bool end_stream, SendBatch& batch, uint64_t offset) {
   char header[kFrameHeaderBytes];
   const uint8_t flags = end_stream ? kFlagEndStream : 0;
+  ++data_frames_;
   FrameHeader{static_cast<uint32_t>(size), FrameType::kData, flags, stream.id_}.write(header);
   batch.append_copy(header, sizeof(header));
   window_.spend(static_cast<int64_t>(size));

@@ -61,6 +61,8 @@ class Sender {
   bool add_window(int64_t bytes) { return window_.grow(bytes); }
   bool add_window(Stream& stream, int64_t bytes);
 
+  // DATA frames that were produced.
+  uint64_t data_frames() const { return data_frames_; }
   size_t memory() const { return encoder_.memory(); }
 
  private:
@@ -85,6 +87,7 @@ class Sender {
   SendWindow window_;
   uint32_t initial_window_ = kDefaultWindow;
   uint32_t max_frame_size_ = kDefaultFrameSize;
+  uint64_t data_frames_ = 0;
   List ready_;
   List waiting_;  // for the connection's window
 };

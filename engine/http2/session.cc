@@ -535,6 +535,12 @@ bool Session::on_goaway(const FrameHeader& header, const char* payload) {
 bool Session::on_window_update(const FrameHeader& header, const char* payload) {
   if (header.length != 4) return connection_error(ErrorCode::kFrameSizeError, "a malformed WINDOW_UPDATE");
   const uint32_t increment = get_u31(payload);
+  // What was sent to the peer pays for them (for its stream's window and the connection's), as does each call.
+  if (window_updates_ < 2 * sender_.data_frames() + produced_ / kBytesAWindowUpdate + last_peer_stream_) {
+    ++window_updates_;
+  } else if (!spend_control_frame()) {
+    return false;
+  }
   if (header.stream == 0) {
     if (increment == 0) return connection_error(ErrorCode::kProtocolError, "a WINDOW_UPDATE of 0");
     return sender_.add_window(increment) || connection_error(ErrorCode::kFlowControlError, "a window above 2^31 - 1");
@@ -542,7 +548,7 @@ bool Session::on_window_update(const FrameHeader& header, const char* payload) {
   Stream* stream = streams_.find(header.stream);
   if (!stream) {
     if (is_idle(header.stream)) return connection_error(ErrorCode::kProtocolError, "WINDOW_UPDATE of an idle stream");
-    return spend_control_frame();
+    return true;
   }
   if (increment == 0) return stream_error(*stream, ErrorCode::kProtocolError);
   return sender_.add_window(*stream, increment) || stream_error(*stream, ErrorCode::kFlowControlError);

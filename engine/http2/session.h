@@ -153,6 +153,7 @@ class Session final : private SenderOwner {
     bool by_us = false;  // reset: the peer may not have known
   };
   static constexpr size_t kRememberedEnds = 32;
+  static constexpr uint64_t kBytesAWindowUpdate = 512;       // that we have sent
   static constexpr uint32_t kLargestSentHeaders = 64 << 10;  // however much the peer takes
 
   bool server() const { return options_.role == Role::kServer; }
@@ -201,6 +202,7 @@ class Session final : private SenderOwner {
   Outbox outbox_;
   Sender sender_;
   uint64_t produced_ = 0;
+  uint64_t window_updates_ = 0;  // that were not charged
 
   StreamTable streams_;
   Stream* current_ = nullptr;        // of the last DATA or HEADERS; null once it is closed

@@ -1,6 +1,8 @@
 // For tests with real sockets: a client's connection, the first bytes that it receives, and waiting for a condition.
 #pragma once
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -16,11 +18,18 @@
 namespace drover::engine {
 
 // Connects to an address as listeners take it. Empty: refused.
-inline UniqueFd connect_to(const std::string& address) {
+// From the IPv4 address `from`, if there is one.
+inline UniqueFd connect_to(const std::string& address, const char* from = nullptr) {
   ParsedAddress parsed = parse_listen_address(address);
   if (!parsed.error.empty()) return UniqueFd();
   const SocketAddress& to = parsed.candidates.front();
   UniqueFd fd(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (from != nullptr) {
+    sockaddr_in local{};
+    local.sin_family = AF_INET;
+    inet_pton(AF_INET, from, &local.sin_addr);
+    if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&local), sizeof local) != 0) return UniqueFd();
+  }
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to.storage), to.size) != 0) return UniqueFd();
   timeval timeout{5, 0};
   ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);

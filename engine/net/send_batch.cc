@@ -73,6 +73,7 @@ void UnsentQueue::take(const SendBatch& batch, std::span<const iovec> parts, siz
   for (size_t i = begin; i < parts.size(); ++i) to_copy += batch.is_copied(parts[i]) ? parts[i].iov_len : 0;
 
   copied_.reset(to_copy > 0 ? new char[to_copy] : nullptr);
+  copied_bytes_ = to_copy;
   char* to = copied_.get();
   parts_.clear();
   first_ = 0;
@@ -100,9 +101,12 @@ void UnsentQueue::remove(size_t left) {
     parts_[first_].iov_len -= left;
   }
   if (!empty()) return;
+  constexpr size_t kKeptParts = 16;  // of an idle connection
   parts_.clear();
+  if (parts_.capacity() > kKeptParts) parts_ = {};
   first_ = 0;
   copied_.reset();
+  copied_bytes_ = 0;
 }
 
 }  // namespace drover::engine

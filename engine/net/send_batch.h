@@ -71,6 +71,8 @@ class UnsentQueue {
  public:
   bool empty() const { return first_ == parts_.size(); }
   size_t bytes() const { return bytes_; }
+  // Heap bytes.
+  size_t memory() const { return copied_bytes_ + parts_.capacity() * sizeof(iovec); }
   // Takes what is left of a segment of `batch` after its first `sent` bytes. The queue must be empty.
   void take(const SendBatch& batch, std::span<const iovec> segment, size_t sent);
   std::span<const iovec> parts() const { return std::span(parts_).subspan(first_); }
@@ -82,6 +84,7 @@ class UnsentQueue {
   size_t first_ = 0;
   size_t bytes_ = 0;
   std::unique_ptr<char[]> copied_;
+  size_t copied_bytes_ = 0;
 };
 
 }  // namespace drover::engine

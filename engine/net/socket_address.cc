@@ -114,4 +114,18 @@ std::string describe_peer(const sockaddr_storage& address, socklen_t) {
   return "unix:";
 }
 
+std::string network_of(std::string_view peer) {
+  std::string_view address = peer.substr(0, peer.rfind(':'));
+  if (take_prefix(address, "ipv4:")) return std::string(address);
+  if (!take_prefix(address, "ipv6:")) return "unix";
+  if (address.starts_with("%5B")) address.remove_prefix(3);
+  if (address.ends_with("%5D")) address.remove_suffix(3);
+  in6_addr six{};
+  if (inet_pton(AF_INET6, std::string(address).c_str(), &six) != 1) return std::string(address);
+  std::fill(std::begin(six.s6_addr) + 8, std::end(six.s6_addr), uint8_t{0});
+  char text[INET6_ADDRSTRLEN] = "";
+  inet_ntop(AF_INET6, &six, text, sizeof(text));
+  return std::string(text) + "/64";
+}
+
 }  // namespace drover::engine

@@ -25,5 +25,8 @@ ParsedAddress parse_listen_address(std::string_view address);
 
 // "ipv4:127.0.0.1:4711", "ipv6:[::1]:4711" (percent-encoded as gRPC does), "unix:".
 std::string describe_peer(const sockaddr_storage& address, socklen_t size);
+// Who counts as one client, of a peer as describe_peer spells it: the IPv4 address, the first 64 bits of the IPv6
+// address ("2001:db8::/64"), or "unix".
+std::string network_of(std::string_view peer);
 
 }  // namespace drover::engine

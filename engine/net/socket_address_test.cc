@@ -27,5 +27,12 @@ TEST(SocketAddress, PeersAreSpelledAsGrpcDoes) {
   EXPECT_EQ(describe_peer(mapped.candidates[0].storage, mapped.candidates[0].size), "ipv4:10.0.0.1:80");
 }
 
+TEST(SocketAddress, ANetworkIsWhoCountsAsOneClient) {
+  EXPECT_EQ(network_of("ipv4:192.0.2.1:4711"), "192.0.2.1");
+  EXPECT_EQ(network_of("ipv6:%5B2001:db8:1:2:3:4:5:6%5D:4711"), "2001:db8:1:2::/64");
+  EXPECT_EQ(network_of("ipv6:%5B2001:db8:1:2::9%5D:1"), "2001:db8:1:2::/64");
+  EXPECT_EQ(network_of("unix:"), "unix");
+}
+
 }  // namespace
 }  // namespace drover::engine

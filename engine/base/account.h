@@ -1,0 +1,171 @@
+// Accounts: what an engine thread holds and does on behalf of its clients, by principal.
+//
+//   engine thread --+-- address ---+-- connection
+//                   |              +-- connection
+//                   +-- address -----  connection
+//
+// A charge counts at an account and at every account above it, or is refused and counts nowhere. A refusal is the
+// caller's to act upon: it refuses the call, copies instead of lending, or postpones. What is measured after the fact
+// (a session's tables and queues) is never refused; the connection's owner looks at `over` and cuts connections off.
+//
+// An address is an IPv4 address, or the first 64 bits of an IPv6 address; all unix sockets are one. An account lives as
+// long as a reference to it: calls that a host still runs stay charged after their connection has closed.
+//
+// Thread-safety: none; one engine thread. Charging does not allocate.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "engine/base/metrics.h"
+
+namespace drover::engine {
+
+enum class Resource : uint8_t {
+  kMemory,    // bytes of heap
+  kCalls,     // from open until the transport and the host are both done with them
+  kArriving,  // bytes of rx, reserved by the announced length of messages that are still arriving
+  kLent,      // bytes of tx that replies refer to until the client has taken them
+};
+inline constexpr size_t kResources = 4;
+const char* resource_name(Resource resource);
+
+// The levels of accounts, from the widest.
+enum class Level : uint8_t { kThread, kAddress, kConnection };
+inline constexpr size_t kLevels = 3;
+const char* level_name(Level level);
+
+// kArriving and kLent have no limit of their own: one connection may take half of the memory in question, and one
+// address three quarters.
+struct AccountLimits {
+  size_t memory = SIZE_MAX;
+  size_t calls = SIZE_MAX;
+};
+// By Level.
+using LedgerLimits = std::array<AccountLimits, kLevels>;
+
+class Ledger;
+
+class Account {
+ public:
+  Account(const Account&) = delete;
+  Account& operator=(const Account&) = delete;
+
+  Level level() const { return level_; }
+  const std::string& name() const { return name_; }  // of an address: "192.0.2.1"; else empty
+  Account* parent() const { return parent_; }
+
+  // False: over a limit here or above; nothing was charged.
+  bool charge(Resource resource, size_t amount) {
+    const auto r = static_cast<size_t>(resource);
+    for (Account* one = this; one != nullptr; one = one->parent_) {
+      if (amount > one->limits_[r] || one->held_[r] > one->limits_[r] - amount) [[unlikely]]
+        return one->refuse(resource);
+    }
+    for (Account* one = this; one != nullptr; one = one->parent_) one->held_[r] += amount;
+    return true;
+  }
+  // As charge, of kArriving or kLent: the share of `whole` bytes of memory is the limit.
+  bool charge_share(Resource resource, size_t amount, size_t whole);
+  // What was charged.
+  void release(Resource resource, size_t amount) {
+    const auto r = static_cast<size_t>(resource);
+    for (Account* one = this; one != nullptr; one = one->parent_) one->held_[r] -= amount;
+  }
+  // Sets the part of kMemory that is measured rather than charged. Never refused.
+  void measure(size_t bytes) {
+    if (bytes == measured_) return;
+    for (Account* one = this; one != nullptr; one = one->parent_) {
+      one->held_[static_cast<size_t>(Resource::kMemory)] += bytes - measured_;  // modulo 2^64
+    }
+    measured_ = bytes;
+  }
+  size_t held(Resource resource) const { return held_[static_cast<size_t>(resource)]; }
+  // SIZE_MAX: no limit.
+  size_t limit(Resource resource) const { return limits_[static_cast<size_t>(resource)]; }
+  // The widest account, from this one upwards, that holds more memory than its limit; null: all is well.
+  Account* over();
+
+ private:
+  friend class Ledger;
+  friend class AccountRef;
+
+  Account(Ledger& ledger, Level level, std::string name, Account* parent, const AccountLimits& limits);
+  ~Account() = default;
+  bool refuse(Resource resource);
+  void drop();
+
+  Ledger& ledger_;
+  Account* const parent_;  // referred to
+  std::array<size_t, kResources> held_{};
+  std::array<size_t, kResources> limits_;
+  size_t measured_ = 0;
+  uint32_t references_ = 0;
+  const Level level_;
+  const std::string name_;
+};
+
+// A counted reference; may be empty.
+class AccountRef {
+ public:
+  AccountRef() = default;
+  explicit AccountRef(Account* account) : account_(account) {
+    if (account_ != nullptr) ++account_->references_;
+  }
+  AccountRef(const AccountRef& other) : AccountRef(other.account_) {}
+  AccountRef(AccountRef&& other) noexcept : account_(std::exchange(other.account_, nullptr)) {}
+  AccountRef& operator=(AccountRef other) noexcept {
+    std::swap(account_, other.account_);
+    return *this;
+  }
+  ~AccountRef() { reset(); }
+  void reset() {
+    if (Account* account = std::exchange(account_, nullptr); account != nullptr && --account->references_ == 0) {
+      account->drop();
+    }
+  }
+  Account* get() const { return account_; }
+  Account* operator->() const { return account_; }
+  explicit operator bool() const { return account_ != nullptr; }
+
+ private:
+  Account* account_ = nullptr;
+};
+
+// The accounts of one engine thread, and their metrics. Outlives every AccountRef.
+class Ledger {
+ public:
+  Ledger(const LedgerLimits& limits, ThreadMetrics& metrics);
+  ~Ledger();
+  Ledger(const Ledger&) = delete;
+  Ledger& operator=(const Ledger&) = delete;
+
+  // An account for a connection from that address.
+  AccountRef open_connection(const std::string& address);
+  Account& thread() { return *thread_.get(); }
+  size_t addresses() const { return addresses_.size(); }
+
+  // Call now and then: what the thread holds, as gauges.
+  void update_metrics();
+  // A connection was closed because `of` held too much.
+  void count_cut_off(Level of) { cut_off_[static_cast<size_t>(of)]->add(); }
+
+ private:
+  friend class Account;
+
+  const LedgerLimits limits_;
+  ThreadMetrics& metrics_;
+  std::array<std::array<Counter*, kLevels>, kResources> refused_;
+  std::array<Counter*, kLevels> cut_off_;
+  std::array<Gauge*, kResources> held_;
+  std::map<std::string, Account*, std::less<>> addresses_;
+  AccountRef thread_;
+};
+
+}  // namespace drover::engine

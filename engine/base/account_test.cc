@@ -1,0 +1,142 @@
+// Accounts: charges count on every level or on none, limits and shares hold, references keep what is charged.
+#include "engine/base/account.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace drover::engine {
+namespace {
+
+LedgerLimits small_limits() { return {{{1000, 10}, {500, 6}, {300, 4}}}; }
+
+class AccountTest : public testing::Test {
+ protected:
+  uint64_t refused(const std::string& resource, const std::string& principal) {
+    uint64_t value = 0;
+    metrics.visit([](const MethodMetrics&) {},
+                  [&](const ThreadMetrics::Series& series) {
+                    auto has = [&](const std::string& name, const std::string& text) {
+                      return std::count(series.labels.begin(), series.labels.end(), std::pair(name, text)) != 0;
+                    };
+                    if (series.name == "drover_client_refused_total" && has("resource", resource) &&
+                        has("principal", principal)) {
+                      value = series.counter->value();
+                    }
+                  });
+    return value;
+  }
+  size_t held(const AccountRef& account) { return account->held(Resource::kMemory); }
+
+  ThreadMetrics metrics{0};
+  Ledger ledger{small_limits(), metrics};
+};
+
+TEST_F(AccountTest, AChargeCountsOnEveryLevelUntilItIsReleased) {
+  AccountRef one = ledger.open_connection("192.0.2.1"), two = ledger.open_connection("192.0.2.1");
+  AccountRef other = ledger.open_connection("192.0.2.2");
+  ASSERT_TRUE(one->charge(Resource::kMemory, 100));
+  ASSERT_TRUE(two->charge(Resource::kMemory, 20));
+  ASSERT_TRUE(other->charge(Resource::kMemory, 3));
+  EXPECT_EQ(held(one), 100u);
+  EXPECT_EQ(one->parent(), two->parent());
+  EXPECT_EQ(one->parent()->name(), "192.0.2.1");
+  EXPECT_EQ(one->parent()->held(Resource::kMemory), 120u);
+  EXPECT_EQ(ledger.thread().held(Resource::kMemory), 123u);
+  one->release(Resource::kMemory, 100);
+  EXPECT_EQ(ledger.thread().held(Resource::kMemory), 23u);
+  two->release(Resource::kMemory, 20);
+  other->release(Resource::kMemory, 3);
+}
+
+TEST_F(AccountTest, WhatIsOverALimitOfAnyLevelIsRefusedAndCountsNowhere) {
+  std::vector<AccountRef> all;
+  for (const char* address : {"a", "a", "b", "b"}) all.push_back(ledger.open_connection(address));
+  EXPECT_FALSE(all[0]->charge(Resource::kMemory, 301));
+  EXPECT_EQ(refused("memory", "connection"), 1u);
+  EXPECT_TRUE(all[0]->charge(Resource::kMemory, 300));
+  EXPECT_FALSE(all[1]->charge(Resource::kMemory, 201));  // address a: 501
+  EXPECT_EQ(refused("memory", "address"), 1u);
+  EXPECT_EQ(held(all[1]), 0u);
+  EXPECT_EQ(ledger.thread().held(Resource::kMemory), 300u);
+  EXPECT_TRUE(all[1]->charge(Resource::kMemory, 200));
+  EXPECT_TRUE(all[2]->charge(Resource::kMemory, 300));
+  EXPECT_TRUE(all[3]->charge(Resource::kMemory, 200));
+  AccountRef late = ledger.open_connection("c");
+  EXPECT_FALSE(late->charge(Resource::kMemory, 1));
+  EXPECT_EQ(refused("memory", "thread"), 1u);
+  EXPECT_FALSE(late->charge(Resource::kMemory, SIZE_MAX));
+  size_t charged[] = {300, 200, 300, 200};
+  for (size_t i = 0; i < all.size(); ++i) all[i]->release(Resource::kMemory, charged[i]);
+  EXPECT_EQ(ledger.thread().held(Resource::kMemory), 0u);
+}
+
+TEST_F(AccountTest, CallsThatOutliveTheirConnectionStayCharged) {
+  AccountRef call;
+  {
+    AccountRef connection = ledger.open_connection("a");
+    ASSERT_TRUE(connection->charge(Resource::kCalls, 1));
+    call = connection;
+  }
+  EXPECT_EQ(ledger.addresses(), 1u);
+  std::vector<AccountRef> more;
+  for (int i = 0; i < 3; ++i) more.push_back(ledger.open_connection("a"));
+  EXPECT_TRUE(more[0]->charge(Resource::kCalls, 4));
+  EXPECT_TRUE(more[1]->charge(Resource::kCalls, 1));
+  EXPECT_FALSE(more[2]->charge(Resource::kCalls, 1));  // 7 of the address
+  EXPECT_EQ(refused("calls", "address"), 1u);
+  call->release(Resource::kCalls, 1);
+  EXPECT_TRUE(more[2]->charge(Resource::kCalls, 1));
+  more[0]->release(Resource::kCalls, 4);
+  more[1]->release(Resource::kCalls, 1);
+  more[2]->release(Resource::kCalls, 1);
+}
+
+TEST_F(AccountTest, AnAddressIsForgottenWithItsLastReference) {
+  AccountRef one = ledger.open_connection("a"), two = one;
+  AccountRef other = ledger.open_connection("b");
+  EXPECT_EQ(ledger.addresses(), 2u);
+  one.reset();
+  EXPECT_EQ(ledger.addresses(), 2u);
+  two.reset();
+  EXPECT_EQ(ledger.addresses(), 1u);
+  other = AccountRef();
+  EXPECT_EQ(ledger.addresses(), 0u);
+}
+
+TEST_F(AccountTest, AConnectionMayTakeHalfOfAMemoryAndAnAddressThreeQuarters) {
+  AccountRef one = ledger.open_connection("a"), two = ledger.open_connection("a"), other = ledger.open_connection("b");
+  EXPECT_FALSE(one->charge_share(Resource::kLent, 4001, 8000));
+  EXPECT_TRUE(one->charge_share(Resource::kLent, 4000, 8000));
+  EXPECT_FALSE(two->charge_share(Resource::kLent, 2001, 8000));
+  EXPECT_TRUE(two->charge_share(Resource::kLent, 2000, 8000));
+  EXPECT_TRUE(other->charge_share(Resource::kLent, 4000, 8000));  // the memory itself is the limit of all
+  EXPECT_EQ(refused("lent", "connection"), 1u);
+  EXPECT_EQ(refused("lent", "address"), 1u);
+  one->release(Resource::kLent, 4000);
+  two->release(Resource::kLent, 2000);
+  other->release(Resource::kLent, 4000);
+}
+
+TEST_F(AccountTest, WhatIsMeasuredIsNeverRefusedAndShowsWhoIsOver) {
+  AccountRef one = ledger.open_connection("a"), two = ledger.open_connection("a");
+  one->measure(250);
+  EXPECT_EQ(one->over(), nullptr);
+  one->measure(301);
+  EXPECT_EQ(one->over(), one.get());
+  two->measure(200);
+  EXPECT_EQ(two->over(), one->parent());
+  EXPECT_FALSE(two->charge(Resource::kMemory, 1));
+  AccountRef other = ledger.open_connection("b");
+  other->measure(500);
+  EXPECT_EQ(other->over(), &ledger.thread());
+  other->measure(0);
+  one->measure(10);
+  EXPECT_EQ(two->over(), nullptr);
+  two.reset();  // what is measured goes with the connection
+  EXPECT_EQ(ledger.thread().held(Resource::kMemory), 10u);
+}
+
+}  // namespace
+}  // namespace drover::engine
