@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "engine/base/config.h"
+#include "engine/base/heap.h"
 #include "engine/base/log.h"
 #include "engine/base/metrics.h"
 #include "engine/control/control_server.h"
@@ -36,6 +37,7 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kUs = 1'000;
+constexpr int64_t kTrimPeriodNs = 1'000 * kMs;
 constexpr int64_t kReservedDescriptors = 1024;  // for hosts, listeners and the engine itself
 
 // The dispatchers are made before the control server, which needs them; this stands between.
@@ -267,7 +269,10 @@ int Engine::run() {
                       {"io", io_name_},
                       {"control_socket", config_.control_socket}});
   int signal = 0;
-  while (signal == 0) signal = wait_for_signal(3'600'000'000'000);
+  while (signal == 0) {
+    heap::trim();
+    signal = wait_for_signal(kTrimPeriodNs);
+  }
 
   log::info("draining",
             {{"why", control_->orphaned() ? "no host" : strsignal(signal)}, {"grace_ms", config_.drain_grace_ms}});
@@ -303,6 +308,7 @@ void fit_connections_to_descriptors(Config& config) {
 }
 
 int run_main(int argc, char** argv) {
+  heap::configure();
   std::vector<std::string> arguments(argv + 1, argv + argc);
   ConfigResult loaded = load_config(arguments, [](const char* name) { return std::getenv(name); });
   if (loaded.status == ConfigResult::Status::kExit) {

@@ -1,11 +1,18 @@
 #include "engine/base/account.h"
 
+#include <algorithm>
+
+#include "engine/base/heap.h"
+
 namespace drover::engine {
 
 namespace {
 
 // Of the memory that kArriving or kLent takes, in quarters, by level. 0: no limit; the memory itself is one.
 constexpr std::array<size_t, kLevels> kShareQuarters = {0, 3, 2};
+
+constexpr size_t kTrimBytes = 8 << 20;
+constexpr size_t kBytesACall = 2 << 10;  // about, in tables and pools
 
 constexpr size_t index(Level level) { return static_cast<size_t>(level); }
 constexpr size_t index(Resource resource) { return static_cast<size_t>(resource); }
@@ -46,7 +53,7 @@ Account::Account(Ledger& ledger, Level level, std::string name, Account* parent,
   if (parent_ != nullptr) ++parent_->references_;
 }
 
-// The last reference has gone.
+// The last reference has gone, and the last call.
 void Account::drop() {
   measure(0);
   if (level_ == Level::kAddress) ledger_.addresses_.erase(name_);
@@ -115,8 +122,13 @@ AccountRef Ledger::open_connection(const std::string& address) {
   return AccountRef(new Account(*this, Level::kConnection, {}, known->second, limits_[index(Level::kConnection)]));
 }
 
-void Ledger::update_metrics() {
+void Ledger::update() {
   for (size_t r = 0; r < kResources; ++r) held_[r]->set(static_cast<int64_t>(thread_->held_[r]));
+  const size_t held = thread_->held(Resource::kMemory) + kBytesACall * thread_->held(Resource::kCalls);
+  most_held_ = std::max(most_held_, held);
+  if (most_held_ - held < kTrimBytes) return;
+  most_held_ = held;
+  heap::want_trim();
 }
 
 }  // namespace drover::engine

@@ -9,7 +9,8 @@
 // (a session's tables and queues) is never refused; the connection's owner looks at `over` and cuts connections off.
 //
 // An address is an IPv4 address, or the first 64 bits of an IPv6 address; all unix sockets are one. An account lives as
-// long as a reference to it: calls that a host still runs stay charged after their connection has closed.
+// long as a reference to it, or a call that is charged to it: calls that a host still runs stay charged after their
+// connection has closed.
 //
 // Thread-safety: none; one engine thread. Charging does not allocate.
 #pragma once
@@ -71,6 +72,23 @@ class Account {
     for (Account* one = this; one != nullptr; one = one->parent_) one->held_[r] += amount;
     return true;
   }
+  // A call of a connection's account: as charge and release of one kCalls. The account stays until leave_call.
+  bool enter_call() {
+    Account &address = *parent_, &thread = *address.parent_;
+    if (!has_room_for_call() || !address.has_room_for_call() || !thread.has_room_for_call()) [[unlikely]] {
+      return charge(Resource::kCalls, 1);  // refused, and counted
+    }
+    ++held_[kCallsIndex];
+    ++address.held_[kCallsIndex];
+    ++thread.held_[kCallsIndex];
+    return true;
+  }
+  void leave_call() {
+    --parent_->parent_->held_[kCallsIndex];
+    --parent_->held_[kCallsIndex];
+    if (--held_[kCallsIndex] == 0 && references_ == 0) [[unlikely]]
+      drop();
+  }
   // As charge, of kArriving or kLent: the share of `whole` bytes of memory is the limit.
   bool charge_share(Resource resource, size_t amount, size_t whole);
   // What was charged.
@@ -98,6 +116,8 @@ class Account {
 
   Account(Ledger& ledger, Level level, std::string name, Account* parent, const AccountLimits& limits);
   ~Account() = default;
+  static constexpr size_t kCallsIndex = static_cast<size_t>(Resource::kCalls);
+  bool has_room_for_call() const { return held_[kCallsIndex] < limits_[kCallsIndex]; }
   bool refuse(Resource resource);
   void drop();
 
@@ -126,9 +146,9 @@ class AccountRef {
   }
   ~AccountRef() { reset(); }
   void reset() {
-    if (Account* account = std::exchange(account_, nullptr); account != nullptr && --account->references_ == 0) {
-      account->drop();
-    }
+    Account* account = std::exchange(account_, nullptr);
+    if (account == nullptr || --account->references_ != 0) return;
+    if (account->level_ != Level::kConnection || account->held_[Account::kCallsIndex] == 0) account->drop();
   }
   Account* get() const { return account_; }
   Account* operator->() const { return account_; }
@@ -151,8 +171,8 @@ class Ledger {
   Account& thread() { return *thread_.get(); }
   size_t addresses() const { return addresses_.size(); }
 
-  // Call now and then: what the thread holds, as gauges.
-  void update_metrics();
+  // Call about once a second: sets the gauges, and asks for a trim of the heap when much less is held than lately.
+  void update();
   // A connection was closed because `of` held too much.
   void count_cut_off(Level of) { cut_off_[static_cast<size_t>(of)]->add(); }
 
@@ -166,6 +186,7 @@ class Ledger {
   std::array<Gauge*, kResources> held_;
   std::map<std::string, Account*, std::less<>> addresses_;
   AccountRef thread_;
+  size_t most_held_ = 0;  // bytes, since the last trim
 };
 
 }  // namespace drover::engine

@@ -73,24 +73,29 @@ TEST_F(AccountTest, WhatIsOverALimitOfAnyLevelIsRefusedAndCountsNowhere) {
 }
 
 TEST_F(AccountTest, CallsThatOutliveTheirConnectionStayCharged) {
-  AccountRef call;
+  Account* call;
   {
     AccountRef connection = ledger.open_connection("a");
-    ASSERT_TRUE(connection->charge(Resource::kCalls, 1));
-    call = connection;
+    call = connection.get();
+    ASSERT_TRUE(call->enter_call());
   }
   EXPECT_EQ(ledger.addresses(), 1u);
   std::vector<AccountRef> more;
   for (int i = 0; i < 3; ++i) more.push_back(ledger.open_connection("a"));
-  EXPECT_TRUE(more[0]->charge(Resource::kCalls, 4));
-  EXPECT_TRUE(more[1]->charge(Resource::kCalls, 1));
-  EXPECT_FALSE(more[2]->charge(Resource::kCalls, 1));  // 7 of the address
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(more[0]->enter_call());
+  EXPECT_FALSE(more[0]->enter_call());
+  EXPECT_TRUE(more[1]->enter_call());
+  EXPECT_FALSE(more[2]->enter_call());  // 7 of the address
+  EXPECT_EQ(refused("calls", "connection"), 1u);
   EXPECT_EQ(refused("calls", "address"), 1u);
-  call->release(Resource::kCalls, 1);
-  EXPECT_TRUE(more[2]->charge(Resource::kCalls, 1));
-  more[0]->release(Resource::kCalls, 4);
-  more[1]->release(Resource::kCalls, 1);
-  more[2]->release(Resource::kCalls, 1);
+  call->leave_call();
+  EXPECT_TRUE(more[2]->enter_call());
+  for (int i = 0; i < 4; ++i) more[0]->leave_call();
+  more[1]->leave_call();
+  more[2]->leave_call();
+  EXPECT_EQ(ledger.thread().held(Resource::kCalls), 0u);
+  more.clear();
+  EXPECT_EQ(ledger.addresses(), 0u);
 }
 
 TEST_F(AccountTest, AnAddressIsForgottenWithItsLastReference) {

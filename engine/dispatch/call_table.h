@@ -9,6 +9,8 @@
 // Thread-safety: none; one engine thread.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -40,7 +42,7 @@ struct CallState {
 
   TimerNode timer;  // first member: a node's address is its CallState's
   Call* call = nullptr;
-  AccountRef payer;  // whom it is charged to, also while its connection is gone; empty: it is not charged
+  Account* payer = nullptr;  // whom it is charged to, also after its connection has gone; null: it is not charged
   Route* route = nullptr;
   uint32_t index = 0;
   uint32_t generation = 0;
@@ -109,26 +111,45 @@ class CallTable {
     return state->generation == generation && state->phase != CallState::Phase::kFree ? state : nullptr;
   }
 
+  // Frees blocks that a burst of calls has left behind. Call now and then; it may take time that grows with size().
+  void shrink() {
+    size_t keep = blocks_.size();
+    if (blocks_.size() <= kKeptBlocks || in_use_ > size() / 4) return;
+    while (keep > kKeptBlocks && is_free(*blocks_[keep - 1].get())) --keep;
+    if (keep == blocks_.size()) return;
+    const auto end = static_cast<uint32_t>(keep * kBlock);
+    for (uint32_t i = end; i < size(); ++i) first_generation_ = std::max(first_generation_, at(i)->generation + 1);
+    blocks_.resize(keep);
+    std::erase_if(free_, [end](uint32_t index) { return index >= end; });
+    free_.shrink_to_fit();
+  }
+
   uint32_t size() const { return static_cast<uint32_t>(blocks_.size() * kBlock); }
   uint32_t in_use() const { return in_use_; }
   // index < size(); the state may be free.
-  CallState* at(uint32_t index) { return &blocks_[index / kBlock][index % kBlock]; }
+  CallState* at(uint32_t index) { return &(*blocks_[index / kBlock])[index % kBlock]; }
 
  private:
   static constexpr uint32_t kBlock = 256;
+  static constexpr size_t kKeptBlocks = 16;
+  using Block = std::array<CallState, kBlock>;
 
+  static bool is_free(const Block& block) {
+    return std::all_of(block.begin(), block.end(), [](const auto& s) { return s.phase == CallState::Phase::kFree; });
+  }
   void grow() {
     uint32_t first = size();
-    blocks_.push_back(std::make_unique<CallState[]>(kBlock));
+    blocks_.push_back(std::make_unique<Block>());
     free_.reserve(size());
     for (uint32_t i = kBlock; i-- > 0;) {
       at(first + i)->index = first + i;
-      at(first + i)->generation = 1;
+      at(first + i)->generation = first_generation_;
       free_.push_back(first + i);
     }
   }
 
-  std::vector<std::unique_ptr<CallState[]>> blocks_;
+  std::vector<std::unique_ptr<Block>> blocks_;
+  uint32_t first_generation_ = 1;  // above those of blocks that were freed
   std::vector<uint32_t> free_;
   uint32_t in_use_ = 0;
 };

@@ -61,8 +61,11 @@ int run(int rounds, size_t payload) {
 
   const Peer peer{"ipv4:127.0.0.1:40000", {}};
   const std::vector<Header> metadata = {{"user-agent", "bench/1"}};
+  Ledger ledger({}, metrics);
+  AccountRef client = ledger.open_connection("192.0.2.1");
   std::vector<Call> calls(kBatch);
   for (Call& call : calls) {
+    call.account = client.get();
     call.path = "/drover.examples.echo.Echo/Unary";
     call.authority = "127.0.0.1:50051";
     call.peer = &peer;

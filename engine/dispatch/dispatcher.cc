@@ -12,7 +12,8 @@ namespace {
 constexpr int64_t kMetricsPeriodNs = 100'000'000;
 constexpr int64_t kRetryNs = 1'000'000;  // a full ring does not signal when it drains: look again after this time
 constexpr int64_t kGonePatienceNs = 5'000'000'000;  // how long replies may refer to the memory of a host that has gone
-constexpr size_t kFirstHeapBytes = 16 << 10;        // of a message that is still arriving; doubled as it comes
+constexpr size_t kCallReplyBytes = 2048;      // of a reply that is paid for by the call itself: kCalls of the account
+constexpr size_t kFirstHeapBytes = 16 << 10;  // of a message that is still arriving; doubled as it comes
 
 }  // namespace
 
@@ -40,7 +41,7 @@ Dispatcher::~Dispatcher() {
     timers_.disarm(state.timer);
     delete state.reply;
     state.reply = nullptr;
-    state.payer.reset();
+    if (state.phase != CallState::Phase::kFree && state.payer != nullptr) state.payer->leave_call();
   }
   metrics_.remove(waiting_gauge_);
   metrics_.remove(host_failures_);
@@ -55,11 +56,11 @@ Status Dispatcher::open(Call& call) {
   call.metrics = route->metrics;
   if (call.deadline_ns <= call.start_ns) return {StatusCode::kDeadlineExceeded, "the deadline has passed"};
   // Also calls that the client has left and that a host still runs.
-  if (call.account != nullptr && !call.account->charge(Resource::kCalls, 1)) [[unlikely]] {
+  if (call.account != nullptr && !call.account->enter_call()) [[unlikely]] {
     return {StatusCode::kResourceExhausted, "too many calls of this client are in progress"};
   }
   CallState& state = table_.take();
-  state.payer = AccountRef(call.account);
+  state.payer = call.account;
   state.call = &call;
   state.route = route;
   call.dispatch = &state;
@@ -287,7 +288,8 @@ void Dispatcher::finished(HostLink& link, uint32_t worker, const FinishedSlot& s
 
 void Dispatcher::answer(CallState& state, const CompleteSlot& slot) {
   ResponseReader::Answer answer = responses_.read(state, slot);
-  if (state.reply != nullptr && state.payer && !charge_reply(state, answer)) [[unlikely]]
+  const bool small = !answer.lent && answer.reply.message_size <= kCallReplyBytes;
+  if (!small && state.payer != nullptr && !charge_reply(state, answer)) [[unlikely]]
     answer = refuse_reply(state);
   timers_.disarm(state.timer);
   state.phase = CallState::Phase::kReplied;
@@ -304,7 +306,7 @@ void Dispatcher::answer(CallState& state, const CompleteSlot& slot) {
 
 // What the reply holds until the client has taken it. False: over a budget; nothing was charged.
 bool Dispatcher::charge_reply(CallState& state, ResponseReader::Answer& answer) {
-  Account& payer = *state.payer.get();
+  Account& payer = *state.payer;
   const size_t buffers = state.reply->buffer_bytes();
   if (!payer.charge(Resource::kMemory, buffers)) return false;
   state.reply_memory = buffers;
@@ -414,8 +416,7 @@ void Dispatcher::settle(CallState& state) {
     state.cancelled = false;
     state.wanted_chunks = 0;
     state.route = nullptr;
-    if (state.payer) state.payer->release(Resource::kCalls, 1);
-    state.payer.reset();
+    if (state.payer != nullptr) state.payer->leave_call();
     table_.give_back(state);
   } else if (state.phase == CallState::Phase::kReplied) {
     let_go_of_host(state);
@@ -567,6 +568,7 @@ bool Dispatcher::poll(int64_t now_ns) {
   if (now_ns >= next_metrics_ns_) {
     next_metrics_ns_ = now_ns + kMetricsPeriodNs;
     waiting_gauge_->set(waiting_.size());
+    table_.shrink();
     if (!links_.gone().empty()) cut_off_replies_of_gone();
     for (const auto& link : links_.attached()) link->update_metrics();
   }

@@ -12,13 +12,13 @@ bool RequestMemory::in_region(CallState& state, HostLink& link, size_t size) {
   if (pool.free_chunks() < chunks + pool.total_chunks() / 4) return false;
   const size_t bytes = chunks * kChunkSize;
   const size_t whole = pool.total_chunks() * kChunkSize;
-  if (state.payer && !state.payer->charge_share(Resource::kArriving, bytes, whole)) return false;
+  if (state.payer != nullptr && !state.payer->charge_share(Resource::kArriving, bytes, whole)) return false;
   uint64_t offset = pool.allocate(chunks);
   if (offset == ChunkPool::kNone) {
-    if (state.payer) state.payer->release(Resource::kArriving, bytes);
+    if (state.payer != nullptr) state.payer->release(Resource::kArriving, bytes);
     return false;
   }
-  state.arriving = state.payer ? bytes : 0;
+  state.arriving = state.payer != nullptr ? bytes : 0;
   state.runs.push({offset, chunks});
   state.message = link.region().base() + offset;
   state.message_size = size;
@@ -30,10 +30,10 @@ bool RequestMemory::on_heap(CallState& state, size_t size, size_t least) {
   const size_t held = state.heap_message != nullptr ? state.message_capacity : 0;
   const size_t more = least + 1 - held;
   if (heap_bytes_ + more > max_heap_bytes_) return false;
-  if (state.payer && !state.payer->charge(Resource::kMemory, more)) return false;
+  if (state.payer != nullptr && !state.payer->charge(Resource::kMemory, more)) return false;
   char* memory = static_cast<char*>(std::realloc(state.heap_message.get(), least + 1));
   if (memory == nullptr) {
-    if (state.payer) state.payer->release(Resource::kMemory, more);
+    if (state.payer != nullptr) state.payer->release(Resource::kMemory, more);
     return false;
   }
   (void)state.heap_message.release();  // realloc has freed it
@@ -55,7 +55,7 @@ void RequestMemory::release(CallState& state) {
   arrived(state);
   if (state.heap_message != nullptr) {
     heap_bytes_ -= state.message_capacity;
-    if (state.payer) state.payer->release(Resource::kMemory, state.message_capacity);
+    if (state.payer != nullptr) state.payer->release(Resource::kMemory, state.message_capacity);
     state.heap_message.reset();
   }
   state.message = nullptr;

@@ -7,8 +7,8 @@
 namespace drover::engine {
 namespace {
 
-constexpr size_t kPooledEncoded = 256;            // reply buffers that are kept for the next call
-constexpr size_t kPooledEncodedBytes = 64 << 10;  // bigger ones are freed
+constexpr size_t kPooledEncodedBytes = 64 << 10;  // reply buffers are kept for the next call, unless they are bigger
+constexpr size_t kPooledBytes = 4 << 20;          // of all that are kept
 
 // The widest that wire bytes get: an int32 of 4 bytes takes 10, and its tag one to five.
 constexpr uint64_t kWirePerMemory = 4;
@@ -78,15 +78,17 @@ Encoded* ResponseReader::take_encoded() {
   if (spare_.empty()) return new Encoded;
   Encoded* encoded = spare_.back().release();
   spare_.pop_back();
+  spare_bytes_ -= encoded->buffer_bytes();
   return encoded;
 }
 
 void ResponseReader::recycle(CallState& state) {
   std::unique_ptr<Encoded> owner(state.reply);
   state.reply = nullptr;
-  if (spare_.size() < kPooledEncoded && owner->buffer_bytes() <= kPooledEncodedBytes) {
-    spare_.push_back(std::move(owner));
-  }
+  const size_t bytes = owner->buffer_bytes();
+  if (bytes > kPooledEncodedBytes || spare_bytes_ + bytes > kPooledBytes) return;
+  spare_bytes_ += bytes;
+  spare_.push_back(std::move(owner));
 }
 
 }  // namespace drover::engine

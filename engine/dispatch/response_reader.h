@@ -42,6 +42,7 @@ class ResponseReader {
   Trailer trailer_;   // used again and again
   std::string text_;  // of an invalid answer
   std::vector<std::unique_ptr<Encoded>> spare_;
+  size_t spare_bytes_ = 0;
 };
 
 }  // namespace drover::engine

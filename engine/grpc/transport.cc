@@ -160,7 +160,6 @@ void Transport::close(Connection& connection) {
   closed_.push_back(&connection);
   shared_.connections.leave(connection.address());
   context_->metrics.connections->add(-1);
-  if (connections_.empty()) next_sweep_ns_ = kNoDeadline;
 }
 
 bool Transport::end_turn(int64_t now_ns) {
@@ -197,7 +196,7 @@ void Transport::retry_held() {
 
 void Transport::sweep() {
   int64_t now = context_->now_ns();
-  context_->ledger.update_metrics();
+  context_->ledger.update();
   std::vector<Connection*> over;
   for (Connection* connection : connections_) {
     if (connection->linger_until_ns != 0) {

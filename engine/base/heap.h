@@ -1,0 +1,24 @@
+// Giving freed heap back to the system after a burst. Thread-safe.
+#pragma once
+
+#include <malloc.h>
+
+#include <atomic>
+#include <cstddef>
+
+namespace drover::engine::heap {
+
+inline std::atomic<bool> trim_wanted{false};
+
+// Large buffers are mapped one by one, so that free() gives them back at once. Call before the first thread.
+inline void configure() { mallopt(M_MMAP_THRESHOLD, 256 << 10); }
+
+// What is left in the pages of freed small ones goes back with the next trim().
+inline void want_trim() { trim_wanted.store(true, std::memory_order_relaxed); }
+
+// Takes some milliseconds: not on an engine thread.
+inline void trim() {
+  if (trim_wanted.exchange(false, std::memory_order_relaxed)) malloc_trim(0);
+}
+
+}  // namespace drover::engine::heap
