@@ -76,6 +76,10 @@ class RunList {
       ++size_;
     }
   }
+  // Makes push succeed until the list has `size` runs.
+  void reserve(size_t size) {
+    if (size > kInline) more_.reserve(size - kInline);
+  }
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   const ChunkRun& operator[](size_t i) const { return i < kInline ? inline_[i] : more_[i - kInline]; }

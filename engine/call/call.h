@@ -101,8 +101,9 @@ class CallSink {
   // arrives. It holds what was received, and what was given before is gone. Empty: no memory, or over the account's
   // budget; the transport ends the call (abandon) with kResourceExhausted and drops the rest of the request.
   virtual std::span<char> message_buffer(Call& call, size_t size, size_t received) = 0;
-  // Bytes received so far need not be re-granted to the peer's window while this is true (the region is full).
-  virtual bool hold_window(const Call& call) const = 0;
+  // Its request is whole and waits for a host or for room. The transport may keep the peer's window for it until
+  // ReplySink says `started`, or a reply comes.
+  virtual bool waits(const Call& call) const = 0;
 
   // The next message is whole: either `wire` (valid during this call only), or, if message_buffer was asked for, there.
   // The reply may come during this call.
@@ -126,6 +127,8 @@ class ReplySink {
  public:
   // The next step of the reply. Nothing may follow the one that ends the call.
   virtual void reply(Call& call, const Reply& reply) = 0;
+  // A call that waited has been given to a host.
+  virtual void started(Call& call) = 0;
   // The reply must end now, sent or not: what it refers to is needed. The transport calls abandon, or reply_sent,
   // before or soon after this returns.
   virtual void cut_off(Call& call) = 0;

@@ -87,9 +87,13 @@ class CallTable {
   CallTable(const CallTable&) = delete;
   CallTable& operator=(const CallTable&) = delete;
 
+  // Makes the next take() succeed. Throws std::bad_alloc.
+  void reserve() {
+    if (free_.empty()) grow();
+  }
   // A fresh CallState (phase kReceiving).
   CallState& take() {
-    if (free_.empty()) grow();
+    reserve();
     CallState& state = *at(free_.back());
     free_.pop_back();
     ++in_use_;
@@ -121,7 +125,6 @@ class CallTable {
     for (uint32_t i = end; i < size(); ++i) first_generation_ = std::max(first_generation_, at(i)->generation + 1);
     blocks_.resize(keep);
     std::erase_if(free_, [end](uint32_t index) { return index >= end; });
-    free_.shrink_to_fit();
   }
 
   uint32_t size() const { return static_cast<uint32_t>(blocks_.size() * kBlock); }
@@ -139,8 +142,8 @@ class CallTable {
   }
   void grow() {
     uint32_t first = size();
+    free_.reserve(size() + kBlock);
     blocks_.push_back(std::make_unique<Block>());
-    free_.reserve(size());
     for (uint32_t i = kBlock; i-- > 0;) {
       at(first + i)->index = first + i;
       at(first + i)->generation = first_generation_;

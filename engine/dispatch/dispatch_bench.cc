@@ -14,6 +14,7 @@ namespace {
 
 class DroppingTransport final : public ReplySink {
  public:
+  void started(Call&) override {}
   void cut_off(Call&) override {}
   void reply(Call& call, const Reply& reply) override {
     bytes += reply.message_size;

@@ -67,13 +67,14 @@ class FakeTransport final : public ReplySink {
     answer.trailing.assign(reply.trailing.begin(), reply.trailing.end());
     if (send_at_once) sink->reply_sent(call);
   }
+  void started(Call& call) override { begun.push_back(&call); }
   void cut_off(Call& call) override { cut.push_back(&call); }
   bool answered(const Call& call) const { return answers.count(&call) != 0; }
   const Answer& answer(const Call& call) { return answers.at(&call); }
 
   CallSink* sink = nullptr;
   bool send_at_once = true;
-  std::vector<const Call*> cut;
+  std::vector<const Call*> begun, cut;  // as `started` and `cut_off` say
   std::map<const Call*, Answer> answers;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <unordered_set>
 
 namespace drover::engine {
@@ -12,7 +13,8 @@ namespace {
 constexpr int64_t kMetricsPeriodNs = 100'000'000;
 constexpr int64_t kRetryNs = 1'000'000;  // a full ring does not signal when it drains: look again after this time
 constexpr int64_t kGonePatienceNs = 5'000'000'000;  // how long replies may refer to the memory of a host that has gone
-constexpr size_t kCallReplyBytes = 2048;      // of a reply that is paid for by the call itself: kCalls of the account
+constexpr size_t kCallReplyBytes = 2048;  // of a reply that is paid for by the call itself: kCalls of the account
+constexpr std::string_view kNoMemory = "the engine has no memory for the call";
 constexpr size_t kFirstHeapBytes = 16 << 10;  // of a message that is still arriving; doubled as it comes
 
 }  // namespace
@@ -55,6 +57,7 @@ Status Dispatcher::open(Call& call) {
   if (route == nullptr) return routes_.unknown(call.listener, call.path);
   call.metrics = route->metrics;
   if (call.deadline_ns <= call.start_ns) return {StatusCode::kDeadlineExceeded, "the deadline has passed"};
+  table_.reserve();  // the last step that may fail for want of memory
   // Also calls that the client has left and that a host still runs.
   if (call.account != nullptr && !call.account->enter_call()) [[unlikely]] {
     return {StatusCode::kResourceExhausted, "too many calls of this client are in progress"};
@@ -96,10 +99,8 @@ std::span<char> Dispatcher::heap_buffer(CallState& state, size_t size, size_t le
   return {state.message, least};
 }
 
-bool Dispatcher::hold_window(const Call& call) const {
-  if (call.dispatch == nullptr) return false;
-  // Never for a request that is still being received: it needs window to end and free its memory.
-  return state_of(call).phase == CallState::Phase::kWaiting;
+bool Dispatcher::waits(const Call& call) const {
+  return call.dispatch != nullptr && state_of(call).phase == CallState::Phase::kWaiting;
 }
 
 void Dispatcher::message(Call& call, std::string_view wire, More more) {
@@ -150,6 +151,13 @@ bool Dispatcher::try_start(CallState& state, std::string_view wire) {
   BuiltRequest built = build_request(*state.call, link, link.host().methods[choice.method], wire, alias);
   if (!built.ok()) [[unlikely]]
     return refuse(state, link, built);
+  try {
+    state.runs.reserve(state.runs.size() + 1 + built.more.size());
+  } catch (const std::bad_alloc&) {
+    link.rx().free(built.run.offset, built.run.chunks);
+    built.more.free_all(link.rx());
+    throw;
+  }
   start(state, choice, built);
   return true;
 }
@@ -179,7 +187,8 @@ bool Dispatcher::refuse(CallState& state, HostLink& link, const BuiltRequest& bu
 }
 
 void Dispatcher::start(CallState& state, const WorkerChoice::Choice& choice, const BuiltRequest& built) {
-  if (state.phase == CallState::Phase::kWaiting) {
+  const bool waited = state.phase == CallState::Phase::kWaiting;
+  if (waited) {
     waiting_.remove(state);
     timers_.disarm(state.timer);
     arm(state, state.call->deadline_ns);
@@ -213,6 +222,7 @@ void Dispatcher::start(CallState& state, const WorkerChoice::Choice& choice, con
   slot.rx_begin = largest.offset;
   slot.rx_chunks = largest.chunks;
   choice.link->push_call(choice.worker, slot);
+  if (waited) replies_.started(*state.call);
 }
 
 // Keeps the request's bytes (what was received into a buffer stays there) and queues the call behind its route.
@@ -226,12 +236,12 @@ void Dispatcher::wait(CallState& state, std::string_view wire) {
     }
     std::memcpy(state.message, wire.data(), wire.size());
   }
+  waiting_.push(state);
   state.phase = CallState::Phase::kWaiting;
   int64_t now = monotonic_ns();
   timers_.catch_up(now);
   state.wait_until_ns = now + options_.wait_ns;
   arm(state, std::min(state.wait_until_ns, state.call->deadline_ns));
-  waiting_.push(state);
 }
 
 // ---- what hosts send
@@ -270,7 +280,14 @@ void Dispatcher::complete(HostLink& link, uint32_t worker, const CompleteSlot& s
   --link.running;
   ++link.completed;
   if ((slot.flags & kCompleteFinished) != 0) state->owes_finished = false;
-  if (state->phase == CallState::Phase::kRunning) return answer(*state, slot);
+  if (state->phase == CallState::Phase::kRunning) {
+    try {
+      return answer(*state, slot);
+    } catch (const std::bad_alloc&) {  // before anything of the call has changed
+      link.release(worker, slot.tx_call, 0, now_ns_);
+      return fail(*state, StatusCode::kResourceExhausted, kNoMemory);
+    }
+  }
   // Too late: the client has its answer, or has left.
   link.release(worker, slot.tx_call, 0, now_ns_);
   settle(*state);
@@ -561,7 +578,13 @@ bool Dispatcher::poll(int64_t now_ns) {
     did |= timers_.advance(now_ns, [this](TimerNode& node) { expire(reinterpret_cast<CallState&>(node)); }) != 0;
   }
   if (waiting_.size() != 0) {
-    did |= waiting_.serve([this](CallState& state) { return try_start(state, {state.message, state.message_size}); });
+    did |= waiting_.serve([this](CallState& state) {
+      try {
+        return try_start(state, {state.message, state.message_size});
+      } catch (const std::bad_alloc&) {
+        return fail(state, StatusCode::kResourceExhausted, kNoMemory), true;
+      }
+    });
   }
   for (const auto& link : links_.attached()) did |= link->flush(now_ns);
   report_failed_and_drained();

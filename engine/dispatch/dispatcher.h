@@ -90,7 +90,7 @@ class Dispatcher final : public CallSink, public Pollable {
   // ---- CallSink
   Status open(Call& call) override;
   std::span<char> message_buffer(Call& call, size_t size, size_t received) override;
-  bool hold_window(const Call& call) const override;
+  bool waits(const Call& call) const override;
   void message(Call& call, std::string_view wire, More more) override;
   void half_close(Call& call) override;
   void abandon(Call& call) override;

@@ -1,6 +1,7 @@
 // The dispatcher with working hosts: what a call's request and answer look like on both sides, and how it waits.
 #include "engine/dispatch/dispatcher.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sys/epoll.h>
@@ -236,6 +237,19 @@ TEST(Dispatcher, AFullRingMakesCallsWaitInOrder) {
   EXPECT_EQ(order, expected);
 }
 
+TEST(Dispatcher, TheTransportHearsWhenACallThatWaitedStarts) {
+  TestThread engine;
+  engine.dispatcher.expect(1, {"/test.Echo/Say"});
+  Call& waiting = engine.call("early");
+  EXPECT_TRUE(engine.dispatcher.waits(waiting));
+  FakeHost host(engine);
+  Call& direct = engine.call("late");
+  engine.pump();
+  EXPECT_FALSE(engine.dispatcher.waits(waiting));
+  EXPECT_FALSE(engine.dispatcher.waits(direct));
+  EXPECT_THAT(engine.transport.begun, testing::Contains(&waiting));
+}
+
 TEST(Dispatcher, ACallThatFindsNoRoomInTimeEndsInResourceExhausted) {
   DispatchOptions options;
   options.wait_ns = 20 * kMs;
@@ -244,12 +258,12 @@ TEST(Dispatcher, ACallThatFindsNoRoomInTimeEndsInResourceExhausted) {
   for (int i = 0; i < 4; ++i) engine.call("fill");
   Call& call = engine.call("late");
   EXPECT_FALSE(engine.transport.answered(call));
-  EXPECT_TRUE(engine.dispatcher.hold_window(call));
+  EXPECT_TRUE(engine.dispatcher.waits(call));
   EXPECT_TRUE(engine.pump_until([&] { return engine.transport.answered(call); }));
   EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kResourceExhausted);
 }
 
-TEST(Dispatcher, RequestsBeingReceivedKeepTheirWindowAndTooManyBytesOfThemAreRefused) {
+TEST(Dispatcher, TooManyBytesOfRequestsBeingReceivedAreRefused) {
   DispatchOptions options;
   options.max_waiting_bytes = 100'000;
   TestThread engine(options);
@@ -267,8 +281,7 @@ TEST(Dispatcher, RequestsBeingReceivedKeepTheirWindowAndTooManyBytesOfThemAreRef
   };
   ASSERT_TRUE(take_all(one));
   ASSERT_TRUE(take_all(two));
-  EXPECT_FALSE(engine.dispatcher.hold_window(one));
-  EXPECT_FALSE(engine.dispatcher.hold_window(two));
+  EXPECT_FALSE(engine.dispatcher.waits(one));
   EXPECT_FALSE(take_all(three));
   engine.dispatcher.abandon(one);
   engine.dispatcher.abandon(three);

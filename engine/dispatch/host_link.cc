@@ -2,6 +2,7 @@
 #include "engine/dispatch/host_link.h"
 
 #include <algorithm>
+#include <new>
 
 namespace drover::engine {
 namespace {
@@ -74,7 +75,11 @@ void HostLink::push(Lane& lane, const Slot& slot) {
     if (result == PushResult::kPeerInvalid) return fail("it published a position in its requests ring that cannot be");
   }
   // Bounded: cancels and releases come at most once for each call that the worker has been given.
-  lane.backlog.push_back(slot);
+  try {
+    lane.backlog.push_back(slot);
+  } catch (const std::bad_alloc&) {
+    fail("there is no memory for what its full ring does not take");
+  }
 }
 
 void HostLink::push_call(uint32_t worker, const CallSlot& slot) {

@@ -17,6 +17,7 @@ namespace {
 
 class CountingTransport final : public ReplySink {
  public:
+  void started(Call&) override {}
   void cut_off(Call&) override {}
   void reply(Call& call, const Reply& reply) override {
     if (call.dispatch == nullptr) std::abort();

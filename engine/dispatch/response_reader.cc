@@ -9,6 +9,7 @@ namespace {
 
 constexpr size_t kPooledEncodedBytes = 64 << 10;  // reply buffers are kept for the next call, unless they are bigger
 constexpr size_t kPooledBytes = 4 << 20;          // of all that are kept
+constexpr size_t kPooledEncoded = 1024;
 
 // The widest that wire bytes get: an int32 of 4 bytes takes 10, and its tag one to five.
 constexpr uint64_t kWirePerMemory = 4;
@@ -28,6 +29,10 @@ EncodeOptions encode_limits(const CallState& state, size_t max_response_bytes) {
 }
 
 }  // namespace
+
+ResponseReader::ResponseReader(size_t max_response_bytes) : max_response_bytes_(max_response_bytes) {
+  spare_.reserve(kPooledEncoded);  // recycling takes no memory
+}
 
 ResponseReader::Answer ResponseReader::read(CallState& state, const CompleteSlot& slot) {
   HostLink& link = *state.host;
@@ -87,6 +92,7 @@ void ResponseReader::recycle(CallState& state) {
   state.reply = nullptr;
   const size_t bytes = owner->buffer_bytes();
   if (bytes > kPooledEncodedBytes || spare_bytes_ + bytes > kPooledBytes) return;
+  if (spare_.size() >= kPooledEncoded) return;
   spare_bytes_ += bytes;
   spare_.push_back(std::move(owner));
 }

@@ -20,7 +20,7 @@ namespace drover::engine {
 
 class ResponseReader {
  public:
-  explicit ResponseReader(size_t max_response_bytes) : max_response_bytes_(max_response_bytes) {}
+  explicit ResponseReader(size_t max_response_bytes);
   ResponseReader(const ResponseReader&) = delete;
   ResponseReader& operator=(const ResponseReader&) = delete;
 

@@ -31,8 +31,7 @@ struct CallStream : http2::Stream, Call {
   bool view_listed = false;  // in the connection's list of messages that lie in the receive buffer
   bool failed = false;       // it was reset
   RequestAssembler assembler;
-  uint32_t held_stream = 0;      // received bytes not yet re-granted to the stream's window
-  uint32_t held_connection = 0;  // and to the connection's
+  uint32_t held = 0;  // received bytes that are kept from the connection's window while the call waits
   ReplyFields reply;
   int64_t progress_ns = 0;  // when the request, then the reply, last moved as much as it must,
   size_t moved_before = 0;  // and how far it had come then: bytes received, then bytes that are left to send
@@ -44,7 +43,7 @@ inline void CallStream::reset() {
   begun = ignore_data = request_done = replied = view_listed = failed = false;
   http_error = 0;
   assembler.reset();
-  held_stream = held_connection = 0;
+  held = 0;
   reply.clear();
   moved_before = 0;
 }

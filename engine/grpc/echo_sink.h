@@ -25,6 +25,13 @@ class EchoSink : public CallSink {
 
   Status open(Call& call) override {
     if (call.path == "/missing") return {StatusCode::kUnimplemented, "unknown method " + std::string(call.path)};
+    if (call.path != last_path_) {
+      last_metrics_ = metrics_.method(call.path);
+      last_path_ = call.path;
+    }
+    last_authority = call.authority;
+    last_peer = call.peer->address;
+    spare_.reserve(spare_.size() + static_cast<size_t>(open_calls) + 1);  // to end a call takes no memory
     Echo* echo;
     if (spare_.empty()) {
       echo = new Echo();
@@ -33,18 +40,12 @@ class EchoSink : public CallSink {
       spare_.pop_back();
     }
     echo->hold = call.path == "/hold";
-    if (call.path != last_path_) {
-      last_path_ = call.path;
-      last_metrics_ = metrics_.method(call.path);
-    }
     call.metrics = last_metrics_;
     call.max_request_bytes = max_request_bytes;
     call.dispatch = echo;
     ++open_calls;
     last_begun = &call;
     last_deadline_ns = call.deadline_ns;
-    last_authority = call.authority;
-    last_peer = call.peer->address;
     return {};
   }
   std::span<char> message_buffer(Call& call, size_t size, size_t received) override {
@@ -56,7 +57,7 @@ class EchoSink : public CallSink {
     echo.in_buffer = true;
     return echo.bytes;
   }
-  bool hold_window(const Call&) const override { return hold; }
+  bool waits(const Call&) const override { return hold; }
   void message(Call& call, std::string_view wire, More) override {
     auto& echo = *static_cast<Echo*>(call.dispatch);
     if (!echo.in_buffer) echo.bytes.assign(wire);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
+#include <new>
 
 #include "engine/base/log.h"
 #include "engine/net/socket_address.h"
@@ -13,6 +14,7 @@ namespace {
 
 log::Limit g_protocol_error_limit;
 log::Limit g_headers_limit;
+log::Limit g_memory_limit;
 
 CallStream& call_of(http2::Stream& stream) { return static_cast<CallStream&>(stream); }
 
@@ -31,7 +33,7 @@ GrpcConnection::GrpcConnection(GrpcContext& context, ByteSink& out, Peer peer, u
 
 GrpcConnection::~GrpcConnection() {
   closing_ = true;
-  abandon_open();
+  session_.abandon();
   for (size_t i = first_finishing_; i < finishing_.size(); ++i) {
     end_call(*finishing_[i], false);
     release(*finishing_[i]);
@@ -43,10 +45,12 @@ GrpcConnection::~GrpcConnection() {
 void GrpcConnection::receive(const char* bytes, size_t size) {
   if (session_.failed() || dead_) return;
   context_.metrics.received_bytes->add(size);
-  session_.receive(bytes, size);
-  if (!views_.empty()) spill_views();
-  give_back();
-  if (session_.failed()) abandon_open();
+  guarded([&] {
+    session_.receive(bytes, size);
+    if (!views_.empty()) spill_views();
+    give_back();
+  });
+  if (session_.failed()) session_.abandon();
 }
 
 std::span<char> GrpcConnection::receive_into() const {
@@ -60,11 +64,15 @@ std::span<char> GrpcConnection::receive_into() const {
   return rest.first(std::min(rest.size(), left));
 }
 
-// The connection is over; its calls need not wait for its last bytes.
-void GrpcConnection::abandon_open() {
-  std::vector<CallStream*> open;
-  session_.each_stream([&](http2::Stream& stream) { open.push_back(&call_of(stream)); });
-  for (CallStream* stream : open) session_.reset(*stream, http2::ErrorCode::kCancel);
+// An allocation that fails ends the connection that asked for it, not the process.
+template <typename Work>
+void GrpcConnection::guarded(Work work) {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+    dead_ = true;
+    log::error(g_memory_limit, "connection ended: no memory", {{"peer", peer_.address}});
+  }
 }
 
 void GrpcConnection::give_back() {
@@ -148,19 +156,8 @@ void GrpcConnection::on_data(http2::Stream& http2_stream, const char* bytes, siz
     views_.push_back(&stream);
     stream.view_listed = true;
   }
-  account_received(stream, static_cast<uint32_t>(size), !stream.assembler.is_view());
-}
-
-// Gives `size` received bytes back to the peer, or keeps them while the region is full.
-void GrpcConnection::account_received(CallStream& stream, uint32_t size, bool in_memory) {
-  if (in_memory && context_.sink->hold_window(stream)) {
-    stream.held_stream += size;
-    stream.held_connection += size;
-    held_bytes_ += size;
-    return;
-  }
   // A message that came whole needs no more window on its stream: the client is done with it.
-  if (in_memory) session_.consume_stream(stream, size);
+  if (!stream.assembler.is_view()) session_.consume_stream(stream, static_cast<uint32_t>(size));
   consumed_ += size;
 }
 
@@ -176,10 +173,9 @@ void GrpcConnection::on_end(http2::Stream& http2_stream) {
   const bool view = stream.assembler.is_view();
   context_.sink->message(stream, stream.assembler.view(), More::kLast);
   // The region had no room: what this message takes meanwhile counts against the connection's window.
-  if (size > 0 && view && stream.begun && !stream.replied && consumed_ >= size && context_.sink->hold_window(stream)) {
+  if (size > 0 && view && stream.begun && !stream.replied && consumed_ >= size && context_.sink->waits(stream)) {
     consumed_ -= size;
-    stream.held_connection += size;
-    held_bytes_ += size;
+    stream.held = size;
   }
 }
 
@@ -216,28 +212,23 @@ void GrpcConnection::drop_view(CallStream& stream) {
   views_.pop_back();
 }
 
-bool GrpcConnection::release_held() {
-  if (session_.failed() || dead_) return false;
-  if (held_bytes_ > 0)
-    session_.each_stream([&](http2::Stream& http2_stream) {
-      CallStream& stream = call_of(http2_stream);
-      if (stream.held_connection == 0) return;
-      if (stream.begun && !stream.replied && context_.sink->hold_window(stream)) return;
-      session_.consume_stream(stream, stream.held_stream);
-      consumed_ += stream.held_connection;
-      held_bytes_ -= stream.held_connection;
-      stream.held_stream = stream.held_connection = 0;
-    });
-  give_back();
-  return held_bytes_ > 0;
+void GrpcConnection::release_window(CallStream& stream) {
+  consumed_ += stream.held;
+  stream.held = 0;
 }
 
 // ---- Replies.
+
+void GrpcConnection::reply(CallStream& stream, const Reply& reply) {
+  GrpcConnection& connection = *stream.connection;
+  connection.guarded([&] { connection.send_reply(stream, reply); });
+}
 
 void GrpcConnection::send_reply(CallStream& stream, const Reply& reply) {
   assert(reply.ends);  // of a unary call
   if (stream.replied) return;
   stream.replied = stream.ignore_data = true;
+  release_window(stream);
   stream.progress_ns = context_.now_ns();
   if (stream.metrics) {
     stream.metrics->finished[std::min<size_t>(static_cast<size_t>(reply.code), 16)].add();
@@ -304,7 +295,13 @@ void GrpcConnection::on_closed(http2::Stream& http2_stream, http2::ErrorCode cod
     return;
   }
   // Some of the reply waits in the batch or for the socket, as references into the dispatcher's memory.
-  finishing_.push_back(&stream);
+  try {
+    finishing_.push_back(&stream);
+  } catch (const std::bad_alloc&) {  // ends the connection: nothing more is written
+    end_call(stream, false);
+    release(stream);
+    throw;
+  }
 }
 
 // ---- Bytes out.
@@ -328,7 +325,12 @@ bool GrpcConnection::settle(ssize_t result) {
 }
 
 GrpcConnection::Flushed GrpcConnection::flush() {
-  if (dead_) return Flushed::kDone;
+  Flushed flushed = Flushed::kDone;
+  if (!dead_) guarded([&] { flushed = write_all(); });
+  return flushed;
+}
+
+GrpcConnection::Flushed GrpcConnection::write_all() {
   give_back();
   SendBatch& batch = context_.batch;
   for (int i = 0; i < kBatchesPerTurn; ++i) {
@@ -359,7 +361,8 @@ GrpcConnection::Flushed GrpcConnection::flush() {
 
 GrpcConnection::Flushed GrpcConnection::written(ssize_t result) {
   if (dead_) return Flushed::kDone;
-  const bool taken = settle(result);
+  bool taken = false;
+  guarded([&] { taken = settle(result); });
   dead_ |= cut_off_;
   if (dead_) return Flushed::kDone;
   if (!taken) return Flushed::kBlocked;
@@ -403,8 +406,7 @@ void GrpcConnection::end_call(CallStream& stream, bool sent) {
 }
 
 void GrpcConnection::release(CallStream& stream) {
-  held_bytes_ -= stream.held_connection;
-  consumed_ += stream.held_connection;
+  release_window(stream);
   reply_bytes_ -= stream.reply.memory();
   context_.recycle(&stream);
 }
@@ -412,6 +414,10 @@ void GrpcConnection::release(CallStream& stream) {
 // ---- Time, and the end.
 
 void GrpcConnection::drain() {
+  guarded([&] { start_drain(); });
+}
+
+void GrpcConnection::start_drain() {
   if (drain_ != Drain::kNone || session_.failed() || dead_) return;
   drain_ = Drain::kNotice;
   drain_ns_ = context_.now_ns();
@@ -426,6 +432,10 @@ void GrpcConnection::on_ping_answered() {
 }
 
 void GrpcConnection::sweep() {
+  guarded([&] { check_time(); });
+}
+
+void GrpcConnection::check_time() {
   const TransportOptions& options = context_.options;
   const int64_t now = context_.now_ns();
   // Bytes wait for the kernel alone: the peer does not read.
@@ -438,15 +448,15 @@ void GrpcConnection::sweep() {
   if (session_.failed() || dead_) return;
   if (!session_.settings_received() && now - opened_ns_ > options.handshake_timeout_ns) {
     session_.fail(http2::ErrorCode::kSettingsTimeout, "no SETTINGS in time");
-    return abandon_open();
+    return session_.abandon();
   }
   if (int64_t since = session_.header_block_since_ns(); since != 0 && now - since > options.handshake_timeout_ns) {
     session_.fail(http2::ErrorCode::kEnhanceYourCalm, "a header block does not end");
-    return abandon_open();
+    return session_.abandon();
   }
   const bool idle = this->idle();
   if (idle && now - idle_since_ns_ > kShrinkAfterNs) session_.shrink();
-  if (options.idle_timeout_ns > 0 && idle && now - idle_since_ns_ > options.idle_timeout_ns) drain();
+  if (options.idle_timeout_ns > 0 && idle && now - idle_since_ns_ > options.idle_timeout_ns) start_drain();
   if (drain_ == Drain::kNotice && now - drain_ns_ > kDrainNoticeNs) on_ping_answered();
   if (options.stall_timeout_ns > 0) sweep_stalled(now);
 }
@@ -454,6 +464,8 @@ void GrpcConnection::sweep() {
 void GrpcConnection::sweep_stalled(int64_t now) {
   const int64_t limit = context_.options.stall_timeout_ns;
   std::vector<CallStream*> requests, replies;
+  bool holds = false;
+  session_.each_stream([&](http2::Stream& stream) { holds |= call_of(stream).held != 0; });
   session_.each_stream([&](http2::Stream& http2_stream) {
     CallStream& stream = call_of(http2_stream);
     const size_t at = stream.replied ? stream.unsent() : stream.assembler.received();
@@ -468,7 +480,7 @@ void GrpcConnection::sweep_stalled(int64_t now) {
       if (stream.blocked() || now - write_progress_ns_ > limit) replies.push_back(&stream);
     } else if (stream.http_error != 0) {
       replies.push_back(&stream);  // a request that is not gRPC, and does not end
-    } else if (!stream.request_done && stream.begun && held_bytes_ == 0) {
+    } else if (!stream.request_done && stream.begun && !holds) {
       requests.push_back(&stream);  // not if it may be us who keep its window back
     }
   });
@@ -489,14 +501,14 @@ size_t GrpcConnection::memory() const {
 
 void GrpcConnection::cut_off(std::string_view why) {
   if (dead_ || cut_off_) return;
-  session_.fail(http2::ErrorCode::kEnhanceYourCalm, why);
-  abandon_open();
+  guarded([&] { session_.fail(http2::ErrorCode::kEnhanceYourCalm, why); });
+  session_.abandon();
   cut_off_ = true;
 }
 
 void GrpcConnection::cut_off(CallStream& stream) {
   if (std::find(finishing_.begin(), finishing_.end(), &stream) == finishing_.end()) {
-    session_.reset(stream, http2::ErrorCode::kCancel);
+    guarded([&] { session_.reset(stream, http2::ErrorCode::kCancel); });
     if (finishing_.empty() || finishing_.back() != &stream) return;
   }
   dead_ = true;  // its bytes wait for the kernel, in the middle of others

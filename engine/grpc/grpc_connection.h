@@ -47,14 +47,13 @@ class GrpcConnection final : private http2::SessionHandler {
   Flushed written(ssize_t result);
   // Nothing more will be read or written: close it.
   bool finished() const;
-  // The byte sink failed: a GOAWAY would not arrive.
+  // The byte sink failed, or memory has: a GOAWAY would not arrive.
   bool broken() const { return dead_; }
 
-  static void reply(CallStream& stream, const Reply& reply) { stream.connection->send_reply(stream, reply); }
+  static void reply(CallStream& stream, const Reply& reply);
 
-  // Re-grants window bytes that were held back while the region was full. True if some are still held.
-  bool release_held();
-  bool holds_window() const { return held_bytes_ > 0; }
+  // The call no longer waits for room: what it keeps of the window goes back. Flush afterwards.
+  void started(CallStream& stream) { release_window(stream); }
 
   // Graceful end: GOAWAY as a notice now, the final one when the peer has answered a ping (or after kDrainNoticeNs).
   void drain();
@@ -100,21 +99,25 @@ class GrpcConnection final : private http2::SessionHandler {
   void on_goaway(uint32_t, http2::ErrorCode) override {}  // the peer closes when its calls are done
   void on_failed(http2::ErrorCode code, std::string_view why) override;
 
+  template <typename Work>
+  void guarded(Work work);
   Status check_request(const RequestHead& head, std::string_view timeout, int64_t& timeout_ns) const;
   void fail_request(CallStream& stream, const Status& error);
   void spill_views();
   void drop_view(CallStream& stream);
-  void abandon_open();
-  void account_received(CallStream& stream, uint32_t size, bool in_memory);
+  void release_window(CallStream& stream);
   void give_back();
 
   void send_reply(CallStream& stream, const Reply& reply);
   void refuse(CallStream& stream, const Status& error);   // gRPC status, trailers-only
   void refuse_http(CallStream& stream, uint32_t status);  // HTTP status and a line of text
+  Flushed write_all();
   bool settle(ssize_t result);
   void finish_sent();
   void end_call(CallStream& stream, bool sent);
   void release(CallStream& stream);
+  void start_drain();
+  void check_time();
   void sweep_stalled(int64_t now);
   bool moves(uint64_t bytes, int64_t ns) const;
 
@@ -128,8 +131,7 @@ class GrpcConnection final : private http2::SessionHandler {
   std::vector<CallStream*> views_;      // requests that lie in the receive buffer
   std::vector<CallStream*> finishing_;  // closed by the session, replies not yet all sent; by produced_until
   size_t first_finishing_ = 0;
-  uint64_t consumed_ = 0;  // DATA bytes to give back to the connection's window
-  uint64_t held_bytes_ = 0;
+  uint64_t consumed_ = 0;   // DATA bytes to give back to the connection's window
   size_t reply_bytes_ = 0;  // fields of replies that are not over
 
   UnsentQueue unsent_;

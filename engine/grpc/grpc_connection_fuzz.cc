@@ -51,7 +51,7 @@ void run(Input input, Rig& rig) {
       rig.sink.answer(*call);
     } else if (c == 0x41 || c == 0x42) {
       rig.sink.hold = c == 0x41;
-      rig.connection->release_held();
+      if (c == 0x42 && !rig.sink.held.empty()) rig.started(*rig.sink.held.front());
     } else if (c == 0x43) {
       rig.connection->drain();
     } else if (c < 0x80) {

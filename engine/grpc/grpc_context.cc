@@ -34,7 +34,9 @@ GrpcContext::GrpcContext(const TransportOptions& transport_options, ThreadMetric
       metrics(thread_metrics),
       ledger(transport_options.ledger, thread_metrics),
       scratch(session_options),
-      now_ns_(now_ns) {}
+      now_ns_(now_ns) {
+  spare_streams_.reserve(kSpareStreams);  // recycling takes no memory
+}
 
 GrpcContext::~GrpcContext() {
   for (CallStream* stream : spare_streams_) delete stream;

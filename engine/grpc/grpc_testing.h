@@ -32,6 +32,7 @@ class Rig : public ReplySink, public ByteSink {
     ++replies;
     GrpcConnection::reply(static_cast<CallStream&>(call), reply);
   }
+  void started(Call& call) override { connection->started(static_cast<CallStream&>(call)); }
   void cut_off(Call& call) override { connection->cut_off(static_cast<CallStream&>(call)); }
   ssize_t write(const iovec* parts, size_t count) override {
     ++writes;

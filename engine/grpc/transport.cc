@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "engine/base/log.h"
 #include "engine/net/byte_stream.h"
@@ -14,7 +15,6 @@ namespace {
 
 constexpr int64_t kSweepNs = 1'000'000'000;
 constexpr int64_t kDrainSweepNs = 50'000'000;
-constexpr int64_t kHeldRetryNs = 200'000;  // how often a held window is looked at again
 // A connection that we end is read for so long, and so far, so that GOAWAY arrives.
 constexpr int64_t kLingerNs = 1'000'000'000;
 constexpr size_t kLingerBytes = 256 << 10;
@@ -55,7 +55,6 @@ class Transport::Connection final : public StreamHandler, public ByteSink {
   GrpcConnection http2;
   bool closed = false;
   bool dirty = false;
-  bool holding = false;
   int64_t linger_until_ns = 0;
 
  private:
@@ -96,6 +95,12 @@ void Transport::reply(Call& call, const Reply& reply) {
   mark_dirty(static_cast<Connection&>(connection.out()));
 }
 
+void Transport::started(Call& call) {
+  CallStream& stream = static_cast<CallStream&>(call);
+  stream.connection->started(stream);
+  mark_dirty(static_cast<Connection&>(stream.connection->out()));
+}
+
 void Transport::cut_off(Call& call) {
   CallStream& stream = static_cast<CallStream&>(call);
   GrpcConnection& connection = *stream.connection;
@@ -108,7 +113,6 @@ void Transport::close_all() {
   for (Connection* connection : closed_) delete connection;
   closed_.clear();
   dirty_.clear();
-  holding_.clear();
   acceptor_.close_all();
 }
 
@@ -146,11 +150,6 @@ void Transport::settle(Connection& connection, GrpcConnection::Flushed flushed) 
     next_sweep_ns_ = std::min(next_sweep_ns_, connection.linger_until_ns);
   }
   charge(connection);
-  if (connection.http2.holds_window() && !connection.holding) {
-    connection.holding = true;
-    holding_.push_back(&connection);
-    next_held_ns_ = std::min(next_held_ns_, context_->now_ns() + kHeldRetryNs);
-  }
 }
 
 void Transport::close(Connection& connection) {
@@ -163,7 +162,6 @@ void Transport::close(Connection& connection) {
 }
 
 bool Transport::end_turn(int64_t now_ns) {
-  if (now_ns >= next_held_ns_) retry_held();
   if (now_ns >= acceptor_.resume_ns()) acceptor_.resume();
   if (now_ns >= next_sweep_ns_) sweep();
   flushing_.swap(dirty_);
@@ -173,7 +171,6 @@ bool Transport::end_turn(int64_t now_ns) {
   if (!closed_.empty()) {
     for (Connection* connection : closed_) {
       std::erase(dirty_, connection);
-      std::erase(holding_, connection);
       delete connection;
     }
     closed_.clear();
@@ -181,20 +178,17 @@ bool Transport::end_turn(int64_t now_ns) {
   return !dirty_.empty();
 }
 
-int64_t Transport::next_turn_ns() const { return std::min({next_sweep_ns_, next_held_ns_, acceptor_.resume_ns()}); }
-
-void Transport::retry_held() {
-  next_held_ns_ = kNoDeadline;
-  std::erase_if(holding_, [&](Connection* connection) {
-    if (connection->closed) return true;
-    connection->holding = connection->http2.release_held();
-    mark_dirty(*connection);
-    return !connection->holding;
-  });
-  if (!holding_.empty()) next_held_ns_ = context_->now_ns() + kHeldRetryNs;
-}
+int64_t Transport::next_turn_ns() const { return std::min(next_sweep_ns_, acceptor_.resume_ns()); }
 
 void Transport::sweep() {
+  try {
+    check_time();
+  } catch (const std::bad_alloc&) {  // next time
+  }
+  next_sweep_ns_ = connections_.empty() ? kNoDeadline : context_->now_ns() + (draining_ ? kDrainSweepNs : kSweepNs);
+}
+
+void Transport::check_time() {
   int64_t now = context_->now_ns();
   context_->ledger.update();
   std::vector<Connection*> over;
@@ -207,7 +201,6 @@ void Transport::sweep() {
     mark_dirty(*connection);
   }
   for (Connection* connection : over) close(*connection);
-  next_sweep_ns_ = connections_.empty() ? kNoDeadline : now + (draining_ ? kDrainSweepNs : kSweepNs);
 }
 
 // ---- Budgets.
@@ -215,8 +208,14 @@ void Transport::sweep() {
 void Transport::charge(Connection& connection) {
   Account& account = connection.http2.account();
   account.measure(connection.http2.memory());
-  if (Account* over = account.over()) [[unlikely]]
+  Account* over = account.over();
+  if (over == nullptr) [[likely]]
+    return;
+  try {
     relieve(*over);
+  } catch (const std::bad_alloc&) {
+    connection.http2.cut_off("no memory");
+  }
 }
 
 // Cuts off the connections that hold the most, of the address that holds the most, until `over` is well below its
@@ -269,6 +268,14 @@ void Transport::make_room(const std::string& address, bool of_address) {
 }
 
 void Transport::adopt_connection(UniqueFd fd, std::string peer, uint32_t listener) {
+  try {
+    adopt(std::move(fd), std::move(peer), listener);
+  } catch (const std::bad_alloc&) {
+    log::error(g_refused_limit, "connection refused: no memory");
+  }
+}
+
+void Transport::adopt(UniqueFd fd, std::string peer, uint32_t listener) {
   const TransportOptions& options = context_->options;
   const std::string address = network_of(peer);
   const ConnectionCount::Entry entry =
@@ -282,8 +289,16 @@ void Transport::adopt_connection(UniqueFd fd, std::string peer, uint32_t listene
               {{"peer", peer}, {"max", of_address ? options.max_connections_per_address : options.max_connections}});
     return make_room(address, of_address);
   }
-  auto* connection = new Connection(*this, std::move(peer), listener);
-  connections_.insert(connection);
+  std::unique_ptr<Connection> made;
+  try {
+    made = std::make_unique<Connection>(*this, std::move(peer), listener);
+    for (auto* list : {&dirty_, &flushing_, &closed_}) list->reserve(connections_.size() + 1);  // no list needs more
+    connections_.insert(made.get());
+  } catch (...) {
+    shared_.connections.leave(address);
+    throw;
+  }
+  Connection* connection = made.release();
   context_->metrics.connections->add(1);
   context_->metrics.connections_accepted->add();
   if (next_sweep_ns_ == kNoDeadline) next_sweep_ns_ = context_->now_ns() + kSweepNs;

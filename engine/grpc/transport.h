@@ -44,6 +44,7 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink 
 
   // ReplySink.
   void reply(Call& call, const Reply& reply) override;
+  void started(Call& call) override;
   void cut_off(Call& call) override;
 
   // TurnEnd.
@@ -67,8 +68,9 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink 
   void submit();
   void settle(Connection& connection, GrpcConnection::Flushed flushed);
   void close(Connection& connection);
+  void adopt(UniqueFd fd, std::string peer, uint32_t listener);
   void sweep();
-  void retry_held();
+  void check_time();
   void charge(Connection& connection);
   void relieve(Account& over);
   void make_room(const std::string& address, bool of_address);
@@ -82,9 +84,7 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink 
   std::vector<Connection*> dirty_;
   std::vector<Connection*> flushing_;
   std::vector<Connection*> closed_;  // destroyed at the end of the turn: events of this turn may name them
-  std::vector<Connection*> holding_;
   int64_t next_sweep_ns_ = kNoDeadline;
-  int64_t next_held_ns_ = kNoDeadline;
   int64_t next_make_room_ns_ = 0;
   bool draining_ = false;
 };

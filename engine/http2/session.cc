@@ -65,6 +65,12 @@ void Session::fail(ErrorCode code, std::string_view why) {
   handler_.on_failed(code, why);
 }
 
+void Session::abandon() {
+  failed_ = true;
+  size_t at = 0;
+  while (Stream* stream = streams_.next(at)) close(*stream, ErrorCode::kCancel, true);
+}
+
 bool Session::connection_error(ErrorCode code, std::string_view why) {
   fail(code, why);
   return false;
@@ -362,6 +368,7 @@ bool Session::on_new_stream(uint32_t id, std::string_view block, bool end_stream
   if (!head) return refuse(id, ErrorCode::kProtocolError);
   const size_t charge = head.get()->memory();
   if (!open_headers_.fits(charge)) return refuse(id, ErrorCode::kEnhanceYourCalm);
+  streams_.reserve();
   Stream* stream = handler_.new_stream();
   if (!stream) return refuse(id, ErrorCode::kRefusedStream);
   stream->id_ = id;

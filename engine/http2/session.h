@@ -108,6 +108,8 @@ class Session final : private SenderOwner {
   void shutdown_notice();
   // Second step, or at once: streams above the last one that was opened are ignored. Open ones go on.
   void goaway(ErrorCode code);
+  // Ends all open streams, as reset does, and the connection, without a word to the peer. Takes no memory.
+  void abandon();
   // Ends the connection for a reason of the owner's.
   void fail(ErrorCode code, std::string_view why);
 

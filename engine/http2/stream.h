@@ -129,8 +129,12 @@ class StreamTable {
       if (!slots_[at].stream) return nullptr;
     }
   }
-  void insert(Stream& stream) {
+  // Makes the next insert() succeed. Throws std::bad_alloc.
+  void reserve() {
     if (2 * (count_ + 1) > slots_.size()) rehash(std::max<size_t>(8, 2 * slots_.size()));
+  }
+  void insert(Stream& stream) {
+    reserve();
     place(stream);
     ++count_;
   }
@@ -146,6 +150,12 @@ class StreamTable {
     }
     slots_[hole] = {};
     if (--count_ == 0 && slots_.size() > 64) slots_ = {};  // memory goes back
+  }
+  // The first stream from slot `at` on, which moves to it; null: the end. The stream may be erased before the next
+  // call, and no other one.
+  Stream* next(size_t& at) const {
+    while (at < slots_.size() && !slots_[at].stream) ++at;
+    return at < slots_.size() ? slots_[at].stream : nullptr;
   }
   size_t count() const { return count_; }
   size_t memory() const { return slots_.capacity() * sizeof(Slot); }
