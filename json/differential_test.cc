@@ -80,6 +80,14 @@ bool refused_by_3_21(const std::string& status) {
   return end > value + 15 && end + 1 == type && status.compare(type, 30, " for type type.googleapis.com/") == 0;
 }
 
+// Whether there is a number -0 in the text: 3.21 reads it as the integer 0, and the sign of a double is lost.
+bool has_negative_zero(std::string_view text) {
+  for (size_t at = text.find("-0"); at != text.npos; at = text.find("-0", at + 2)) {
+    if (at + 2 == text.size() || std::string_view(".eE").find(text[at + 2]) == text.npos) return true;
+  }
+  return false;
+}
+
 // The peer accepts every text that Drover accepts, and reads the same message.
 void expect_stricter(const schema::MessageType& type, const google::protobuf::Message& prototype,
                      const std::string& text, int* taken) {
@@ -90,6 +98,7 @@ void expect_stricter(const schema::MessageType& type, const google::protobuf::Me
   const auto status = JsonStringToMessage(text, message.get());
   if (refused_by_3_21(status.ToString())) return;
   ASSERT_TRUE(status.ok()) << status.ToString() << "\n" << text;
+  if (has_negative_zero(text)) return;
   EXPECT_EQ(as_peer(object, prototype), deterministic(*message)) << text;
 }
 
