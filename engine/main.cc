@@ -67,12 +67,15 @@ TransportOptions transport_options(const Config& c) {
   o.idle_timeout_ns = c.idle_timeout_ms * kMs;
   o.stall_timeout_ns = c.stall_timeout_ms * kMs;
   o.least_rate = static_cast<uint32_t>(c.least_rate);
-  o.max_connections_per_address = static_cast<uint32_t>(c.max_connections_per_address);
+  const int64_t share = c.max_connections_per_address != 0 ? c.max_connections_per_address : c.max_connections / 2;
+  o.max_connections_per_address = static_cast<uint32_t>(std::max<int64_t>(share, 1));
   auto limits = [](int64_t memory, int64_t calls) {
     return AccountLimits{static_cast<size_t>(memory), static_cast<size_t>(calls)};
   };
-  o.ledger = {limits(c.client_memory, c.max_calls), limits(c.address_memory, c.max_calls_per_address),
-              limits(c.connection_memory, 2 * c.max_concurrent_streams)};
+  o.ledger[Level::kThread] = limits(c.client_memory, c.max_calls);
+  o.ledger[Level::kAddress] = limits(c.address_memory, c.max_calls_per_address);
+  o.ledger[Level::kConnection] = limits(c.connection_memory, 2 * c.max_concurrent_streams);
+  o.ledger.decoding_rate = static_cast<double>(c.header_rate);
   return o;
 }
 

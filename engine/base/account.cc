@@ -29,6 +29,8 @@ const char* resource_name(Resource resource) {
       return "arriving";
     case Resource::kLent:
       return "lent";
+    case Resource::kDecoding:
+      return "decoding";
   }
   return "?";
 }
@@ -45,11 +47,15 @@ const char* level_name(Level level) {
   return "?";
 }
 
-Account::Account(Ledger& ledger, Level level, std::string name, Account* parent, const AccountLimits& limits)
-    : ledger_(ledger), parent_(parent), level_(level), name_(std::move(name)) {
+Account::Account(Ledger& ledger, Level level, std::string name, Account* parent, int64_t now_ns)
+    : ledger_(ledger),
+      parent_(parent),
+      decoding_(ledger.limits_.decoding_rate, ledger.limits_.decoding_rate / 4, now_ns),
+      level_(level),
+      name_(std::move(name)) {
   limits_.fill(SIZE_MAX);
-  limits_[index(Resource::kMemory)] = limits.memory;
-  limits_[index(Resource::kCalls)] = limits.calls;
+  limits_[index(Resource::kMemory)] = ledger.limits_[level].memory;
+  limits_[index(Resource::kCalls)] = ledger.limits_[level].calls;
   if (parent_ != nullptr) ++parent_->references_;
 }
 
@@ -101,7 +107,7 @@ Ledger::Ledger(const LedgerLimits& limits, ThreadMetrics& metrics) : limits_(lim
                                   "Connections closed because a principal held more memory than its budget",
                                   {{"principal", level_name(static_cast<Level>(l))}});
   }
-  thread_ = AccountRef(new Account(*this, Level::kThread, {}, nullptr, limits_[index(Level::kThread)]));
+  thread_ = AccountRef(new Account(*this, Level::kThread, {}, nullptr, 0));
 }
 
 Ledger::~Ledger() {
@@ -113,13 +119,13 @@ Ledger::~Ledger() {
   }
 }
 
-AccountRef Ledger::open_connection(const std::string& address) {
+AccountRef Ledger::open_connection(const std::string& address, int64_t now_ns) {
   auto known = addresses_.find(address);
   if (known == addresses_.end()) {
-    auto* account = new Account(*this, Level::kAddress, address, thread_.get(), limits_[index(Level::kAddress)]);
+    auto* account = new Account(*this, Level::kAddress, address, thread_.get(), now_ns);
     known = addresses_.emplace(address, account).first;
   }
-  return AccountRef(new Account(*this, Level::kConnection, {}, known->second, limits_[index(Level::kConnection)]));
+  return AccountRef(new Account(*this, Level::kConnection, {}, known->second, now_ns));
 }
 
 void Ledger::update() {

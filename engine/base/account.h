@@ -25,6 +25,7 @@
 #include <utility>
 
 #include "engine/base/metrics.h"
+#include "engine/base/token_bucket.h"
 
 namespace drover::engine {
 
@@ -33,8 +34,9 @@ enum class Resource : uint8_t {
   kCalls,     // from open until the transport and the host are both done with them
   kArriving,  // bytes of rx, reserved by the announced length of messages that are still arriving
   kLent,      // bytes of tx that replies refer to until the client has taken them
+  kDecoding,  // work: bytes of header fields, decoded, a second; of addresses only
 };
-inline constexpr size_t kResources = 4;
+inline constexpr size_t kResources = 5;
 const char* resource_name(Resource resource);
 
 // The levels of accounts, from the widest.
@@ -48,8 +50,13 @@ struct AccountLimits {
   size_t memory = SIZE_MAX;
   size_t calls = SIZE_MAX;
 };
-// By Level.
-using LedgerLimits = std::array<AccountLimits, kLevels>;
+struct LedgerLimits {
+  AccountLimits& operator[](Level level) { return levels[static_cast<size_t>(level)]; }
+  const AccountLimits& operator[](Level level) const { return levels[static_cast<size_t>(level)]; }
+
+  std::array<AccountLimits, kLevels> levels;
+  double decoding_rate = 1e18;  // of an address, bytes a second, and a quarter of it at once
+};
 
 class Ledger;
 
@@ -107,6 +114,10 @@ class Account {
   size_t held(Resource resource) const { return held_[static_cast<size_t>(resource)]; }
   // SIZE_MAX: no limit.
   size_t limit(Resource resource) const { return limits_[static_cast<size_t>(resource)]; }
+  // Work for a connection's address: bytes of header fields, decoded. False: more than the address may ask for.
+  bool spend_decoding(size_t bytes, int64_t now_ns) {
+    return parent_->decoding_.spend(now_ns, static_cast<double>(bytes)) || refuse(Resource::kDecoding);
+  }
   // The widest account, from this one upwards, that holds more memory than its limit; null: all is well.
   Account* over();
 
@@ -114,7 +125,7 @@ class Account {
   friend class Ledger;
   friend class AccountRef;
 
-  Account(Ledger& ledger, Level level, std::string name, Account* parent, const AccountLimits& limits);
+  Account(Ledger& ledger, Level level, std::string name, Account* parent, int64_t now_ns);
   ~Account() = default;
   static constexpr size_t kCallsIndex = static_cast<size_t>(Resource::kCalls);
   bool has_room_for_call() const { return held_[kCallsIndex] < limits_[kCallsIndex]; }
@@ -126,6 +137,7 @@ class Account {
   std::array<size_t, kResources> held_{};
   std::array<size_t, kResources> limits_;
   size_t measured_ = 0;
+  TokenBucket decoding_;
   uint32_t references_ = 0;
   const Level level_;
   const std::string name_;
@@ -166,8 +178,8 @@ class Ledger {
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
-  // An account for a connection from that address.
-  AccountRef open_connection(const std::string& address);
+  // An account for a connection from that address. `now_ns`: CLOCK_MONOTONIC.
+  AccountRef open_connection(const std::string& address, int64_t now_ns = 0);
   Account& thread() { return *thread_.get(); }
   size_t addresses() const { return addresses_.size(); }
 

@@ -9,7 +9,14 @@
 namespace drover::engine {
 namespace {
 
-LedgerLimits small_limits() { return {{{1000, 10}, {500, 6}, {300, 4}}}; }
+LedgerLimits small_limits() {
+  LedgerLimits limits;
+  limits[Level::kThread] = {1000, 10};
+  limits[Level::kAddress] = {500, 6};
+  limits[Level::kConnection] = {300, 4};
+  limits.decoding_rate = 4000;
+  return limits;
+}
 
 class AccountTest : public testing::Test {
  protected:
@@ -141,6 +148,18 @@ TEST_F(AccountTest, WhatIsMeasuredIsNeverRefusedAndShowsWhoIsOver) {
   EXPECT_EQ(two->over(), nullptr);
   two.reset();  // what is measured goes with the connection
   EXPECT_EQ(ledger.thread().held(Resource::kMemory), 10u);
+}
+
+TEST_F(AccountTest, DecodingIsBoundedByTheSecondForAllConnectionsOfAnAddress) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  AccountRef one = ledger.open_connection("a"), two = ledger.open_connection("a"), other = ledger.open_connection("b");
+  EXPECT_TRUE(one->spend_decoding(600, 0));
+  EXPECT_TRUE(two->spend_decoding(400, 0));
+  EXPECT_FALSE(one->spend_decoding(1, 0));
+  EXPECT_EQ(refused("decoding", "connection"), 1u);
+  EXPECT_TRUE(other->spend_decoding(1000, 0));
+  EXPECT_TRUE(two->spend_decoding(400, kSecond / 10));
+  EXPECT_FALSE(two->spend_decoding(1, kSecond / 10));
 }
 
 }  // namespace

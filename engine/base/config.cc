@@ -111,8 +111,9 @@ std::vector<ConfigKey> make_keys() {
           "limits.max_connections", &Config::max_connections, 1, 1'000'000, "connections",
           "Client connections of the whole engine. Further ones are closed at once, and those that have idled for the "
           "longest time are asked to go."),
-      integer("limits.max_connections_per_address", &Config::max_connections_per_address, 1, 1'000'000, "connections",
-              "The same, of one IPv4 address, of 64 bits of IPv6 address, or of all unix sockets."),
+      integer("limits.max_connections_per_address", &Config::max_connections_per_address, 0, 1'000'000, "connections",
+              "The same, of one IPv4 address, of 64 bits of IPv6 address, or of all unix sockets. 0: half of "
+              "limits.max_connections."),
       bytes("limits.client_memory", &Config::client_memory, kMi, 64 * kGi,
             "Heap that all clients of one engine thread may make it hold: connections, headers, requests on their way, "
             "replies that are not taken. Beyond it calls are refused, and connections that hold the most are closed."),
@@ -123,6 +124,10 @@ std::vector<ConfigKey> make_keys() {
               "Further ones end in RESOURCE_EXHAUSTED."),
       integer("limits.max_calls_per_address", &Config::max_calls_per_address, 1, 10'000'000, "calls",
               "The same, of one address. One connection may have twice limits.max_concurrent_streams."),
+      bytes(
+          "limits.header_rate", &Config::header_rate, 64 * kKi, 64 * kGi,
+          "Header fields a second that one engine thread decodes for one address, and a quarter of it at once. Blocks "
+          "that repeat are not decoded. A connection beyond it is closed."),
 
       bytes("http2.stream_window", &Config::stream_window, 65535, 0x7fffffff,
             "Flow control window of one request stream."),

@@ -38,12 +38,13 @@ struct Config {
   int64_t max_concurrent_streams = 1000;
   int64_t max_header_bytes = 16 << 10;
   int64_t max_connections = 10'000;
-  int64_t max_connections_per_address = 5'000;
+  int64_t max_connections_per_address = 0;
   int64_t client_memory = 320 << 20;
   int64_t address_memory = 160 << 20;
   int64_t connection_memory = 64 << 20;
   int64_t max_calls = 65'536;
   int64_t max_calls_per_address = 32'768;
+  int64_t header_rate = 256 << 20;
 
   int64_t stream_window = 4 << 20;
   int64_t connection_window = 16 << 20;

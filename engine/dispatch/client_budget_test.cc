@@ -10,7 +10,7 @@ size_t held(const AccountRef& account, Resource resource) { return account->held
 
 TEST(ClientBudget, ACallIsChargedUntilTheHostIsDoneWithItToo) {
   LedgerLimits limits;
-  limits[static_cast<size_t>(Level::kConnection)].calls = 2;
+  limits[Level::kConnection].calls = 2;
   TestThread engine({}, limits);
   FakeHost host(engine);
   engine.call("a");
@@ -29,7 +29,7 @@ TEST(ClientBudget, ACallIsChargedUntilTheHostIsDoneWithItToo) {
 
 TEST(ClientBudget, CallsOfAClosedConnectionStayChargedToItsAddress) {
   LedgerLimits limits;
-  limits[static_cast<size_t>(Level::kAddress)].calls = 3;
+  limits[Level::kAddress].calls = 3;
   TestThread engine({}, limits);
   FakeHost host(engine);
   for (int round = 0; round < 3; ++round) {  // a call, and the connection is closed
@@ -80,7 +80,7 @@ TEST(ClientBudget, AnAnnouncedLengthTakesAShareOfTheRegionAndTheHeapAsItArrives)
 
 TEST(ClientBudget, RequestsOnTheHeapAreRefusedBeyondTheBudget) {
   LedgerLimits limits;
-  limits[static_cast<size_t>(Level::kConnection)].memory = 100'000;
+  limits[Level::kConnection].memory = 100'000;
   TestThread engine({}, limits);  // without a host: requests wait on the heap
   engine.dispatcher.expect(1, {"/test.Echo/Say"});
   Call& one = engine.call(std::string(60'000, 'x'));
@@ -125,7 +125,7 @@ TEST(ClientBudget, RepliesThatAClientDoesNotTakeLeaveTxToOthers) {
 
 TEST(ClientBudget, RepliesBeyondTheMemoryOfAClientEndItsCalls) {
   LedgerLimits limits;
-  limits[static_cast<size_t>(Level::kConnection)].memory = 3'000'000;
+  limits[Level::kConnection].memory = 3'000'000;
   TestThread engine({}, limits);
   FakeHost host(engine);
   std::vector<StatusCode> codes = untaken(engine, host, 12, 1'000'000);

@@ -25,7 +25,7 @@ GrpcConnection::GrpcConnection(GrpcContext& context, ByteSink& out, Peer peer, u
       out_(out),
       peer_(std::move(peer)),
       listener_(listener),
-      account_(context.ledger.open_connection(network_of(peer_.address))),
+      account_(context.ledger.open_connection(network_of(peer_.address), context.now_ns())),
       session_(context.session_options, context.scratch, *this, context.clock()),
       opened_ns_(context.now_ns()),
       idle_since_ns_(context.now_ns()),

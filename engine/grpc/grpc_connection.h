@@ -95,6 +95,7 @@ class GrpcConnection final : private http2::SessionHandler {
   void on_closed(http2::Stream& stream, http2::ErrorCode code) override;
   void write_headers(http2::Stream& stream, http2::FieldWriter& out) override;
   void write_trailers(http2::Stream& stream, http2::FieldWriter& out) override;
+  bool on_decoded(size_t bytes) override { return account_->spend_decoding(bytes, context_.now_ns()); }
   void on_ping_answered() override;
   void on_goaway(uint32_t, http2::ErrorCode) override {}  // the peer closes when its calls are done
   void on_failed(http2::ErrorCode code, std::string_view why) override;

@@ -363,5 +363,23 @@ TEST(GrpcHostile, WhatAPeerMakesAConnectionHoldIsMeasured) {
   EXPECT_EQ(rig.connection->account().held(Resource::kCalls), 0u);
 }
 
+TEST(GrpcHostile, HeaderBlocksThatTheTableExpandsAreBoundedByTheSecond) {
+  TransportOptions options;
+  options.ledger.decoding_rate = 1e6;
+  Rig rig(options);
+  rig.receive(kPreface);
+  // The first block puts a large field into the table; each further one names it four times.
+  std::string first = call_block("/echo") + std::string("\x40", 1) + literal("name", std::string(3'900, 'v')).substr(1);
+  rig.receive(frame(NGHTTP2_HEADERS, kEndHeaders | kEndStream, 1, first));
+  uint32_t id = 3;
+  for (; id < 500 && !rig.connection->finished(); id += 2) {
+    rig.receive(frame(NGHTTP2_HEADERS, kEndHeaders | kEndStream, id, call_block("/echo") + "\xbe\xbe\xbe\xbe"));
+    rig.flush();
+  }
+  EXPECT_TRUE(rig.connection->finished());
+  EXPECT_EQ(goaway_code(rig.sent), NGHTTP2_ENHANCE_YOUR_CALM);
+  EXPECT_NEAR(id / 2, 250'000 / 16'000, 3);
+}
+
 }  // namespace
 }  // namespace drover::engine

@@ -23,7 +23,8 @@ struct TransportOptions {
   uint32_t least_rate = 256;                  // bytes a second
 
   // What clients may make one engine thread hold, and the calls that they may have in progress there.
-  LedgerLimits ledger = {{{size_t{320} << 20, 65'536}, {size_t{160} << 20, 32'768}, {size_t{64} << 20, 2'000}}};
+  LedgerLimits ledger = {{{{size_t{320} << 20, 65'536}, {size_t{160} << 20, 32'768}, {size_t{64} << 20, 2'000}}},
+                         256e6};
   uint32_t max_connections_per_address = 5'000;  // of the whole engine
 };
 

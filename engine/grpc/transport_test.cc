@@ -98,7 +98,7 @@ TEST_P(TransportTest, IdleConnectionsMakeRoomForNewOnes) {
 
 TEST_P(TransportTest, AConnectionThatHoldsTooMuchIsCutOff) {
   TransportOptions options;
-  options.ledger[static_cast<size_t>(Level::kConnection)].memory = 40'000;
+  options.ledger[Level::kConnection].memory = 40'000;
   Engine engine(GetParam(), 1, options);
   std::string address = "127.0.0.1:" + std::to_string(engine.listeners->listen("127.0.0.1:0", 1).port);
   UniqueFd greedy = connect_to(address), modest = connect_to(address);

@@ -7,31 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "engine/base/token_bucket.h"
+
 namespace drover::engine::http2 {
-
-// Spends one token an event; refills at `rate` a second up to `burst`.
-class TokenBucket {
- public:
-  TokenBucket(uint32_t rate, uint32_t burst, int64_t now_ns)
-      : rate_(rate), burst_(burst), tokens_(burst), last_ns_(now_ns) {}
-  // False: no token is left.
-  bool spend(int64_t now_ns) {
-    if (tokens_ < 1) {
-      tokens_ += static_cast<double>(now_ns - last_ns_) * rate_ / 1e9;
-      if (tokens_ > burst_) tokens_ = burst_;
-      last_ns_ = now_ns;
-      if (tokens_ < 1) return false;
-    }
-    tokens_ -= 1;
-    return true;
-  }
-
- private:
-  double rate_;
-  double burst_;
-  double tokens_;
-  int64_t last_ns_;  // of the last refill
-};
 
 // Bytes of one kind, with a limit.
 class ByteBudget {

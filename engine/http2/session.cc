@@ -310,8 +310,11 @@ bool Session::on_block(uint32_t id, std::string_view block, bool end_stream) {
 
 bool Session::decode(std::string_view block, BlockRange* variable_value) {
   scratch_.fields.clear();
-  if (decoder_.decode(block, scratch_.strings, scratch_.fields, options_.variable_field, variable_value)) return true;
-  return connection_error(ErrorCode::kCompressionError, "a malformed header block");
+  if (!decoder_.decode(block, scratch_.strings, scratch_.fields, options_.variable_field, variable_value)) {
+    return connection_error(ErrorCode::kCompressionError, "a malformed header block");
+  }
+  return handler_.on_decoded(scratch_.fields.size()) ||
+         connection_error(ErrorCode::kEnhanceYourCalm, "too much of header blocks a second");
 }
 
 // The block's meaning, from the cache or by decoding. Null: the block is malformed (or the connection has failed).

@@ -56,6 +56,9 @@ class SessionHandler {
   virtual void write_headers(Stream& stream, FieldWriter& out) = 0;
   virtual void write_trailers(Stream& stream, FieldWriter& out) = 0;
 
+  // A header block was decoded: `bytes` of fields, as SETTINGS_MAX_HEADER_LIST_SIZE counts. False: the peer asks for
+  // more of it than it may; the connection ends.
+  virtual bool on_decoded(size_t bytes) = 0;
   virtual void on_ping_answered() = 0;  // of Session::ping
   virtual void on_goaway(uint32_t last_stream, ErrorCode code) = 0;
   // The connection is broken, or breaks a rule; nothing more is read. A GOAWAY is queued.

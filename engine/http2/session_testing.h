@@ -97,6 +97,7 @@ class Endpoint final : public SessionHandler {
   }
 
   Stream* new_stream() override { return refuse_streams ? nullptr : (fresh = std::make_unique<TestStream>()).get(); }
+  bool on_decoded(size_t) override { return true; }
   Head* make_head(const HeadSummary& summary, const std::vector<Field>& fields, bool too_large) override {
     ++heads_made;
     return new TestHead(summary, fields, too_large);
