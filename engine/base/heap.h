@@ -3,6 +3,7 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 
@@ -12,6 +13,12 @@ inline std::atomic<bool> trim_wanted{false};
 
 // Large buffers are mapped one by one, so that free() gives them back at once. Call before the first thread.
 inline void configure() { mallopt(M_MMAP_THRESHOLD, 256 << 10); }
+
+// Makes push_back succeed until `vector` has `size` elements. Throws std::bad_alloc.
+template <typename Vector>
+void reserve(Vector& vector, size_t size) {
+  if (vector.capacity() < size) vector.reserve(std::max(size, 2 * vector.capacity()));
+}
 
 // What is left in the pages of freed small ones goes back with the next trim().
 inline void want_trim() { trim_wanted.store(true, std::memory_order_relaxed); }

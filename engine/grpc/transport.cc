@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "engine/base/heap.h"
 #include "engine/base/log.h"
 #include "engine/net/byte_stream.h"
 #include "engine/net/socket_address.h"
@@ -268,14 +269,6 @@ void Transport::make_room(const std::string& address, bool of_address) {
 }
 
 void Transport::adopt_connection(UniqueFd fd, std::string peer, uint32_t listener) {
-  try {
-    adopt(std::move(fd), std::move(peer), listener);
-  } catch (const std::bad_alloc&) {
-    log::error(g_refused_limit, "connection refused: no memory");
-  }
-}
-
-void Transport::adopt(UniqueFd fd, std::string peer, uint32_t listener) {
   const TransportOptions& options = context_->options;
   const std::string address = network_of(peer);
   const ConnectionCount::Entry entry =
@@ -292,7 +285,8 @@ void Transport::adopt(UniqueFd fd, std::string peer, uint32_t listener) {
   std::unique_ptr<Connection> made;
   try {
     made = std::make_unique<Connection>(*this, std::move(peer), listener);
-    for (auto* list : {&dirty_, &flushing_, &closed_}) list->reserve(connections_.size() + 1);  // no list needs more
+    for (auto* list : {&dirty_, &flushing_, &closed_})
+      heap::reserve(*list, connections_.size() + 1);  // no list needs more
     connections_.insert(made.get());
   } catch (...) {
     shared_.connections.leave(address);

@@ -68,7 +68,6 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink 
   void submit();
   void settle(Connection& connection, GrpcConnection::Flushed flushed);
   void close(Connection& connection);
-  void adopt(UniqueFd fd, std::string peer, uint32_t listener);
   void sweep();
   void check_time();
   void charge(Connection& connection);

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "engine/base/log.h"
 #include "engine/net/socket_address.h"
@@ -64,7 +65,11 @@ void Acceptor::Listener::on_ready(uint32_t) {
       if (errno != ECONNABORTED && errno != EINTR) return;
       continue;
     }
-    acceptor.sink_.adopt_connection(std::move(socket), describe_peer(address, size), id);
+    try {
+      acceptor.sink_.adopt_connection(std::move(socket), describe_peer(address, size), id);
+    } catch (const std::bad_alloc&) {
+      log::error(g_accept_limit, "cannot accept: no memory");
+    }
   }
 }
 

@@ -18,7 +18,8 @@ namespace drover::engine {
 // Takes accepted sockets: a protocol's transport.
 class ConnectionSink {
  public:
-  // `peer` as gRPC spells it ("ipv4:127.0.0.1:4711"); `listener`: the id of the listener that accepted it.
+  // May throw std::bad_alloc: the connection is closed then. `peer` as gRPC spells it ("ipv4:127.0.0.1:4711");
+  // `listener`: the id of the listener that accepted it.
   virtual void adopt_connection(UniqueFd fd, std::string peer, uint32_t listener) = 0;
 
  protected:

@@ -23,9 +23,11 @@
 #include <climits>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <unordered_map>
 #include <vector>
 
+#include "engine/base/heap.h"
 #include "engine/net/io.h"
 #include "engine/net/uring_buffers.h"
 
@@ -164,7 +166,9 @@ class UringIo final : public Io {
   std::vector<Slot> slots_;
   std::vector<uint32_t> free_slots_;
   std::unordered_map<int, uint32_t> watches_;  // by descriptor
-  std::vector<Completion> completions_;        // taken from the ring, not yet dispatched
+  bool keep(const Completion& completion);
+
+  std::vector<Completion> completions_;  // taken from the ring, not yet dispatched
   std::vector<QueuedWrite> writes_;
   std::vector<QueuedWrite> writes_in_hand_;
 };
@@ -211,6 +215,7 @@ UringIo::~UringIo() {
 
 uint32_t UringIo::take_slot() {
   if (free_slots_.empty()) {
+    heap::reserve(free_slots_, slots_.size() + 1);  // freeing takes no memory
     slots_.emplace_back();
     return static_cast<uint32_t>(slots_.size() - 1);
   }
@@ -250,20 +255,32 @@ void UringIo::enter() {
   }
 }
 
-// Takes completions from the ring: those of sends are noted with their streams, others wait for dispatch().
+// Takes completions from the ring: those of sends are noted with their streams, others wait for dispatch(). Without
+// memory for more, others stay in the ring until the next time.
 void UringIo::reap() {
   unsigned head, count = 0;
+  bool room = true;
   io_uring_cqe* cqe;
   io_uring_for_each_cqe(&ring_, head, cqe) {
-    ++count;
     const Token token = Token::of(cqe->user_data);
     if (token.op == Op::kSend) {
       if (Slot* slot = slot_of(token); slot && slot->stream) slot->stream->result_ = cqe->res;
-    } else if (token.op != Op::kIgnored || (cqe->flags & IORING_CQE_F_BUFFER) != 0) {
-      completions_.push_back({token, cqe->res, cqe->flags});
+      cqe->user_data = kIgnored;  // noted, should it stay
+    } else if (room && (token.op != Op::kIgnored || (cqe->flags & IORING_CQE_F_BUFFER) != 0)) {
+      room = keep({token, cqe->res, cqe->flags});
     }
+    if (room) ++count;
   }
   io_uring_cq_advance(&ring_, count);
+}
+
+bool UringIo::keep(const Completion& completion) {
+  try {
+    completions_.push_back(completion);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 size_t UringIo::wait(int64_t wait_ns) {
@@ -372,8 +389,14 @@ void UringIo::cancel(Token target) {
 
 std::unique_ptr<ByteStream> UringIo::open_stream(UniqueFd socket, StreamHandler& handler) {
   set_stream_options(socket.get());
-  auto stream = std::make_unique<UringStream>(*this, std::move(socket), handler);
-  stream->slot_ = take_slot();
+  for (auto* writes : {&writes_, &writes_in_hand_}) heap::reserve(*writes, slots_.size() + 1);  // one of each stream
+  const uint32_t slot = take_slot();
+  std::unique_ptr<UringStream> stream(new (std::nothrow) UringStream(*this, std::move(socket), handler));
+  if (!stream) {
+    free_slot(slot);
+    throw std::bad_alloc();
+  }
+  stream->slot_ = slot;
   slots_[stream->slot_].stream = stream.get();
   if (stream->slot_ < registered_files_) {
     const int fd = stream->fd_.get();
