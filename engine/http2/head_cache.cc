@@ -86,10 +86,9 @@ void HeadCache::remember_fields(const std::vector<Field>& fields, size_t variabl
 
 size_t HeadCache::memory() const {
   size_t bytes = sizeof(*this);
-  auto of = [](const HeadRef& head) { return head ? head.get()->memory() : 0; };
-  for (const Entry& entry : entries_) bytes += entry.block.capacity() + of(entry.head);
+  for (const Entry& entry : entries_) bytes += entry.block.capacity();
   for (const Fields& known : fields_) {
-    bytes += known.text.capacity() + known.lengths.capacity() * sizeof(known.lengths[0]) + of(known.head);
+    bytes += known.text.capacity() + known.lengths.capacity() * sizeof(known.lengths[0]);
   }
   return bytes;
 }

@@ -14,11 +14,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "engine/http2/budget.h"
 #include "engine/http2/hpack_decoder.h"
 
 namespace drover::engine::http2 {
@@ -35,13 +37,23 @@ class Head {
   int64_t content_length() const { return content_length_; }
   // Heap bytes, for the connection's budget.
   virtual size_t memory() const = 0;
+  // Counts memory() there as long as the head lives. Once.
+  void charge_to(std::shared_ptr<ByteBudget> budget) {
+    budget_ = std::move(budget);
+    charged_ = memory();
+    budget_->charge(charged_);
+  }
 
  protected:
-  virtual ~Head() = default;
+  virtual ~Head() {
+    if (budget_) budget_->release(charged_);
+  }
 
  private:
   friend class HeadRef;
   uint32_t references_ = 0;
+  std::shared_ptr<ByteBudget> budget_;
+  size_t charged_ = 0;
   const int64_t content_length_;
 };
 

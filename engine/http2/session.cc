@@ -23,7 +23,7 @@ Session::Session(const SessionOptions& options, SessionScratch& scratch, Session
       bandwidth_(options.stream_window, options.max_stream_window),
       stream_window_(bandwidth_.window()),
       max_data_frame_(options.max_frame_size),
-      open_headers_(options.max_open_header_bytes),
+      heads_(std::make_shared<ByteBudget>(options.max_open_header_bytes)),
       control_frames_(options.control_frame_rate, 2 * options.control_frame_rate, *now_ns),
       resets_(options.reset_rate, options.reset_burst, *now_ns) {
   if (!server()) outbox_.raw(kPreface);
@@ -111,8 +111,6 @@ void Session::close(Stream& stream, ErrorCode code, bool by_us) {
   sender_.drop(stream);
   streams_.erase(stream);
   ended_[next_ended_++ % kRememberedEnds] = {stream.id_, by_us};
-  open_headers_.release(stream.charged_);
-  stream.charged_ = 0;
   if (current_ == &stream) current_ = nullptr;
   handler_.on_closed(stream, code);
 }
@@ -344,6 +342,7 @@ HeadRef Session::read_head(BlockKind kind, std::string_view block, std::string_v
     if (summary.malformed && !fields.too_large()) return {};
     if (kind == BlockKind::kResponse && summary.status < 200) return {};
     head = HeadRef(handler_.make_head(summary, fields.fields(), fields.too_large()));
+    head.get()->charge_to(heads_);
     if (comparable) {
       if (!cache_) cache_ = std::make_unique<HeadCache>();
       cache_->remember_fields(fields.fields(), variable_at, head);
@@ -369,15 +368,12 @@ bool Session::on_new_stream(uint32_t id, std::string_view block, bool end_stream
   HeadRef head = read_head(BlockKind::kRequest, block, variable);
   if (failed_) return false;
   if (!head) return refuse(id, ErrorCode::kProtocolError);
-  const size_t charge = head.get()->memory();
-  if (!open_headers_.fits(charge)) return refuse(id, ErrorCode::kEnhanceYourCalm);
+  if (heads_->over()) return refuse(id, ErrorCode::kEnhanceYourCalm);
   streams_.reserve();
   Stream* stream = handler_.new_stream();
   if (!stream) return refuse(id, ErrorCode::kRefusedStream);
   stream->id_ = id;
   stream->receive_ = ReceiveWindow(stream_window_);
-  stream->charged_ = charge;
-  open_headers_.charge(charge);
   sender_.start(*stream);
   streams_.insert(*stream);
   current_ = stream;
@@ -618,8 +614,8 @@ void Session::goaway(ErrorCode code) {
 }
 
 size_t Session::memory() const {
-  size_t bytes = reader_.held() + decoder_.memory() + outbox_.memory() + sender_.memory() + streams_.memory() +
-                 open_headers_.held();
+  size_t bytes =
+      reader_.held() + decoder_.memory() + outbox_.memory() + sender_.memory() + streams_.memory() + heads_->held();
   if (cache_) bytes += cache_->memory();
   if (block_) bytes += sizeof(PendingBlock) + block_->bytes.capacity();
   return bytes;

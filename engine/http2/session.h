@@ -221,7 +221,7 @@ class Session final : private SenderOwner {
   uint32_t peer_max_header_list_ = kLargestSentHeaders;
   uint32_t peer_max_streams_ = UINT32_MAX;
 
-  ByteBudget open_headers_;
+  std::shared_ptr<ByteBudget> heads_;  // of open streams and of the cache; heads refer to it
   TokenBucket control_frames_;
   TokenBucket resets_;
 

@@ -109,7 +109,6 @@ class Stream {
   bool remote_closed_ = false;
   bool head_received_ = false;
   HeadRef head_;
-  size_t charged_ = 0;         // of the connection's header budget
   int64_t content_left_ = -1;  // of the announced content-length; -1: none was announced
   SendWindow send_;
   ReceiveWindow receive_;
