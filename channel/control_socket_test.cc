@@ -75,7 +75,7 @@ TEST(ControlSocket, AnAttachmentHandsOverARegionThatBothSidesUse) {
   RegionError region_error;
   auto region = Region::create(layout->sizes(), &region_error);
   ASSERT_TRUE(region) << region_error.message;
-  layout->write(*region);
+  ASSERT_TRUE(layout->write(*region));
   UniqueFd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   int out[] = {region->rx_fd(), region->tx_fd(), event.get()};
   ASSERT_TRUE(pair.engine.send(welcome, out, 1000, &error)) << error.message;

@@ -49,7 +49,7 @@ std::optional<RegionLayout> RegionLayout::compute(const ChannelOptions& options,
   layout.rx_chunks_ = layout.rx_rings_ + rings;
   layout.rx_size_ = layout.rx_chunks_ + options.rx_bytes * channels;
   layout.tx_workers_ = kRegionHeaderSize;
-  layout.tx_positions_ = layout.tx_workers_ + sizeof(WorkerShared) * options.workers;
+  layout.tx_positions_ = round_up(layout.tx_workers_ + sizeof(WorkerShared) * options.workers);
   layout.tx_rings_ = round_up(layout.tx_positions_ + sizeof(ConsumerPosition) * channels);
   layout.tx_chunks_ = layout.tx_rings_ + rings;
   layout.tx_size_ = layout.tx_chunks_ + options.tx_bytes * channels;
@@ -60,7 +60,7 @@ std::optional<RegionLayout> RegionLayout::compute(const ChannelOptions& options,
   return layout;
 }
 
-void RegionLayout::write(const Region& region) const {
+bool RegionLayout::write(const Region& region) const {
   LayoutRecord record{};
   record.slot_size = kSlotSize;
   record.chunk_size = kChunkSize;
@@ -78,7 +78,7 @@ void RegionLayout::write(const Region& region) const {
   record.tx_rings = tx_rings_;
   record.tx_chunks = tx_chunks_;
   std::memcpy(region.rx() + sizeof(RegionHeader), &record, sizeof record);
-  std::memcpy(region.tx() + sizeof(RegionHeader), &record, sizeof record);
+  return region.write_tx_header(sizeof(RegionHeader), &record, sizeof record, nullptr);
 }
 
 std::optional<RegionLayout> RegionLayout::read(const Region& region, std::string* error) {

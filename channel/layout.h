@@ -3,7 +3,8 @@
 //   rx: header page | EngineThreadShared[engine_threads] | ConsumerPosition[channels] | requests rings  | rx chunks
 //   tx: header page | WorkerShared[workers]              | ConsumerPosition[channels] | responses rings | tx chunks
 //
-// The rings and the chunks begin on a page; within each, what belongs to channel i follows what belongs to i-1.
+// The rings and the chunks begin on a page, and so do tx's positions: the pages of WorkerShared are the only ones of
+// tx that the engine may write. Within each part, what belongs to channel i follows what belongs to i-1.
 // A ConsumerPosition lies in the memory of the side that consumes: the responses rings' positions in rx (the engine
 // writes them), the requests rings' in tx (the host does). Channel (e, w) has index e * workers + w, so that one
 // engine thread's rx chunks are one contiguous area.
@@ -62,15 +63,16 @@ class RegionLayout {
  public:
   // Null if an option is out of its range; `error` then names it.
   static std::optional<RegionLayout> compute(const ChannelOptions& options, std::string* error);
-  // Engine side, right after Region::create(layout.sizes()): writes the layout into both header pages.
-  void write(const Region& region) const;
+  // Engine side, right after Region::create(layout.sizes()): writes the layout into both header pages. False: tx's
+  // could not be written.
+  bool write(const Region& region) const;
   // Host side, right after Region::attach: reads and checks what the engine wrote in rx.
   static std::optional<RegionLayout> read(const Region& region, std::string* error);
 
   const ChannelOptions& options() const { return options_; }
   uint32_t channels() const { return options_.engine_threads * options_.workers; }
   uint32_t channel(uint32_t engine_thread, uint32_t worker) const { return engine_thread * options_.workers + worker; }
-  RegionSizes sizes() const { return {rx_size_, tx_size_}; }
+  RegionSizes sizes() const { return {rx_size_, tx_size_, tx_positions_ - tx_workers_}; }
 
   // Region offsets. Arguments must be in range (they come from the caller's own loop, never from shared memory).
   uint64_t engine_thread_shared(uint32_t engine_thread) const {

@@ -39,6 +39,10 @@ TEST(Layout, NoTwoPartsOverlapAndNothingIsOutside) {
           EXPECT_LT(layout.rx_chunks(c).offset, sizes.rx);
           EXPECT_GE(layout.responses_ring(c).offset, sizes.rx);
           EXPECT_GE(layout.requests_position(c), sizes.rx);
+          // The engine may write the words that it wakes workers with, and nothing else of tx.
+          uint64_t shared_end = sizes.rx + kRegionHeaderSize + sizes.tx_shared;
+          EXPECT_GE(layout.requests_position(c), shared_end);
+          EXPECT_GE(layout.responses_ring(c).offset, shared_end);
           EXPECT_EQ(layout.rx_chunks(c).offset % kChunkSize, 0u);
           EXPECT_EQ(layout.tx_chunks(c).offset % kChunkSize, 0u);
         }
@@ -48,6 +52,8 @@ TEST(Layout, NoTwoPartsOverlapAndNothingIsOutside) {
           ASSERT_EQ(parts[i].offset % 64, 0u);
         }
         ASSERT_EQ(parts.back().offset + parts.back().size, sizes.rx + sizes.tx);
+        ASSERT_EQ(sizes.tx_shared % kRegionHeaderSize, 0u);
+        ASSERT_LE(layout.worker_shared(workers - 1) + 64, sizes.rx + kRegionHeaderSize + sizes.tx_shared);
       }
     }
   }
@@ -96,7 +102,7 @@ TEST(Layout, TheHostReadsWhatTheEngineWroteAndRefusesAnythingElse) {
   RegionError error;
   auto engine = Region::create(layout.sizes(), &error);
   ASSERT_TRUE(engine) << error.message;
-  layout.write(*engine);
+  ASSERT_TRUE(layout.write(*engine));
   auto host = Region::attach(UniqueFd(::dup(engine->rx_fd())), UniqueFd(::dup(engine->tx_fd())), &error);
   ASSERT_TRUE(host) << error.message;
   std::string wrong;

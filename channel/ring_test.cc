@@ -190,7 +190,7 @@ TEST(Ring, AChannelIsTheSameRingFromBothSidesOfARegion) {
   RegionError error;
   auto engine = Region::create(layout->sizes(), &error);
   ASSERT_TRUE(engine) << error.message;
-  layout->write(*engine);
+  ASSERT_TRUE(layout->write(*engine));
   auto host = Region::attach(UniqueFd(::dup(engine->rx_fd())), UniqueFd(::dup(engine->tx_fd())), &error);
   ASSERT_TRUE(host) << error.message;
   auto host_layout = RegionLayout::read(*host, &wrong);

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -19,8 +20,9 @@
 namespace drover {
 namespace {
 
-constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-constexpr int kRxSeals = kSizeSeals | F_SEAL_FUTURE_WRITE;
+constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
+constexpr int kWriterSeals = F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;  // of rx by the engine, of tx by the host
+constexpr int kRxSeals = kSizeSeals | kWriterSeals;
 constexpr auto kRxSide = static_cast<uint16_t>(RegionSide::kRx), kTxSide = static_cast<uint16_t>(RegionSide::kTx);
 
 bool fail(RegionError* error, RegionErrorCode code, std::string message, int os_error = 0) {
@@ -65,6 +67,18 @@ bool check_seals(int fd, const char* side, int wanted, RegionError* error) {
   return fail(
       error, RegionErrorCode::kBadSeals,
       std::string(side) + " has seals " + std::to_string(seals) + ", expected at least " + std::to_string(wanted));
+}
+
+// A description of the same memfd that can only be read; empty where /proc is not mounted.
+UniqueFd reopen_read_only(int fd) {
+  return UniqueFd(::open(("/proc/self/fd/" + std::to_string(fd)).c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+bool check_shared(const RegionSizes& sizes, RegionError* error) {
+  if (sizes.tx_shared % kRegionHeaderSize == 0 && sizes.tx_shared <= sizes.tx - kRegionHeaderSize) return true;
+  return fail(error, RegionErrorCode::kBadSize,
+              "the shared part of tx has " + std::to_string(sizes.tx_shared) +
+                  " bytes, expected a multiple of 4096, at most " + std::to_string(sizes.tx - kRegionHeaderSize));
 }
 
 bool file_size(int fd, const char* side, size_t* size, RegionError* error) {
@@ -112,14 +126,16 @@ const char* region_error_name(RegionErrorCode code) {
 }
 
 std::optional<Region> Region::create(const RegionSizes& sizes, RegionError* error) {
-  if (!check_size("rx", sizes.rx, error) || !check_size("tx", sizes.tx, error)) return std::nullopt;
+  if (!check_size("rx", sizes.rx, error) || !check_size("tx", sizes.tx, error) || !check_shared(sizes, error)) {
+    return std::nullopt;
+  }
   Region region;
   region.rx_size_ = sizes.rx;
   region.tx_size_ = sizes.tx;
   region.rx_fd_ = make_memfd("drover-rx", sizes.rx, error);
   if (!region.rx_fd_) return std::nullopt;
   region.tx_fd_ = make_memfd("drover-tx", sizes.tx, error);
-  if (!region.tx_fd_ || !region.map(/*engine_side=*/true, error)) return std::nullopt;
+  if (!region.tx_fd_ || !region.map(/*engine_side=*/true, sizes.tx_shared, error)) return std::nullopt;
 
   uint64_t id = 0;
   if (::getrandom(&id, sizeof id, 0) != sizeof id) {
@@ -127,8 +143,10 @@ std::optional<Region> Region::create(const RegionSizes& sizes, RegionError* erro
     return std::nullopt;
   }
   *region.rx_header() = {kRegionMagic, kRegionVersion, kRxSide, sizes.rx, sizes.tx, id, {}};
-  *region.tx_header() = {kRegionMagic, kRegionVersion, kTxSide, sizes.tx, sizes.rx, id, {}};
-  // Only now: our own writable mapping of rx has to exist before the seal that forbids any other.
+  RegionHeader tx_header{kRegionMagic, kRegionVersion, kTxSide, sizes.tx, sizes.rx, id, {}};
+  if (!region.write_tx_header(0, &tx_header, sizeof tx_header, error)) return std::nullopt;
+  // Only now: our own writable mapping of rx has to exist before the seal that forbids any other. tx is open until the
+  // host has mapped it.
   if (!seal(region.rx_fd(), "rx", kRxSeals, error) || !seal(region.tx_fd(), "tx", kSizeSeals, error)) {
     return std::nullopt;
   }
@@ -142,7 +160,7 @@ std::optional<Region> Region::attach(UniqueFd rx, UniqueFd tx, RegionError* erro
   // Seals before sizes: a sealed size stays true.
   if (!check_seals(region.rx_fd(), "rx", kRxSeals, error) || !check_seals(region.tx_fd(), "tx", kSizeSeals, error) ||
       !file_size(region.rx_fd(), "rx", &region.rx_size_, error) ||
-      !file_size(region.tx_fd(), "tx", &region.tx_size_, error) || !region.map(/*engine_side=*/false, error)) {
+      !file_size(region.tx_fd(), "tx", &region.tx_size_, error) || !region.map(/*engine_side=*/false, 0, error)) {
     return std::nullopt;
   }
   RegionHeader rx_header, tx_header;
@@ -156,10 +174,27 @@ std::optional<Region> Region::attach(UniqueFd rx, UniqueFd tx, RegionError* erro
     fail(error, RegionErrorCode::kBadHeader, "rx and tx are of two different regions");
     return std::nullopt;
   }
+  if (!seal(region.tx_fd(), "tx", kWriterSeals, error)) return std::nullopt;
   return region;
 }
 
-bool Region::map(bool engine_side, RegionError* error) {
+bool Region::write_tx_header(uint64_t offset_in_page, const void* bytes, size_t count, RegionError* error) const {
+  if (offset_in_page <= kRegionHeaderSize && count <= kRegionHeaderSize - offset_in_page &&
+      ::pwrite(tx_fd(), bytes, count, static_cast<off_t>(offset_in_page)) == static_cast<ssize_t>(count)) {
+    return true;
+  }
+  return fail(error, RegionErrorCode::kSystem, "cannot write tx's header", errno);
+}
+
+bool Region::map_part(char* at, size_t size, int access, int fd, const char* what, RegionError* error) {
+  if (size == 0 ||
+      ::mmap(at, size, access, MAP_SHARED | MAP_FIXED, fd, at < tx() ? at - rx() : at - tx()) != MAP_FAILED) {
+    return true;
+  }
+  return fail(error, RegionErrorCode::kSystem, std::string("cannot map ") + what, errno);
+}
+
+bool Region::map(bool engine_side, size_t tx_shared, RegionError* error) {
   engine_side_ = engine_side;
   void* range = ::mmap(nullptr, size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) {
@@ -167,14 +202,15 @@ bool Region::map(bool engine_side, RegionError* error) {
                 errno);
   }
   base_ = static_cast<char*>(range);  // from here on the destructor unmaps all of it
-  int rx_access = engine_side ? PROT_READ | PROT_WRITE : PROT_READ;
-  if (::mmap(rx(), rx_size_, rx_access, MAP_SHARED | MAP_FIXED, rx_fd(), 0) == MAP_FAILED) {
-    return fail(error, RegionErrorCode::kSystem, "cannot map rx", errno);
+  constexpr int kWritable = PROT_READ | PROT_WRITE;
+  if (!engine_side) {
+    return map_part(rx(), rx_size_, PROT_READ, rx_fd(), "rx", error) &&
+           map_part(tx(), tx_size_, kWritable, tx_fd(), "tx", error);
   }
-  if (::mmap(tx(), tx_size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, tx_fd(), 0) == MAP_FAILED) {
-    return fail(error, RegionErrorCode::kSystem, "cannot map tx", errno);
-  }
-  return true;
+  UniqueFd read_only = reopen_read_only(tx_fd());
+  return map_part(rx(), rx_size_, kWritable, rx_fd(), "rx", error) &&
+         map_part(tx(), tx_size_, PROT_READ, read_only ? read_only.get() : tx_fd(), "tx", error) &&
+         map_part(tx() + kRegionHeaderSize, tx_shared, kWritable, tx_fd(), "the shared part of tx", error);
 }
 
 void Region::prefault(uint64_t offset, uint64_t bytes) const {
@@ -183,7 +219,7 @@ void Region::prefault(uint64_t offset, uint64_t bytes) const {
   if (begin == nullptr) return;
   // Whole pages; the mapping begins on one.
   uint64_t skew = offset % kRegionHeaderSize;
-  bool writable = engine_side_ || !in_rx(offset);
+  bool writable = engine_side_ == in_rx(offset);
   (void)::madvise(begin - skew, bytes + skew, writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
 #else
   (void)offset, (void)bytes;

@@ -2,8 +2,9 @@
 //
 //   base()                       base() + rx_size()
 //   | rx: RegionHeader ...       | tx: RegionHeader ...              |
-//     the engine writes,           the host writes (and the engine
-//     the host can only read       where the format says so)
+//     the engine writes,           the host writes, the engine can only
+//     the host can only read       read, but for the pages behind the header
+//                                  that `tx_shared` names
 //
 // Two memfds mapped side by side in one reserved address range, so that a self-relative pointer may lead from tx
 // into rx. A *region offset* counts from base() and is the same on both sides, whatever the addresses are.
@@ -11,6 +12,8 @@
 // Seals, in force from the moment `create` returns: neither memfd can shrink or grow, so no access inside the
 // sizes that `create`/`attach` saw can fault; and only the holder of the engine's mapping can ever write rx
 // (F_SEAL_FUTURE_WRITE: new writable mappings, mprotect and write() are refused by the kernel).
+// `attach` sets the same seal on tx as soon as the host has mapped it. From then on only the host can write tx: the
+// engine's mapping was made through a read-only descriptor, which mprotect cannot change.
 //
 // Thread-safety: a Region is immutable once made; its users synchronize access to the memory.
 #pragma once
@@ -28,6 +31,8 @@ namespace drover {
 struct RegionSizes {
   size_t rx = 0;  // bytes; a multiple of 4096, at least one header
   size_t tx = 0;
+  // Bytes of tx behind its header that the engine may write, too: whole pages.
+  size_t tx_shared = 0;
 };
 
 enum class RegionErrorCode {
@@ -48,11 +53,11 @@ struct RegionError {
 
 class Region {
  public:
-  // Engine side: new zeroed memory with both headers written, sealed, mapped for writing.
+  // Engine side: new zeroed memory with both headers written, sealed, mapped as the picture says.
   static std::optional<Region> create(const RegionSizes& sizes, RegionError* error);
 
-  // Host side: checks descriptors, seals and headers, maps rx for reading and tx for writing. The descriptors are
-  // kept by the Region (moved in) and closed with it.
+  // Host side: checks descriptors, seals and headers, maps rx for reading and tx for writing, and seals tx against any
+  // other writer. One attach a region. The descriptors are kept by the Region (moved in) and closed with it.
   static std::optional<Region> attach(UniqueFd rx, UniqueFd tx, RegionError* error);
 
   Region(Region&& other) noexcept;
@@ -83,11 +88,16 @@ class Region {
   char* at(uint64_t offset, uint64_t bytes) const {
     return offset < size() && bytes <= size() - offset ? base_ + offset : nullptr;
   }
-  // The same, and all of it in tx (what only a host has written).
+  // The same, and all of it in tx (what only a host has written), or all of it in rx (what only an engine has).
   char* at_tx(uint64_t offset, uint64_t bytes) const { return offset >= rx_size_ ? at(offset, bytes) : nullptr; }
+  char* at_rx(uint64_t offset, uint64_t bytes) const {
+    return offset < rx_size_ && bytes <= rx_size_ - offset ? base_ + offset : nullptr;
+  }
+  // Writes into tx's header page before a host has attached (the engine has no writable mapping of it).
+  bool write_tx_header(uint64_t offset_in_page, const void* bytes, size_t count, RegionError* error) const;
 
   RegionHeader* rx_header() const { return reinterpret_cast<RegionHeader*>(rx()); }
-  RegionHeader* tx_header() const { return reinterpret_cast<RegionHeader*>(tx()); }
+  const RegionHeader* tx_header() const { return reinterpret_cast<const RegionHeader*>(tx()); }
 
   // For handing over with SCM_RIGHTS; owned by the Region.
   int rx_fd() const { return rx_fd_.get(); }
@@ -98,7 +108,8 @@ class Region {
 
  private:
   Region() = default;
-  bool map(bool engine_side, RegionError* error);
+  bool map(bool engine_side, size_t tx_shared, RegionError* error);
+  bool map_part(char* at, size_t size, int access, int fd, const char* what, RegionError* error);
 
   char* base_ = nullptr;
   size_t rx_size_ = 0;

@@ -14,7 +14,7 @@
 namespace drover {
 namespace {
 
-constexpr RegionSizes kSizes{64 * 1024, 32 * 1024};
+constexpr RegionSizes kSizes{64 * 1024, 32 * 1024, 4096};
 
 Region make_region() {
   RegionError error;
@@ -131,8 +131,60 @@ TEST(RegionDeath, WritingRxOnTheHostSideIsAFault) {
   EXPECT_DEATH(*static_cast<volatile char*>(host->rx() + 5000) = 1, "");
 }
 
+TEST(Region, TheEngineWritesThePartOfTxThatIsSharedAndNoOther) {
+  Region engine = make_region();
+  RegionError error;
+  auto host = attach_to(engine, &error);
+  ASSERT_TRUE(host) << error.message;
+  engine.tx()[kRegionHeaderSize] = 'e';
+  engine.tx()[kRegionHeaderSize + kSizes.tx_shared - 1] = 'f';
+  EXPECT_EQ(host->tx()[kRegionHeaderSize], 'e');
+  host->tx()[kRegionHeaderSize] = 'h';
+  EXPECT_EQ(engine.tx()[kRegionHeaderSize], 'h');
+  host->tx()[9000] = 'r';
+  EXPECT_EQ(engine.tx()[9000], 'r');
+  EXPECT_EQ(host->tx_header()->magic, kRegionMagic);
+}
+
+TEST(RegionDeath, WritingTheHostsTxOnTheEngineSideIsAFault) {
+  Region engine = make_region();
+  for (size_t at : {size_t{0}, kRegionHeaderSize + kSizes.tx_shared, kSizes.tx - 1}) {
+    EXPECT_DEATH(*static_cast<volatile char*>(engine.tx() + at) = 1, "");
+  }
+}
+
+TEST(Region, OnceAHostHasAttachedTheEngineCannotGetAWritableMappingOfTx) {
+  Region engine = make_region();
+  RegionError error;
+  auto host = attach_to(engine, &error);
+  ASSERT_TRUE(host) << error.message;
+  size_t rest = kRegionHeaderSize + kSizes.tx_shared;
+  EXPECT_EQ(::mmap(nullptr, kSizes.tx, PROT_READ | PROT_WRITE, MAP_SHARED, engine.tx_fd(), 0), MAP_FAILED);
+  EXPECT_NE(::mprotect(engine.tx() + rest, kSizes.tx - rest, PROT_READ | PROT_WRITE), 0);
+  EXPECT_NE(::mprotect(engine.tx(), kRegionHeaderSize, PROT_READ | PROT_WRITE), 0);
+  EXPECT_EQ(::pwrite(engine.tx_fd(), "x", 1, 9000), -1);
+  EXPECT_NE(::fallocate(engine.tx_fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 8192, 4096), 0);
+  EXPECT_FALSE(engine.write_tx_header(0, "x", 1, &error));
+  // The host's own mapping stays writable, and no second host can have one.
+  host->tx()[9000] = 'y';
+  EXPECT_EQ(engine.tx()[9000], 'y');
+  EXPECT_FALSE(attach_to(engine, &error));
+  EXPECT_EQ(error.code, RegionErrorCode::kSystem);
+}
+
+TEST(Region, ASharedPartThatIsNotWholePagesInsideTxIsRefused) {
+  for (size_t shared : {size_t{1}, size_t{4095}, kSizes.tx, SIZE_MAX - 4095}) {
+    RegionError error;
+    EXPECT_FALSE(Region::create({kSizes.rx, kSizes.tx, shared}, &error));
+    EXPECT_EQ(error.code, RegionErrorCode::kBadSize);
+  }
+}
+
 TEST(Region, NeitherSideCanShrinkOrGrowUnderTheOther) {
   Region engine = make_region();
+  RegionError error;
+  auto host = attach_to(engine, &error);
+  ASSERT_TRUE(host) << error.message;
   for (int fd : {engine.rx_fd(), engine.tx_fd()}) {
     EXPECT_NE(::ftruncate(fd, 4096), 0);
     EXPECT_NE(::ftruncate(fd, 1 << 20), 0);
@@ -152,6 +204,10 @@ TEST(Region, OffsetsAreCheckedForAnyValues) {
   EXPECT_EQ(region.at(8, UINT64_MAX - 7), nullptr);
   EXPECT_EQ(region.at_tx(kSizes.rx - 1, 1), nullptr);
   EXPECT_EQ(region.at_tx(kSizes.rx, 1), region.tx());
+  EXPECT_EQ(region.at_rx(kSizes.rx - 1, 1), region.rx() + kSizes.rx - 1);
+  EXPECT_EQ(region.at_rx(kSizes.rx - 1, 2), nullptr);
+  EXPECT_EQ(region.at_rx(kSizes.rx, 0), nullptr);
+  EXPECT_EQ(region.at_rx(8, UINT64_MAX - 7), nullptr);
   EXPECT_FALSE(region.contains(region.base() - 1));
   EXPECT_FALSE(region.contains(region.base() + size));
   EXPECT_TRUE(region.contains(region.base(), size));

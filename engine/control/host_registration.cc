@@ -79,7 +79,9 @@ bool HostRegistration::greet(const Hello& hello, uint64_t id, int pid, uint32_t 
   RegionError region_error;
   attachment->region = Region::create(sizes, &region_error);
   if (!attachment->region) return refuse(error, ControlCode::kResourceExhausted, region_error.message);
-  attachment->layout->write(*attachment->region);
+  if (!attachment->layout->write(*attachment->region)) {
+    return refuse(error, ControlCode::kSystem, "the region's layout cannot be written");
+  }
   attachment->id = id;
   attachment->name = printable(hello.name);
   attachment->pid = pid;

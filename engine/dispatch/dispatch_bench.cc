@@ -32,8 +32,7 @@ std::shared_ptr<HostAttachment> make_host() {
   host->layout = RegionLayout::compute({1, 1, 1024, 16 << 20, 16 << 20}, &why);
   RegionError error;
   host->region = Region::create(host->layout->sizes(), &error);
-  if (!host->region) return nullptr;
-  host->layout->write(*host->region);
+  if (!host->region || !host->layout->write(*host->region)) return nullptr;
   host->methods.push_back({"/drover.examples.echo.Echo/Unary", echo_type(), echo_type()});
   host->listeners = {1};
   host->bells.emplace_back(::epoll_create1(EPOLL_CLOEXEC));
@@ -49,14 +48,17 @@ int run(int rounds, size_t payload) {
   auto host = make_host();
   if (host == nullptr) return 1;
   dispatcher.attach(host);
-  HostChannel channel = HostChannel::open(*host->region, *host->layout, 0);
+  RegionError error;
+  auto region = Region::attach(UniqueFd(::dup(host->region->rx_fd())), UniqueFd(::dup(host->region->tx_fd())), &error);
+  if (!region) return 1;
+  HostChannel channel = HostChannel::open(*region, *host->layout, 0);
   uint64_t object = host->layout->tx_chunks(0).offset;
-  char* memory = host->region->base() + object;
+  char* memory = region->base() + object;
   ChunkPool pool(host->layout->tx_chunks(0));
-  ChunkBlockSource source(pool, host->region->base());
+  ChunkBlockSource source(pool, region->base());
   Arena arena(source);
-  object = host->region->offset_of(arena.allocate_zeroed(echo_type().entry().object_size));
-  memory = host->region->base() + object;
+  object = region->offset_of(arena.allocate_zeroed(echo_type().entry().object_size));
+  memory = region->base() + object;
   std::string wire = echo_wire(std::string(payload, 'p'), 2);
   if (!decode(echo_type(), reinterpret_cast<Message*>(memory), wire, arena).ok()) return 1;
 

@@ -100,7 +100,7 @@ inline std::shared_ptr<HostAttachment> make_attachment(uint32_t workers, const s
     ADD_FAILURE() << why << error.message;
     return nullptr;
   }
-  host->layout->write(*host->region);
+  EXPECT_TRUE(host->layout->write(*host->region));
   for (const std::string& path : paths) host->methods.push_back({path, echo_type(), echo_type()});
   host->listeners = std::move(listeners);
   host->bells.emplace_back(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));

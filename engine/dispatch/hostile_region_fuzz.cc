@@ -42,7 +42,7 @@ std::shared_ptr<HostAttachment> make_host() {
   RegionError error;
   host->region = Region::create(host->layout->sizes(), &error);
   if (!host->region) std::abort();
-  host->layout->write(*host->region);
+  if (!host->layout->write(*host->region)) std::abort();
   host->methods.push_back({"/test.Echo/Say", echo_type(), echo_type()});
   host->listeners = {1};
   host->bells.emplace_back(::epoll_create1(EPOLL_CLOEXEC));  // any descriptor that can be watched
@@ -81,7 +81,10 @@ void run(Input input) {
   Dispatcher dispatcher(0, transport, metrics, {}, nullptr);
   transport.sink = &dispatcher;
   auto host = make_host();
-  char* base = host->region->base();
+  RegionError error;
+  auto mapped = Region::attach(UniqueFd(::dup(host->region->rx_fd())), UniqueFd(::dup(host->region->tx_fd())), &error);
+  if (!mapped) std::abort();
+  char* base = mapped->base();  // as the host has it: tx is for it to write
   dispatcher.attach(host);
   std::vector<std::unique_ptr<Call>> calls;
   for (int i = 0; i < 12; ++i) {

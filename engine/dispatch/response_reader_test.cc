@@ -12,8 +12,9 @@ class ResponseReaderTest : public testing::Test {
  protected:
   ResponseReaderTest()
       : link_(make_attachment(1, {"/test.Echo/Say"}, {1}), 0, metrics_),
+        host_(host_side(link_.region())),
         tx_(link_.host().layout->tx_chunks_of_host()),
-        source_(tx_, link_.region().base()),
+        source_(tx_, host_.base()),
         arena_(source_) {
     state_.host = &link_;
   }
@@ -24,8 +25,14 @@ class ResponseReaderTest : public testing::Test {
     auto* object = static_cast<char*>(arena_.allocate_zeroed(echo_type().entry().object_size));
     EXPECT_TRUE(decode(echo_type(), reinterpret_cast<Message*>(object), wire, arena_).ok());
     CompleteSlot made{};
-    made.response = link_.region().offset_of(object);
+    made.response = host_.offset_of(object);
     return made;
+  }
+  static Region host_side(const Region& engine) {
+    RegionError error;
+    auto host = Region::attach(UniqueFd(::dup(engine.rx_fd())), UniqueFd(::dup(engine.tx_fd())), &error);
+    EXPECT_TRUE(host) << error.message;
+    return std::move(*host);
   }
   static std::string bytes(const Reply& reply) {
     std::string all;
@@ -35,6 +42,7 @@ class ResponseReaderTest : public testing::Test {
 
   ThreadMetrics metrics_{0};
   HostLink link_;
+  Region host_;  // as the host has it
   ChunkPool tx_;
   ChunkBlockSource source_;
   Arena arena_;
