@@ -20,7 +20,8 @@ void* Arena::allocate_slow(size_t size) {
     block = source_->allocate_block(size + sizeof(BlockHeader));
   }
   if (block.data == nullptr) return nullptr;
-  auto* header = new (block.data) BlockHeader{blocks_, block.size};
+  auto* header = new (block.data) BlockHeader{{}, block.size};
+  header->next.set(blocks_);
   blocks_ = header;
   block_bytes_ += block.size;
   char* begin = reinterpret_cast<char*>(header + 1);
@@ -37,13 +38,14 @@ void Arena::recycle(void* memory, size_t size) {
   size = (size + 7) & ~size_t{7};
   if (size < kSmallestRecycled) return;
   if (free_lists_ == nullptr) {
-    free_lists_ = static_cast<FreeNode**>(allocate_zeroed(kFreeLists * sizeof(FreeNode*)));
+    free_lists_ = static_cast<Link<FreeNode>*>(allocate_zeroed(kFreeLists * sizeof(Link<FreeNode>)));
     if (free_lists_ == nullptr) return;
   }
   int list = static_cast<int>(std::bit_width(size)) - 1;
   if (list >= kFreeLists) list = kFreeLists - 1;
-  auto* node = new (memory) FreeNode{free_lists_[list], size};
-  free_lists_[list] = node;
+  auto* node = new (memory) FreeNode{{}, size};
+  node->next.set(free_lists_[list].get());
+  free_lists_[list].set(node);
 }
 
 void* Arena::allocate_recycled(size_t size) {
@@ -52,9 +54,9 @@ void* Arena::allocate_recycled(size_t size) {
     // The latest piece of this very class may do; any piece of the next class does.
     int list = static_cast<int>(std::bit_width(size)) - 1;
     for (int at = list; at <= list + 1 && at < kFreeLists; ++at) {
-      FreeNode* node = free_lists_[at];
+      FreeNode* node = free_lists_[at].get();
       if (node == nullptr || node->size < size) continue;
-      free_lists_[at] = node->next;
+      free_lists_[at].set(node->next.get());
       return node;
     }
   }
@@ -65,7 +67,7 @@ void Arena::free_blocks() {
   if (initial_ != nullptr) forget_terminated_copies(initial_, initial_size_);
   while (blocks_ != nullptr) {
     BlockHeader* block = blocks_;
-    blocks_ = block->next;
+    blocks_ = block->next.get();
     size_t size = block->size;
     forget_terminated_copies(block, size);
     source_->free_block(block, size);

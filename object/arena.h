@@ -6,6 +6,9 @@
 //
 //   block:  [ BlockHeader | objects ... -> ptr_      free      end_ ]
 //
+// A block may lie in memory that another process reads. What the arena keeps there, block headers and lists of recycled
+// memory, holds no addresses: links are relative to where they stand.
+//
 // Thread-safety: none; one thread at a time. Lifetime: every object allocated from it dies with it (or with
 // `reset`); destructors are not run. Freestanding, but for the heap (object/heap_blocks.cc).
 #pragma once
@@ -207,12 +210,26 @@ class Arena {
   static constexpr size_t kLargestGrowth = 256 * 1024;
 
  private:
+  // A pointer as its distance from itself; 0: null. Not an OffsetPtr, which is the format of objects.
+  template <typename T>
+  struct Link {
+    T* get() const {
+      return distance == 0 ? nullptr
+                           : reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(this) + static_cast<uintptr_t>(distance));
+    }
+    void set(T* target) {
+      distance = target == nullptr
+                     ? 0
+                     : static_cast<intptr_t>(reinterpret_cast<uintptr_t>(target) - reinterpret_cast<uintptr_t>(this));
+    }
+    intptr_t distance;
+  };
   struct BlockHeader {
-    BlockHeader* next;
+    Link<BlockHeader> next;
     size_t size;
   };
   struct FreeNode {
-    FreeNode* next;
+    Link<FreeNode> next;
     size_t size;
   };
   static constexpr int kFreeLists = 32;  // by power of two
@@ -229,7 +246,7 @@ class Arena {
   size_t initial_size_ = 0;
   uintptr_t borrowable_begin_ = 0;
   size_t borrowable_size_ = 0;
-  FreeNode** free_lists_ = nullptr;  // allocated at the first recycle, inside the arena
+  Link<FreeNode>* free_lists_ = nullptr;  // allocated at the first recycle, inside the arena
   bool made_by_object_ = false;
 };
 

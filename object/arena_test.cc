@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -63,6 +64,42 @@ TEST(Arena, SaysNullWhenItsSourceIsExhaustedAndGivesEverythingBack) {
     EXPECT_NE(arena.allocate(1000), nullptr);
   }
   EXPECT_EQ(source.left(), 4096u);
+}
+
+// Another process may read the blocks (a request in rx): they do not show where this process has its memory.
+TEST(Arena, KeepsNoAddressesInItsBlocks) {
+  std::vector<uint64_t> memory(8192);
+  class Pieces final : public BlockSource {
+   public:
+    explicit Pieces(std::vector<uint64_t>& words)
+        : at_(reinterpret_cast<char*>(words.data())), end_(at_ + words.size() * 8) {}
+    Block allocate_block(size_t size) override {
+      size = (size + 7) & ~size_t{7};
+      if (size > static_cast<size_t>(end_ - at_)) return {};
+      char* block = at_;
+      at_ += size;
+      return {block, size};
+    }
+    void free_block(void*, size_t) override { ++freed; }
+    int freed = 0;
+
+   private:
+    char *at_, *end_;
+  } source(memory);
+  auto addresses = [&memory] {
+    auto begin = reinterpret_cast<uint64_t>(memory.data()), end = begin + memory.size() * 8;
+    return std::count_if(memory.begin(), memory.end(), [&](uint64_t word) { return word >= begin && word < end; });
+  };
+  {
+    Arena arena(source);
+    std::vector<void*> pieces;
+    for (int i = 0; i < 40; ++i) pieces.push_back(arena.allocate_zeroed(600));
+    for (void* piece : pieces) arena.recycle(piece, 600);
+    EXPECT_EQ(addresses(), 0);
+    EXPECT_EQ(arena.allocate_recycled(600), pieces.back());
+    EXPECT_EQ(arena.allocate_recycled(600), pieces[38]);
+  }
+  EXPECT_GT(source.freed, 1);
 }
 
 TEST(Arena, UsesRecycledMemoryAgain) {
