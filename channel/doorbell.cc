@@ -94,6 +94,11 @@ bool wake_worker_slow(WorkerShared& worker) {
   return true;
 }
 
+void wake_worker_always(WorkerShared& worker) {
+  worker.waiting.store(0, std::memory_order_seq_cst);
+  futex(&worker.waiting, FUTEX_WAKE, 1, nullptr);
+}
+
 bool EngineBell::ring_slow() {
   uint64_t one = 1;
   // EAGAIN: the counter is full, so the descriptor is readable and the engine will wake in any case.

@@ -137,6 +137,10 @@ inline bool wake_worker(WorkerShared& worker) {
   return wake_worker_slow(worker);
 }
 
+// The same whatever the word says, with a system call: for a wake-up that must not be lost although the other process
+// may write the word, too.
+void wake_worker_always(WorkerShared& worker);
+
 // An engine thread's sleeping side, for one region. Its event loop does:
 //
 //   for each region: sleeper.announce();

@@ -197,6 +197,7 @@ bool Attachment::greet(const Offer& offer, AttachError* error) {
   link_ = std::make_shared<EngineLink>(std::move(*region), *layout, std::move(fds), &offer.methods,
                                        worker_spin(offer.options, welcome->cpus));
   link_->reply_memory_wait_ns = offer.options.reply_memory_wait_ns;
+  link_->check_requests = offer.options.check_requests;
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "channel/call_records.h"
 #include "host/log.h"
 #include "message/operations.h"
 
@@ -57,12 +58,12 @@ void CallMemory::free_extra() {
 
 // ---- Call
 
-Call::Call(CallInbox& inbox, uint32_t call_id, ChunkPool& pool, const Region& region, void* first_chunk)
+Call::Call(CallInbox& inbox, uint32_t call_id, EngineLink& link, void* first_chunk)
     : id(call_id),
-      memory(pool, region.base()),
+      memory(link.tx, link.region.base()),
       arena(memory, first_chunk, first_chunk == nullptr ? 0 : kChunkSize),
       inbox_(inbox),
-      region_(region) {
+      link_(link) {
   sync_context_.call_ = this;
   callback_context_.call_ = this;
   default_reactor_.home_ = this;
@@ -75,6 +76,36 @@ Call::Call(CallInbox& inbox, uint32_t call_id, ChunkPool& pool, const Region& re
 Call::~Call() {
   arena.reset();
   memory.free_extra();
+}
+
+bool Call::check_request(uint64_t offset) {
+  if (checked_ == nullptr) checked_ = std::make_unique<CheckedRequest>();
+  std::string error;
+  request = checked_->copy(link_.region, method->request_type(), offset, &error);
+  if (request != nullptr) return true;
+  if (link_.broken.load(std::memory_order_relaxed) == nullptr) {
+    log(LogLevel::kError, "a request of %s: %s", method->path, error.c_str());
+  }
+  link_.report_broken("a request object that cannot be");
+  return false;
+}
+
+std::string_view Call::authority() const {
+  std::string_view text;
+  const char* wrong = metadata == 0 ? nullptr : read_authority(link_.region, metadata, &text);
+  return wrong == nullptr ? text : (link_.report_broken(wrong), std::string_view());
+}
+
+std::string_view Call::peer() const {
+  std::string_view text;
+  const char* wrong = metadata == 0 ? nullptr : read_peer(link_.region, metadata, &text);
+  return wrong == nullptr ? text : (link_.report_broken(wrong), std::string_view());
+}
+
+MetadataView Call::client_metadata() const {
+  MetadataView view;
+  const char* wrong = metadata == 0 ? nullptr : read_metadata(link_.region, metadata, &view);
+  return wrong == nullptr ? view : (link_.report_broken(wrong), MetadataView());
 }
 
 bool Call::begin() {
@@ -205,7 +236,7 @@ uint64_t Call::build_trailer(Arena& into) {
   };
   context().drover_visit_metadata(add);
   if (!details.empty()) add(false, kDetailsKey, details);
-  return region_.offset_of(record);
+  return link_.region.offset_of(record);
 }
 
 bool Call::prepare_answer(uint64_t* response, uint64_t* trailer) {
@@ -224,7 +255,7 @@ bool Call::prepare_answer(uint64_t* response, uint64_t* trailer) {
   }
   if (heap) [[unlikely]]
     return linearize_answer(response, trailer);
-  if (status.ok()) *response = region_.offset_of(reply);
+  if (status.ok()) *response = link_.region.offset_of(reply);
   return true;
 }
 
@@ -248,7 +279,7 @@ bool Call::linearize_answer(uint64_t* response, uint64_t* trailer) {
   if (status.ok()) {
     const Message* copy = message::deep_copy_into(method->reply_type(), *object, &into);
     if (copy != nullptr) {
-      *response = region_.offset_of(copy);
+      *response = link_.region.offset_of(copy);
     } else {
       status = grpc::Status(grpc::StatusCode::INTERNAL, "the reply is nested too deeply to be sent");
     }
@@ -270,7 +301,11 @@ bool Call::evacuate_reply() {
   return true;
 }
 
-void Call::forget_request() { forget_terminated_copies(rx_begin, rx_size); }
+void Call::forget_request() {
+  forget_terminated_copies(rx_begin, rx_size);
+  if (checked_ != nullptr) [[unlikely]]
+    checked_->clear();
+}
 
 void Call::give_up_reply() {
   no_room = true;

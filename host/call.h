@@ -16,14 +16,17 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include <grpcpp/impl/drover_service.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
-#include "channel/call_records.h"
 #include "channel/chunk_pool.h"
 #include "host/call_inbox.h"
+#include "host/call_metadata.h"
+#include "host/checked_request.h"
+#include "host/engine_link.h"
 #include "object/arena.h"
 #include "object/region.h"
 
@@ -62,7 +65,7 @@ class DefaultUnaryReactor final : public grpc::ServerUnaryReactor {
 class Call {
  public:
   // `id` names the call in COMPLETE and RELEASE; `inbox` is its worker's. A first chunk of kChunkSize bytes, or null.
-  Call(CallInbox& inbox, uint32_t id, ChunkPool& pool, const Region& region, void* first_chunk);
+  Call(CallInbox& inbox, uint32_t id, EngineLink& link, void* first_chunk);
   ~Call();
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -75,7 +78,7 @@ class Call {
   uint32_t engine_call = 0;
   uint32_t generation = 0;
   const void* request = nullptr;
-  const CallMetadata* metadata = nullptr;
+  uint64_t metadata = 0;  // region offset of a CallMetadata, not checked yet; 0: none
   int64_t deadline_ns = 0;
   const char* rx_begin = nullptr;
   size_t rx_size = 0;
@@ -103,6 +106,8 @@ class Call {
   CallMemory memory;
   Arena arena;
 
+  // Replaces the request at that region offset by a checked copy. False: no such object can be; it is reported.
+  bool check_request(uint64_t offset);
   // Makes request, contexts and an empty reply ready; false: no memory for a reply.
   bool begin();
   // Runs the handler on this thread; catches what it throws.
@@ -120,6 +125,14 @@ class Call {
   void forget_request();
   // Ready for the pool.
   void recycle();
+
+  // ---- any thread, while the handler may use its context
+  // From the CallMetadata; empty without one, and after one that cannot be, which is reported.
+  std::string_view authority() const;
+  std::string_view peer() const;
+  MetadataView client_metadata() const;
+  // What the views of the client's metadata show may change under their reader: they have to be copied.
+  bool check_requests() const { return link_.check_requests; }
 
   // ---- any thread
   static void finish(grpc::ServerUnaryReactor& reactor, grpc::Status status);
@@ -141,7 +154,8 @@ class Call {
   bool evacuate_reply();
 
   CallInbox& inbox_;
-  const Region& region_;
+  EngineLink& link_;
+  std::unique_ptr<CheckedRequest> checked_;  // made at the first use
   grpc::ServerContext sync_context_;
   grpc::CallbackServerContext callback_context_;
   DefaultUnaryReactor default_reactor_;

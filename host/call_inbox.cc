@@ -20,7 +20,7 @@ void CallInbox::post(CallEvent& event) {
 void CallInbox::request_cancel_scan() {
   posting_.fetch_add(1, std::memory_order_relaxed);
   scan_.store(true, std::memory_order_release);
-  wake_worker(shared_);
+  wake_worker_always(shared_);  // what ends calls does not depend on a word that the engine may write
   posting_.fetch_sub(1, std::memory_order_release);
 }
 

@@ -80,6 +80,7 @@ void Crew::assign(const std::shared_ptr<Worker>& worker) {
 bool Crew::look_once() {
   bool moved = false;
   for (Watched& one : watched_) {
+    one.worker->wake_if_ending();
     uint64_t phase = one.worker->phase();
     if (phase != one.phase) {
       one.phase = phase;

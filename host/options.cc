@@ -104,9 +104,12 @@ std::optional<HostOptions> HostOptions::from_environment(std::string* error) {
   auto cpus = static_cast<uint32_t>(std::max<size_t>(1, usable_cpus().size()));
   options.workers = std::clamp(cpus / 2, 1u, kMostDefaultWorkers);
   int64_t spin_us = cpus <= 2 ? 0 : kDefaultSpinUs;
+  int check_requests = 0;
   if (!read_number<uint32_t>("DROVER_WORKERS", 1, 256, &options.workers, error)) return std::nullopt;
   if (!read_number<uint32_t>("DROVER_MAX_THREADS", 1, 4096, &options.max_threads, error)) return std::nullopt;
   if (!read_number<int64_t>("DROVER_SPIN_US", 0, 1'000'000, &spin_us, error)) return std::nullopt;
+  if (!read_number<int>("DROVER_HOST_CHECK_REQUESTS", 0, 1, &check_requests, error)) return std::nullopt;
+  options.check_requests = check_requests != 0;
   options.max_threads = std::max(options.max_threads, options.workers);
   options.spin_ns = spin_us * 1000;
   return options;

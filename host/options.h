@@ -9,6 +9,9 @@
 //   DROVER_WORKERS      channels to each engine thread, and threads that run handlers side by side while none blocks;
 //                       default: half of the CPUs that this process may use, at least 1, at most 4
 //   DROVER_MAX_THREADS  how many handlers may run or block at once, over all workers; default 64
+//   DROVER_HOST_CHECK_REQUESTS  1: handlers see checked copies of requests, so that an engine that was taken over
+//   cannot
+//                       take this process (docs/channel.md, "The split is a security boundary"); default 0
 //   DROVER_SPIN_US      the longest time that an idle worker spins before it sleeps; default 20, 0 if this process
 //                       may use only one or two CPUs
 #pragma once
@@ -32,6 +35,7 @@ struct HostOptions {
   int64_t takeover_ns = 1'000'000;               // a handler that runs longer is taken for blocked
   int64_t engine_wait_ns = 10'000'000'000;       // how long an engine may take until it listens
   int64_t reply_memory_wait_ns = 1'000'000'000;  // how long a reply waits for room in the region
+  bool check_requests = false;                   // requests are copied out of rx, with every pointer checked
   std::vector<std::string> engine_flags;         // more arguments for an engine that we start
 
   static std::optional<HostOptions> from_environment(std::string* error);

@@ -47,13 +47,18 @@ TEST(HostOptions, ReadsTheEnvironment) {
   ::setenv("DROVER_WORKERS", "3", 1);
   ::setenv("DROVER_SPIN_US", "7", 1);
   ::setenv("DROVER_ENGINE", "unix:/x", 1);
+  ::setenv("DROVER_HOST_CHECK_REQUESTS", "1", 1);
   std::string error;
   auto options = HostOptions::from_environment(&error);
   ASSERT_TRUE(options) << error;
   EXPECT_EQ(options->workers, 3u);
   EXPECT_EQ(options->spin_ns, 7000);
   EXPECT_EQ(options->engine, "unix:/x");
-  for (const char* name : {"DROVER_WORKERS", "DROVER_SPIN_US", "DROVER_ENGINE"}) ::unsetenv(name);
+  EXPECT_TRUE(options->check_requests);
+  for (const char* name : {"DROVER_WORKERS", "DROVER_SPIN_US", "DROVER_ENGINE", "DROVER_HOST_CHECK_REQUESTS"}) {
+    ::unsetenv(name);
+  }
+  EXPECT_FALSE(HostOptions::from_environment(&error)->check_requests);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <ctime>
 
+#include <deque>
+#include <limits>
 #include <mutex>
 
 #include "channel/doorbell.h"
@@ -14,6 +16,8 @@ struct ServerContextBase::Metadata {
   std::mutex mutex;
   std::atomic<bool> filled{false};
   std::multimap<string_ref, string_ref> client;
+  string_ref authority;
+  std::deque<std::string> kept;  // what client and authority show, where rx is not to be trusted with it
 };
 
 namespace {
@@ -26,7 +30,7 @@ class EmptyAuthContext final : public AuthContext {
   std::vector<string_ref> FindPropertyValues(const std::string&) const override { return {}; }
 };
 
-string_ref ref(const drover::String& s) { return string_ref(s.data(), s.size()); }
+string_ref ref(std::string_view s) { return string_ref(s.data(), s.size()); }
 
 }  // namespace
 
@@ -46,11 +50,13 @@ const ServerContextBase::Metadata& ServerContextBase::metadata() const {
   if (metadata->filled.load(std::memory_order_acquire)) return *metadata;
   std::lock_guard lock(metadata->mutex);
   if (metadata->filled.load(std::memory_order_relaxed)) return *metadata;
-  const drover::CallMetadata* record = call_ == nullptr ? nullptr : call_->metadata;
-  uint32_t count = record == nullptr ? 0 : record->count;
-  for (uint32_t i = 0; i < count; ++i) {
-    metadata->client.emplace(ref(record->pairs()[i].key), ref(record->pairs()[i].value));
-  }
+  drover::host::MetadataView view;
+  if (call_ != nullptr) view = call_->client_metadata();
+  auto keep = [this, metadata](std::string_view s) {
+    return ref(call_->check_requests() ? std::string_view(metadata->kept.emplace_back(s)) : s);
+  };
+  for (const auto& [key, value] : view.pairs) metadata->client.emplace(keep(key), keep(value));
+  metadata->authority = view.authority.empty() ? string_ref() : keep(view.authority);
   metadata->filled.store(true, std::memory_order_release);
   return *metadata;
 }
@@ -70,6 +76,7 @@ void ServerContextBase::drover_reset_client() {
   Metadata* metadata = metadata_.load(std::memory_order_acquire);
   if (metadata == nullptr || !metadata->filled.load(std::memory_order_acquire)) return;
   metadata->client.clear();
+  metadata->kept.clear();
   metadata->filled.store(false, std::memory_order_relaxed);
 }
 
@@ -90,7 +97,11 @@ gpr_timespec ServerContextBase::raw_deadline() const {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   int64_t left = call_->deadline_ns - drover::monotonic_ns();
-  return gpr_time_from_ns(now.tv_sec * 1'000'000'000 + now.tv_nsec + left, GPR_CLOCK_REALTIME);
+  int64_t at = 0;
+  if (__builtin_add_overflow(now.tv_sec * 1'000'000'000 + now.tv_nsec, left, &at)) {
+    return gpr_inf_future(GPR_CLOCK_REALTIME);
+  }
+  return gpr_time_from_ns(at, GPR_CLOCK_REALTIME);
 }
 
 bool ServerContextBase::IsCancelled() const {
@@ -101,12 +112,11 @@ void ServerContextBase::TryCancel() const {
   if (call_ != nullptr) call_->try_cancel();
 }
 
-std::string ServerContextBase::peer() const {
-  return call_ == nullptr || call_->metadata == nullptr ? std::string() : call_->metadata->peer.str();
-}
+std::string ServerContextBase::peer() const { return call_ == nullptr ? std::string() : std::string(call_->peer()); }
 
 string_ref ServerContextBase::ExperimentalGetAuthority() const {
-  return call_ == nullptr || call_->metadata == nullptr ? string_ref() : ref(call_->metadata->authority);
+  if (call_ == nullptr) return string_ref();
+  return call_->check_requests() ? metadata().authority : ref(call_->authority());
 }
 
 std::shared_ptr<const AuthContext> ServerContextBase::auth_context() const {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "host/cycle_clock.h"
-#include "host/log.h"
 
 namespace drover::host {
 namespace {
@@ -81,6 +80,7 @@ bool Worker::round(bool* worked) {
 }
 
 bool Worker::anything_to_do() const {
+  if (link_->gone.load(std::memory_order_relaxed)) return inbox_.ready();  // what it pushes does not count any more
   for (const Channel& channel : channels_) {
     if (channel.ends.requests.ready()) return true;
   }
@@ -93,13 +93,9 @@ int64_t Worker::next_deadline() const {
 }
 
 bool Worker::serve_channel(Channel& channel, uint32_t engine_thread, bool* worked) {
-  // What the engine answered before its death is discarded.
-  if (link_->gone.load(std::memory_order_relaxed)) [[unlikely]] {
-    Slot ignored;
-    while (channel.ends.requests.try_pop(ignored)) {
-    }
+  // What the engine answered before its death is ignored.
+  if (link_->gone.load(std::memory_order_relaxed)) [[unlikely]]
     return true;
-  }
   Slot slot;
   for (int i = 0; i < kRoundSlots && channel.ends.requests.try_pop(slot); ++i) {
     *worked = true;
@@ -119,22 +115,15 @@ bool Worker::serve_slot(Channel& channel, uint32_t engine_thread, const Slot& sl
     }
     case RequestSlotType::kRelease: {
       auto typed = slot_as<ReleaseSlot>(slot);
-      if (typed.count > kMaxReleases) return report_broken("a RELEASE of too many"), true;
+      if (typed.count > kMaxReleases) return link_->report_broken("a RELEASE of too many"), true;
       for (uint32_t i = 0; i < typed.count; ++i) release(typed.tx_call[i]);
       return true;
     }
     case RequestSlotType::kDrain:
       return true;  // nothing to do: no CALL follows it
   }
-  report_broken("a slot of unknown type");
+  link_->report_broken("a slot of unknown type");
   return true;
-}
-
-void Worker::report_broken(const char* what) {
-  const char* none = nullptr;
-  if (link_->broken.compare_exchange_strong(none, what)) {
-    log(LogLevel::kError, "the engine sent %s", what);
-  }
 }
 
 // ---- application code
@@ -152,6 +141,8 @@ bool Worker::run_application(Code&& code, CallEvent& event, CallEvent::Kind kind
 }
 
 bool Worker::start_call(Channel& channel, uint32_t engine_thread, const CallSlot& slot) {
+  if (active_ >= kMostCalls) [[unlikely]]
+    return link_->report_broken("more calls than it may"), true;
   Call* call = take_call();
   call->engine_thread = engine_thread;
   call->engine_call = slot.call;
@@ -182,25 +173,25 @@ bool Worker::read_call(const CallSlot& slot, Call* call) {
   call->reply = nullptr;
   call->rx_begin = nullptr;
   call->rx_size = 0;
-  call->metadata = nullptr;
-  call->deadline_ns = slot.deadline_ns;
+  call->metadata = 0;
+  call->deadline_ns = std::max<int64_t>(slot.deadline_ns, 0);
   if (slot.method >= link_->methods->size()) {
     call->method = &(*link_->methods)[0];
-    return report_broken("a CALL of an unknown method"), false;
+    return link_->report_broken("a CALL of an unknown method"), false;
   }
   call->method = &(*link_->methods)[slot.method];
   uint64_t rx_size = uint64_t{slot.rx_chunks} * kChunkSize;
-  const char* run = region.at(slot.rx_begin, rx_size);
-  const char* request = region.at(slot.request, call->method->request_size);
-  const char* metadata = slot.metadata == 0 ? nullptr : region.at(slot.metadata, sizeof(CallMetadata));
-  if (run == nullptr || request == nullptr || !region.in_rx(slot.request) || slot.request % 8 != 0 ||
-      (metadata == nullptr && slot.metadata != 0) || slot.metadata % 8 != 0) {
-    return report_broken("a CALL that leads out of the region"), false;
+  const char* run = region.at_rx(slot.rx_begin, rx_size);
+  const char* request = region.at_rx(slot.request, call->method->request_size);
+  if (run == nullptr || request == nullptr || slot.request % 8 != 0) {
+    return link_->report_broken("a CALL that leads out of rx"), false;
   }
+  call->metadata = slot.metadata;
+  call->request = request;
+  if (link_->check_requests) [[unlikely]]
+    return call->check_request(slot.request);
   call->rx_begin = run;
   call->rx_size = rx_size;
-  call->request = request;
-  call->metadata = reinterpret_cast<const CallMetadata*>(metadata);
   return true;
 }
 
@@ -396,7 +387,7 @@ void Worker::push(Channel& channel, const Slot& slot) {
     PushResult result = channel.ends.responses.try_push(slot);
     if (result == PushResult::kOk) [[likely]]
       return;
-    if (result == PushResult::kPeerInvalid) return report_broken("a ring position that cannot be");
+    if (result == PushResult::kPeerInvalid) return link_->report_broken("a ring position that cannot be");
   }
   channel.backlog.push_back(slot);
   backlogged_ = true;
@@ -433,7 +424,7 @@ Call* Worker::take_call() {
     return call;
   }
   auto id = static_cast<uint32_t>(calls_.size());
-  calls_.push_back(std::make_unique<Call>(inbox_, id, link_->tx, link_->region, take_first_chunk()));
+  calls_.push_back(std::make_unique<Call>(inbox_, id, *link_, take_first_chunk()));
   return calls_.back().get();
 }
 
@@ -473,7 +464,7 @@ Call* Worker::find_call(Channel& channel, uint32_t engine_thread, uint32_t engin
 
 void Worker::release(uint32_t tx_call) {
   if (tx_call >= calls_.size() || !calls_[tx_call]->completed || calls_[tx_call]->released) {
-    return report_broken("a RELEASE of a call that was not completed");
+    return link_->report_broken("a RELEASE of a call that was not completed");
   }
   Call* call = calls_[tx_call].get();
   call->released = true;

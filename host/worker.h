@@ -18,6 +18,9 @@
 //
 // The engine's death (`EngineLink::gone`): every call is cancelled, answers are dropped, and the Worker ends with its
 // last call.
+//
+// What comes from the engine is checked before it is used (host/engine_link.h): nothing that a Worker trusts lies where
+// the engine could write.
 #pragma once
 
 #include <atomic>
@@ -27,38 +30,14 @@
 #include <mutex>
 #include <vector>
 
-#include "channel/chunk_pool.h"
 #include "channel/doorbell.h"
 #include "channel/layout.h"
 #include "channel/ring.h"
 #include "host/call.h"
 #include "host/call_inbox.h"
-#include "object/unique_fd.h"
+#include "host/engine_link.h"
 
 namespace drover::host {
-
-// One engine, as its workers see it. Immutable but for the atomics and the pool, which is thread-safe.
-struct EngineLink {
-  EngineLink(Region shared, const RegionLayout& region_layout, std::vector<UniqueFd> eventfds,
-             const std::vector<grpc::internal::Method>* served, const SpinPolicy::Options& worker_spin)
-      : region(std::move(shared)),
-        layout(region_layout),
-        bells(std::move(eventfds)),
-        methods(served),
-        spin(worker_spin),
-        tx(layout.tx_chunks_of_host(), ChunkPool::Threads::kMany) {}
-
-  const Region region;
-  const RegionLayout layout;
-  const std::vector<UniqueFd> bells;                         // an eventfd for each engine thread
-  const std::vector<grpc::internal::Method>* const methods;  // by the number in CALL
-  const SpinPolicy::Options spin;
-  int64_t reply_memory_wait_ns = 1'000'000'000;
-  ChunkPool tx;
-  std::atomic<bool> gone{false};             // the engine is dead or detached
-  std::atomic<bool> cancel_all{false};       // shutting down, and the deadline has passed
-  std::atomic<const char*> broken{nullptr};  // a worker found a violation of the channel's rules
-};
 
 class Worker {
  public:
@@ -84,12 +63,18 @@ class Worker {
   // Rings for answers that a leader has pushed, but not announced before its handler blocked. One thread at a time: the
   // Crew's monitor.
   void ring_for_stuck_leader();
+  // Once the engine is gone: wakes the leader, whatever that engine has left in the word that it sleeps on.
+  void wake_if_ending() {
+    if (link_->gone.load(std::memory_order_relaxed)) [[unlikely]]
+      wake_worker_always(*shared_);
+  }
   uint32_t calls_in_flight() const { return in_flight_.load(std::memory_order_acquire); }
   uint64_t sleeps() const { return sleeps_.load(std::memory_order_relaxed); }
 
   static constexpr int kRoundSlots = 64;
   static constexpr uint64_t kBellDelayUs = 50;
   static constexpr uint32_t kMostIndexedCalls = 1u << 20;
+  static constexpr uint32_t kMostCalls = 1u << 20;  // at once; an engine with more to do has other workers
   static constexpr uint32_t kFirstChunkRun = 16;
 
  private:
@@ -133,8 +118,6 @@ class Worker {
   void* take_first_chunk();
   bool anything_to_do() const;
   int64_t next_deadline() const;
-  void report_broken(const char* what);
-
   const std::shared_ptr<EngineLink> link_;
   const uint32_t index_;
   WorkerShared* const shared_;
