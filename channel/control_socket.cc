@@ -278,35 +278,26 @@ std::optional<ControlListener> ControlListener::listen(const std::string& addres
   auto* name = reinterpret_cast<sockaddr*>(&parsed.socket);
   UniqueFd fd = make_socket(error);
   if (!fd) return std::nullopt;
-  mode_t before = ::umask(0177);  // the socket file is for its user alone from its first moment
-  int bound = ::bind(fd.get(), name, parsed.size);
-  if (bound != 0 && errno == EADDRINUSE && !parsed.path.empty()) {
-    // The file exists. If no process answers, an engine that died left it.
-    UniqueFd probe(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    struct stat status;
-    bool is_socket = ::lstat(parsed.path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
-    if (is_socket && ::connect(probe.get(), name, parsed.size) != 0 && errno == ECONNREFUSED) {
-      ::unlink(parsed.path.c_str());
-      bound = ::bind(fd.get(), name, parsed.size);
-    } else {
-      errno = EADDRINUSE;
+  ControlListener listener;
+  if (parsed.path.empty()) {
+    if (::bind(fd.get(), name, parsed.size) != 0 || ::listen(fd.get(), kBacklog) != 0) {
+      fail(error, errno == EADDRINUSE ? ControlCode::kAddressInUse : ControlCode::kSystem, "cannot bind to " + address,
+           errno);
+      return std::nullopt;
+    }
+  } else {
+    ::fchmod(fd.get(), 0600);  // the socket file is for its user alone from its first moment
+    SocketFileError why;
+    if (!listener.file_.listen(fd.get(), parsed.path, kBacklog, &why)) {
+      ControlCode code = why.os_error == EADDRINUSE ? ControlCode::kAddressInUse
+                         : why.os_error == ENOTSOCK ? ControlCode::kAddressInvalid
+                                                    : ControlCode::kSystem;
+      fail(error, code, "cannot listen at " + address + ": " + why.message);
+      return std::nullopt;
     }
   }
-  int why = errno;
-  ::umask(before);
-  if (bound != 0) {
-    fail(error, why == EADDRINUSE ? ControlCode::kAddressInUse : ControlCode::kSystem, "cannot bind to " + address,
-         why);
-    return std::nullopt;
-  }
-  ControlListener listener;
   listener.fd_ = std::move(fd);
   listener.address_ = address;
-  listener.path_ = parsed.path;
-  if (::listen(listener.fd_.get(), kBacklog) != 0) {
-    fail(error, ControlCode::kSystem, "cannot listen on " + address, errno);
-    return std::nullopt;
-  }
   return listener;
 }
 
@@ -326,22 +317,6 @@ std::optional<ControlSocket> ControlListener::accept(int timeout_ms, ControlErro
     }
     if (!wait_for(fd_.get(), POLLIN, timeout_ms, deadline, error)) return std::nullopt;
   }
-}
-
-ControlListener& ControlListener::operator=(ControlListener&& other) noexcept {
-  if (this != &other) {
-    remove_file();
-    fd_ = std::move(other.fd_);
-    address_ = std::move(other.address_);
-    path_ = std::move(other.path_);
-  }
-  return *this;
-}
-
-ControlListener::~ControlListener() { remove_file(); }
-
-void ControlListener::remove_file() {
-  if (fd_ && !path_.empty()) ::unlink(path_.c_str());
 }
 
 }  // namespace drover

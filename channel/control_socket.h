@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "channel/control.h"
+#include "channel/socket_file.h"
 
 namespace drover {
 
@@ -60,11 +61,13 @@ class ControlSocket {
 class ControlListener {
  public:
   ControlListener() = default;
-  // A socket file without a listener is replaced; with a listener the error is kAddressInUse.
+  // A socket file without a listener is replaced; with a listener the error is kAddressInUse. Any other file stays:
+  // kAddressInvalid (channel/socket_file.h).
   static std::optional<ControlListener> listen(const std::string& address, ControlError* error);
   ControlListener(ControlListener&& other) noexcept = default;
-  ControlListener& operator=(ControlListener&& other) noexcept;
-  ~ControlListener();  // removes its socket file
+  ControlListener& operator=(ControlListener&& other) noexcept = default;
+  // Removes its socket file.
+  ~ControlListener() = default;
 
   // kPermissionDenied: somebody else tried; go on accepting.
   std::optional<ControlSocket> accept(int timeout_ms, ControlError* error);
@@ -73,11 +76,9 @@ class ControlListener {
   const std::string& address() const { return address_; }
 
  private:
-  void remove_file();
-
   UniqueFd fd_;
   std::string address_;
-  std::string path_;  // of the socket file; empty for an abstract name
+  SocketFile file_;  // none for an abstract name
 };
 
 }  // namespace drover

@@ -24,6 +24,7 @@
 #include "engine/base/heap.h"
 #include "engine/base/log.h"
 #include "engine/base/metrics.h"
+#include "engine/base/pidfile.h"
 #include "engine/control/control_server.h"
 #include "engine/control/dispatch_threads.h"
 #include "engine/dispatch/dispatcher.h"
@@ -133,6 +134,7 @@ class Engine {
   uint64_t abandoned_calls() const;
 
   const Config& config_;
+  Pidfile pidfile_;
   TransportShared shared_;
   HostEventsRelay events_;
   std::vector<std::unique_ptr<EngineThread>> threads_;
@@ -158,16 +160,6 @@ int wait_for_signal(int64_t timeout_ns) {
   timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
   int signal = sigtimedwait(&set, nullptr, &timeout);
   return signal > 0 ? signal : 0;
-}
-
-bool write_pidfile(const std::string& path, std::string* error) {
-  std::string temporary = path + ".new";
-  FILE* file = std::fopen(temporary.c_str(), "we");
-  bool written = file && std::fprintf(file, "%d\n", getpid()) > 0;
-  if (file && std::fclose(file) != 0) written = false;
-  if (written && std::rename(temporary.c_str(), path.c_str()) == 0) return true;
-  *error = "engine.pidfile: cannot write '" + path + "': " + std::strerror(errno);
-  return false;
 }
 
 bool Engine::start(std::string* error) {
@@ -214,7 +206,9 @@ bool Engine::start(std::string* error) {
     control_->run();
     if (control_->orphaned()) ::kill(getpid(), SIGTERM);
   });
-  return config_.pidfile.empty() || write_pidfile(config_.pidfile, error);
+  if (config_.pidfile.empty() || pidfile_.write(config_.pidfile, error)) return true;
+  *error = "engine.pidfile: " + *error;
+  return false;
 }
 
 // Listeners close, clients and hosts are told; calls that run have the grace to end.
@@ -255,7 +249,7 @@ void Engine::stop() {
   for (auto& thread : threads_) thread->transport.close_all();  // calls are abandoned while their dispatcher lives
   abandoned_at_end_ = abandoned_calls();
   threads_.clear();
-  if (!config_.pidfile.empty()) ::unlink(config_.pidfile.c_str());
+  pidfile_.remove();
 }
 
 int Engine::run() {

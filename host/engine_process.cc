@@ -2,9 +2,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <csignal>
@@ -21,8 +19,8 @@
 #include <thread>
 #include <utility>
 
+#include "channel/socket_file.h"
 #include "host/log.h"
-#include "object/unique_fd.h"
 
 extern char** environ;
 
@@ -89,15 +87,6 @@ struct SpawnSettings {
 };
 
 constexpr time_t kSweepAgeSeconds = 60;
-
-bool nobody_listens(const std::string& path) {
-  sockaddr_un address{};
-  if (path.size() >= sizeof address.sun_path) return false;
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.c_str(), path.size());
-  UniqueFd probe(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  return ::connect(probe.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 && errno == ECONNREFUSED;
-}
 
 std::string how_it_ended(int wait_status) {
   if (WIFEXITED(wait_status)) return "exit status " + std::to_string(WEXITSTATUS(wait_status));
@@ -256,9 +245,8 @@ void sweep_control_directory(const std::string& directory) {
     const std::string path = entry.path().string();
     struct stat info{};
     if (::lstat(path.c_str(), &info) != 0 || ::time(nullptr) - info.st_mtime < kSweepAgeSeconds) continue;
-    if (S_ISLNK(info.st_mode) ? ::access(path.c_str(), F_OK) != 0 : S_ISSOCK(info.st_mode) && nobody_listens(path)) {
-      ::unlink(path.c_str());
-    }
+    if (S_ISLNK(info.st_mode) && ::access(path.c_str(), F_OK) != 0) ::unlink(path.c_str());
+    if (S_ISSOCK(info.st_mode)) remove_dead_socket(path);
   }
 }
 

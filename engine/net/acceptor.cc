@@ -27,7 +27,7 @@ void Acceptor::adopt(UniqueFd fd, uint32_t listener_id) {
   if (stopped_) return;
   auto listener = std::make_unique<Listener>(*this, std::move(fd), listener_id);
   if (!loop_.io().add(listener->fd.get(), EPOLLIN, listener.get())) {
-    log::error("cannot watch a listener", {{"why", std::strerror(errno)}});
+    log::error(g_accept_limit, "cannot watch a listener", {{"why", std::strerror(errno)}});
     return;
   }
   listeners_.push_back(std::move(listener));

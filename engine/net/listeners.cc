@@ -18,11 +18,19 @@ namespace {
 
 constexpr int kBacklog = 4096;
 
+log::Limit g_listener_limit(100);  // hosts open and close listeners
+
 std::string errno_text(const char* what) { return std::string(what) + ": " + std::strerror(errno); }
 
-UniqueFd open_socket(const SocketAddress& address, bool reuse_port, std::string* error) {
+UniqueFd make_socket(const SocketAddress& address, std::string* error) {
   UniqueFd fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd) return *error = errno_text("socket"), UniqueFd();
+  if (!fd) *error = errno_text("socket");
+  return fd;
+}
+
+UniqueFd open_socket(const SocketAddress& address, bool reuse_port, std::string* error) {
+  UniqueFd fd = make_socket(address, error);
+  if (!fd) return fd;
   int on = 1;
   int off = 0;
   if (address.storage.ss_family != AF_UNIX) {
@@ -50,28 +58,36 @@ bool is_taken(const SocketAddress& address, std::string* error) {
   return !probe || ::listen(probe.get(), 1) != 0;
 }
 
-// Removes a socket file without a listener; a socket that answers belongs to another process.
-void remove_stale_unix_socket(const SocketAddress& address) {
-  UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.size) != 0 &&
-      errno == ECONNREFUSED) {
-    ::unlink(address.unix_path.c_str());
-  }
-}
-
 struct Opened {
   std::vector<UniqueFd> fds;
   uint16_t port = 0;
+  SocketFile file;
   std::string error;
 };
 
+// Binds to the name and listens.
+bool listen_unix(int fd, const SocketAddress& address, Opened* opened) {
+  if (!address.unix_path.empty()) {
+    SocketFileError why;
+    if (opened->file.listen(fd, address.unix_path, kBacklog, &why)) return true;
+    opened->error = why.message;
+    return false;
+  }
+  auto* name = reinterpret_cast<const sockaddr*>(&address.storage);
+  if (::bind(fd, name, address.size) == 0 && ::listen(fd, kBacklog) == 0) return true;
+  opened->error = errno_text("bind");
+  return false;
+}
+
 Opened open_unix(const SocketAddress& address, size_t count) {
   Opened opened;
-  if (!address.unix_path.empty()) remove_stale_unix_socket(address);
-  UniqueFd fd = open_socket(address, false, &opened.error);
-  if (!fd) return opened;
-  if (::listen(fd.get(), kBacklog) != 0) return opened.error = errno_text("listen"), std::move(opened);
-  for (size_t i = 1; i < count; ++i) opened.fds.emplace_back(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+  UniqueFd fd = make_socket(address, &opened.error);
+  if (!fd || !listen_unix(fd.get(), address, &opened)) return opened;
+  for (size_t i = 1; i < count; ++i) {
+    UniqueFd another(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+    if (!another) return opened.error = errno_text("fcntl"), std::move(opened);
+    opened.fds.push_back(std::move(another));
+  }
   opened.fds.push_back(std::move(fd));
   return opened;
 }
@@ -118,8 +134,8 @@ ListenResult Listeners::listen(std::string_view text, uint32_t listener) {
       auto fd = std::make_shared<UniqueFd>(std::move(opened.fds[i]));
       threads_[i].loop->post([=] { acceptor->adopt(std::move(*fd), listener); });
     }
-    open_.push_back({listener, std::string(text), opened.port, address.unix_path});
-    log::info("listening", {{"address", text}, {"port", opened.port}, {"listener", listener}});
+    open_.push_back({listener, std::string(text), opened.port, std::move(opened.file)});
+    log::info(g_listener_limit, "listening", {{"address", text}, {"port", opened.port}, {"listener", listener}});
     return {opened.port, ""};
   }
   return {0, error};
@@ -129,11 +145,10 @@ void Listeners::close(uint32_t listener) {
   std::lock_guard<std::mutex> lock(mutex_);
   std::erase_if(open_, [&](const Open& open) {
     if (open.id != listener) return false;
-    if (!open.unlink_path.empty()) ::unlink(open.unlink_path.c_str());
     for (const Thread& thread : threads_) {
       thread.loop->post([acceptor = thread.acceptor, listener] { acceptor->close(listener); });
     }
-    log::info("listener closed", {{"address", open.address}, {"listener", listener}});
+    log::info(g_listener_limit, "listener closed", {{"address", open.address}, {"listener", listener}});
     return true;
   });
 }

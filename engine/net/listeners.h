@@ -1,5 +1,6 @@
 // Listeners: opens and closes addresses on all engine threads. An address is one socket an engine thread
-// (SO_REUSEPORT), so that the kernel spreads connections over them; a unix address is one socket that all share.
+// (SO_REUSEPORT), so that the kernel spreads connections over them; a unix address is one socket that all share, whose
+// file is removed when it is closed (channel/socket_file.h).
 //
 //   control thread:  listeners.listen("0.0.0.0:50051", listener_id)
 //                      -> Acceptor of engine thread 0, Acceptor of engine thread 1, ...
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "channel/socket_file.h"
 #include "engine/net/acceptor.h"
 #include "engine/net/event_loop.h"
 
@@ -33,7 +35,8 @@ class Listeners {
 
   // `address` as gRPC's AddListeningPort takes it: "host:port", "[v6]:port", "ipv4:...", "ipv6:...", "dns:///...",
   // "unix:path", "unix-abstract:name". Port 0 picks one. 0.0.0.0 and [::] listen on IPv4 and IPv6 alike. Asking
-  // again for an id that is open returns its port. An address that another socket listens on is an error.
+  // again for an id that is open returns its port. An address that another socket listens on is an error, and so is a
+  // path at which there is something else than a socket.
   ListenResult listen(std::string_view address, uint32_t listener);
   void close(uint32_t listener);
 
@@ -42,7 +45,7 @@ class Listeners {
     uint32_t id;
     std::string address;
     uint16_t port;
-    std::string unlink_path;
+    SocketFile file;  // of a unix address
   };
   const std::vector<Thread> threads_;
   std::mutex mutex_;
