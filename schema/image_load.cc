@@ -1,9 +1,10 @@
 // Image::load: the one place that checks an image's bytes.
 //
 // The tables of different messages must follow each other without gaps or sharing (fields, slots and steps, enum
-// values), which bounds the work by the image's size whatever the counts claim, and lets each check stay local.
-// Two fields never share object bytes unless they are members of one oneof: a decoder that trusted an overlapping
-// layout could be led to follow a scalar as a pointer.
+// values), which bounds the work by the image's size whatever the counts claim, and lets each check stay local. The
+// names of messages share no bytes either, nor do those of enums: all are read and compared in the time that it takes
+// to read the string area, times a logarithm for the extensions. Two fields never share object bytes unless they are
+// members of one oneof: a decoder that trusted an overlapping layout could be led to follow a scalar as a pointer.
 #include "schema/image_load.h"
 
 #include <algorithm>
@@ -41,6 +42,7 @@ class Checker {
   bool check_header();
   bool check_tables();
   bool check_name(const char* where, size_t index, uint32_t offset);
+  bool check_own_name(const char* where, size_t index, uint32_t offset, uint64_t* budget);
   bool check_messages();
   bool check_message(const MessageEntry& m);
   bool check_steps(const MessageEntry& m);
@@ -70,6 +72,7 @@ class Checker {
   LoadResult result_;
   size_t message_index_ = 0, field_index_ = 0;
   uint64_t next_field_ = 0, next_steps_ = 0, next_value_ = 0;
+  uint64_t message_name_bytes_ = 0, enum_name_bytes_ = 0;  // that names not read yet may have
   uint32_t required_seen_ = 0;
 
   struct Span {
@@ -143,8 +146,19 @@ bool Checker::check_name(const char* where, size_t index, uint32_t offset) {
   return true;
 }
 
+// The same for a name that no other of its table has, or has a part of: together they fit into the string area.
+// `budget` is what the others have left of it.
+bool Checker::check_own_name(const char* where, size_t index, uint32_t offset, uint64_t* budget) {
+  if (!check_name(where, index, offset)) return false;
+  size_t length = ::strnlen(text(offset), *budget);
+  if (length == *budget) return fail(LoadError::kBadString, where, index, "names share bytes", offset);
+  *budget -= length + 1;
+  return true;
+}
+
 bool Checker::check_messages() {
   next_steps_ = header_.lookup;
+  message_name_bytes_ = enum_name_bytes_ = header_.strings_size;
   const MessageEntry* messages = table<MessageEntry>(header_.messages);
   for (message_index_ = 0; message_index_ < header_.message_count; ++message_index_) {
     const MessageEntry& m = messages[message_index_];
@@ -163,7 +177,7 @@ bool Checker::check_messages() {
 }
 
 bool Checker::check_message(const MessageEntry& m) {
-  if (!check_name("messages", message_index_, m.name)) return false;
+  if (!check_own_name("messages", message_index_, m.name, &message_name_bytes_)) return false;
   if (m.object_size % 8 != 0) {
     return fail_message(LoadError::kBadLayout, "object_size modulo 8", m.object_size % 8, 0);
   }
@@ -447,9 +461,13 @@ bool Checker::check_extendees() {
     if ((m->flags & kMessageFlagExtension) == 0) continue;
     std::string_view extendee(text(m->name) + 1);
     extendee = extendee.substr(0, extendee.rfind(':'));
-    const MessageEntry* found = std::lower_bound(
-        messages, last, extendee, [this](const MessageEntry& a, std::string_view b) { return text(a.name) < b; });
-    if (found == last || text(found->name) != extendee || (found->flags & kMessageFlagExtensionRanges) == 0) {
+    // No further than the extendee is long: the names that it is compared with may be much longer.
+    auto compare = [this, extendee](const MessageEntry& a) {
+      return std::strncmp(text(a.name), extendee.data(), extendee.size());
+    };
+    const MessageEntry* found = std::partition_point(messages, last, [&](const auto& a) { return compare(a) < 0; });
+    if (found == last || compare(*found) != 0 || text(found->name)[extendee.size()] != '\0' ||
+        (found->flags & kMessageFlagExtensionRanges) == 0) {
       message_index_ = static_cast<size_t>(m - messages);
       return fail_message(LoadError::kBadExtension, "the extendee is not there, or has no extension ranges", m->name);
     }
@@ -506,7 +524,7 @@ bool Checker::check_enums() {
 }
 
 bool Checker::check_enum(size_t index, const EnumEntry& e) {
-  if (!check_name("enums", index, e.name)) return false;
+  if (!check_own_name("enums", index, e.name, &enum_name_bytes_)) return false;
   if ((e.flags & ~kEnumFlagsKnown) != 0) {
     return fail(LoadError::kBadFlags, "enums", index, "flags", e.flags, kEnumFlagsKnown);
   }

@@ -1,8 +1,10 @@
 // The loader: every class of damage has its own error, and no accepted image leads to a read outside of it.
 #include "schema/image_load.h"
 
+#include <chrono>
 #include <cstring>
 #include <random>
+#include <string>
 
 #include "schema/image_walk.h"
 #include "schema/proto_text.h"
@@ -334,6 +336,64 @@ TEST_F(Damaged, AnExtensionThatIsNotOne) {
   expect(LoadError::kBadExtension);
   undamaged();
   expect(LoadError::kOk);
+}
+
+// ---- the time that a hostile image takes
+
+double seconds_to_load(const std::string& bytes, LoadError expected) {
+  auto began = std::chrono::steady_clock::now();
+  OwnedImage image;
+  LoadResult result = OwnedImage::load(bytes, &image);
+  EXPECT_EQ(result.error, expected) << load_message(result);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+std::string image_bytes(const std::string& proto) {
+  BuildResult built = build_image(parse_protos({{"p.proto", proto.c_str()}}));
+  EXPECT_EQ(built.error, "");
+  return built.image;
+}
+
+constexpr size_t kLongName = 4 << 20;
+
+// 10,000 names that are ends of one string would take 40 GB of comparisons.
+TEST(ImageLoad, NamesThatShareBytesAreRefusedBeforeTheyAreCompared) {
+  constexpr uint32_t kMany = 10'000;
+  std::string proto = "syntax = 'proto3'; message M { int32 " + std::string(kLongName, 'y') + " = 1; }";
+  for (uint32_t i = 1; i < kMany; ++i) proto += "message m" + std::to_string(i) + " {}";
+  for (uint32_t i = 0; i < 100; ++i) proto += "enum e" + std::to_string(i) + " { v" + std::to_string(i) + " = 0; }";
+  const std::string whole = image_bytes(proto);
+  double plain = seconds_to_load(whole, LoadError::kOk);
+
+  for (bool enums : {false, true}) {
+    std::string bytes = whole;
+    auto* header = reinterpret_cast<ImageHeader*>(bytes.data());
+    auto long_name = static_cast<uint32_t>(bytes.find(std::string(1000, 'y')));
+    auto* messages = reinterpret_cast<MessageEntry*>(bytes.data() + header->messages);
+    auto* names = reinterpret_cast<EnumEntry*>(bytes.data() + header->enums);
+    uint32_t count = enums ? header->enum_count : header->message_count;
+    for (uint32_t i = 0; i < count; ++i) (enums ? names[i].name : messages[i].name) = long_name + count - i;
+    header->checksum = image_checksum(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+    EXPECT_LT(seconds_to_load(bytes, LoadError::kBadString), 2 * plain + 0.2);
+  }
+}
+
+// Each of 30,000 extensions looks for its extendee among names of 4 MB.
+TEST(ImageLoad, ExtensionsAreCheckedInTheTimeThatTheirOwnNamesTake) {
+  constexpr int kMany = 30'000;
+  auto proto = [](const std::string& long_name, const std::string& short_name) {
+    std::string text = "syntax = 'proto2'; package p; message Open { extensions 100 to max; optional int32 " +
+                       short_name + " = 1; } message Open" + long_name + " {} message Opem" + long_name + " {}";
+    text += "extend Open {";
+    for (int i = 0; i < kMany; ++i) {
+      text += "optional int32 e" + std::to_string(i) + " = " + std::to_string(20'000 + i) + ";";
+    }
+    return text + "}";
+  };
+  std::string name(kLongName, 'y');
+  double plain = seconds_to_load(image_bytes(proto("a", name)), LoadError::kOk);
+  double hostile = seconds_to_load(image_bytes(proto(name, "a")), LoadError::kOk);
+  EXPECT_LT(hostile, 4 * plain + 0.2);
 }
 
 }  // namespace
