@@ -217,7 +217,7 @@ std::string check(const Error& m) {
 std::string check(const HostStatus& m) {
   auto state = static_cast<uint64_t>(m.state);
   constexpr auto kFirst = static_cast<uint64_t>(HostState::kServing),
-                 kLast = static_cast<uint64_t>(HostState::kDetached);
+                 kLast = static_cast<uint64_t>(HostState::kEngineStays);
   return state < kFirst || state > kLast ? out_of_range("state", state, kFirst, kLast) : "";
 }
 template <typename M>

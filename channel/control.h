@@ -16,6 +16,7 @@
 //   Drain                                   -->
 //                                           <--   Draining, then HostStatus{drained}
 //   Detach, or simply close                 -->
+//                                           <--   HostStatus{engine_stays} if other hosts are attached, and the end
 //
 // The engine may send Error instead of any answer, and Draining when it is itself asked to stop. `parse_control`
 // takes bytes from another process: it checks everything, allocates no more than the packet's own size times a

@@ -18,6 +18,7 @@ namespace drover {
 namespace {
 
 constexpr int kBacklog = 64;
+constexpr size_t kMostFdsOfAnyPacket = 253;  // SCM_MAX_FD of the kernel
 
 bool fail(ControlError* error, ControlCode code, std::string message, int os_error = 0) {
   if (error != nullptr) {
@@ -107,7 +108,10 @@ void take_fds(const msghdr& message, std::vector<UniqueFd>& fds) {
 
 // ---- ControlSocket
 
-std::optional<ControlSocket> ControlSocket::adopt(UniqueFd fd, ControlError* error) {
+std::optional<ControlSocket> ControlSocket::adopt(UniqueFd fd, ControlError* error) { return adopt_from(fd, error); }
+
+// `fd` stays the caller's after an error.
+std::optional<ControlSocket> ControlSocket::adopt_from(UniqueFd& fd, ControlError* error) {
   int type = 0;
   socklen_t size = sizeof type;
   if (::getsockopt(fd.get(), SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_SEQPACKET) {
@@ -119,8 +123,9 @@ std::optional<ControlSocket> ControlSocket::adopt(UniqueFd fd, ControlError* err
   ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
   ControlSocket socket;
   socket.fd_ = std::move(fd);
-  if (!socket.check_peer(error)) return std::nullopt;
-  return socket;
+  if (socket.check_peer(error)) return socket;
+  fd = std::move(socket.fd_);
+  return std::nullopt;
 }
 
 std::optional<ControlSocket> ControlSocket::connect(const std::string& address, int timeout_ms, ControlError* error) {
@@ -139,8 +144,9 @@ std::optional<ControlSocket> ControlSocket::connect(const std::string& address, 
     int left = left_ms(deadline);
     if (!may_come || left == 0) {
       ControlCode code = !may_come         ? ControlCode::kSystem
-                         : timeout_ms == 0 ? ControlCode::kClosed
-                                           : ControlCode::kTimeout;
+                         : timeout_ms != 0 ? ControlCode::kTimeout
+                         : why == EAGAIN   ? ControlCode::kWouldBlock
+                                           : ControlCode::kClosed;
       fail(error, code, "cannot connect to " + address, why);
       return std::nullopt;
     }
@@ -214,7 +220,8 @@ bool ControlSocket::send(const ControlMessage& message, std::span<const int> fds
 std::optional<ControlMessage> ControlSocket::receive(std::vector<UniqueFd>* fds, int timeout_ms, ControlError* error) {
   fds->clear();
   std::string packet(kMaxControlPacket, '\0');
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxControlFds)];
+  // Room for all that a packet may carry: what does not fit is closed by the kernel, in this thread.
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMostFdsOfAnyPacket)];
   iovec piece{packet.data(), packet.size()};
   msghdr in{};
   int64_t deadline = deadline_after(timeout_ms);
@@ -238,8 +245,7 @@ std::optional<ControlMessage> ControlSocket::receive(std::vector<UniqueFd>* fds,
     }
     if (!wait_for(fd_.get(), POLLIN, timeout_ms, deadline, error)) return std::nullopt;
   }
-  std::vector<UniqueFd> received;  // closed on every way out but the last
-  take_fds(in, received);
+  take_fds(in, *fds);
   if (size == 0) {
     fail(error, ControlCode::kClosed, "the peer has closed the control socket");
     return std::nullopt;
@@ -250,14 +256,13 @@ std::optional<ControlMessage> ControlSocket::receive(std::vector<UniqueFd>* fds,
   }
   auto message = parse_control(std::string_view(packet).substr(0, static_cast<size_t>(size)), error);
   if (!message) return std::nullopt;
-  if ((in.msg_flags & MSG_CTRUNC) != 0 || received.size() != expected_fds(*message)) {
+  if ((in.msg_flags & MSG_CTRUNC) != 0 || fds->size() != expected_fds(*message)) {
     fail(error, ControlCode::kBadDescriptor,
-         std::string(control_type_name(control_type(*message))) + " came with " + std::to_string(received.size()) +
+         std::string(control_type_name(control_type(*message))) + " came with " + std::to_string(fds->size()) +
              " descriptors" + ((in.msg_flags & MSG_CTRUNC) != 0 ? " and more that were cut off" : "") + ", expected " +
              std::to_string(expected_fds(*message)));
     return std::nullopt;
   }
-  *fds = std::move(received);
   return message;
 }
 
@@ -301,11 +306,15 @@ std::optional<ControlListener> ControlListener::listen(const std::string& addres
   return listener;
 }
 
-std::optional<ControlSocket> ControlListener::accept(int timeout_ms, ControlError* error) {
+std::optional<ControlSocket> ControlListener::accept(int timeout_ms, ControlError* error, UniqueFd* refused) {
   int64_t deadline = deadline_after(timeout_ms);
   for (;;) {
     UniqueFd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (fd) return ControlSocket::adopt(std::move(fd), error);
+    if (fd) {
+      auto socket = ControlSocket::adopt_from(fd, error);
+      if (!socket && refused != nullptr) *refused = std::move(fd);
+      return socket;
+    }
     if (errno == EINTR || errno == ECONNABORTED) continue;
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
       fail(error, ControlCode::kResourceExhausted, "cannot accept a connection", errno);

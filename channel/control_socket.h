@@ -22,6 +22,8 @@ class ControlSocket {
   ControlSocket() = default;
   // Takes over a connected SOCK_SEQPACKET descriptor (a child's end of `pair`); checks the peer's credentials.
   static std::optional<ControlSocket> adopt(UniqueFd fd, ControlError* error);
+  // With a time-out, waits for an engine that does not listen yet. Without: kClosed if none listens there, kWouldBlock
+  // if one does but has no room for another connection now.
   static std::optional<ControlSocket> connect(const std::string& address, int timeout_ms, ControlError* error);
   // Both ends of a new connection inside this process; one is meant for a child.
   static bool pair(ControlSocket* a, ControlSocket* b, ControlError* error);
@@ -33,9 +35,11 @@ class ControlSocket {
     return send(message, {}, timeout_ms, error);
   }
 
-  // One packet in. The descriptors are exactly `expected_fds(message)`; any others are closed and the packet is an
-  // error. Null with kClosed: the peer has gone. After kBadPacket the connection is still usable, though there is
-  // little reason to go on with such a peer.
+  // One packet in. The descriptors are exactly `expected_fds(message)`; any others make the packet an error. Null with
+  // kClosed: the peer has gone. After kBadPacket the connection is still usable, though there is little reason to go on
+  // with such a peer. After an error `fds` holds what came with the packet: closing it may take as long as the peer
+  // likes (a socket that lingers, a file of a file system of its own), so the caller says where that happens. The same
+  // is true of this socket's own close, as long as packets with descriptors lie in it unread.
   std::optional<ControlMessage> receive(std::vector<UniqueFd>* fds, int timeout_ms, ControlError* error);
 
   // Sends an Error and ignores whether it arrived.
@@ -51,6 +55,7 @@ class ControlSocket {
 
  private:
   friend class ControlListener;
+  static std::optional<ControlSocket> adopt_from(UniqueFd& fd, ControlError* error);
   bool check_peer(ControlError* error);
 
   UniqueFd fd_;
@@ -69,8 +74,9 @@ class ControlListener {
   // Removes its socket file.
   ~ControlListener() = default;
 
-  // kPermissionDenied: somebody else tried; go on accepting.
-  std::optional<ControlSocket> accept(int timeout_ms, ControlError* error);
+  // kPermissionDenied: somebody else tried; go on accepting. The connection is then in `refused`, for the caller to
+  // close; null: closed at once.
+  std::optional<ControlSocket> accept(int timeout_ms, ControlError* error, UniqueFd* refused = nullptr);
 
   int fd() const { return fd_.get(); }
   const std::string& address() const { return address_; }

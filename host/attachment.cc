@@ -14,9 +14,11 @@ namespace {
 
 constexpr int kAnswerMs = 10'000;  // how long an engine may take for one answer
 constexpr int kConnectMs = 1'000;
+constexpr int kPortMs = 2'000;  // how long an engine that was killed may still hold our port
 constexpr int kRetryMs = 5;
+constexpr int kMostMessages = 16;   // that may come before an answer
 constexpr int kHangUpMs = 2'000;    // how long our child may take to hang up when we detach
-constexpr int kChildEndMs = 5'000;  // and then to end, if we were its last host
+constexpr int kChildEndMs = 5'000;  // and then to end, if we were its last host and no other comes
 
 std::string program_name() { return program_invocation_short_name == nullptr ? "host" : program_invocation_short_name; }
 
@@ -27,20 +29,30 @@ void set(AttachError* error, ControlCode code, std::string message) {
 
 void set(AttachError* error, const ControlError& what) { set(error, what.code, what.message); }
 
-// A living engine that an earlier process of this user told to listen on one of our addresses.
-std::optional<ControlSocket> connect_to_earlier_engine(const std::string& directory, const Offer& offer) {
+// Connects to an engine that has published this socket, and so was listening already. One that refuses is dead, and is
+// left at once; only one whose backlog is full is asked again.
+std::optional<ControlSocket> connect_to_listening(const std::string& path) {
+  auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kConnectMs);
+  for (;;) {
+    ControlError why;
+    auto socket = ControlSocket::connect("unix:" + path, 0, &why);
+    if (socket || why.code != ControlCode::kWouldBlock || std::chrono::steady_clock::now() > end) return socket;
+    std::this_thread::sleep_for(std::chrono::milliseconds(kRetryMs));
+  }
+}
+
+// A living engine that an earlier process of this user told to listen on one of our addresses. `died`: one did, and is
+// dead.
+std::optional<ControlSocket> connect_to_earlier_engine(const std::string& directory, const Offer& offer, bool* died) {
   for (const std::string& address : offer.addresses) {
     std::string host, port;
     if (split_port(address, &host, &port) && port == "0") continue;
     std::string link = address_link(directory, address);
-    if (::access(link.c_str(), F_OK) != 0) {
-      ::unlink(link.c_str());
-      continue;
-    }
-    ControlError ignored;
-    auto socket = ControlSocket::connect("unix:" + link, kConnectMs, &ignored);
-    if (socket) return socket;
-    ::unlink(link.c_str());
+    std::string target = link_target(link);
+    if (target.empty()) continue;
+    if (auto socket = connect_to_listening(target)) return socket;
+    *died = true;
+    withdraw_link(link, target);
   }
   return std::nullopt;
 }
@@ -113,9 +125,11 @@ std::unique_ptr<Attachment> Attachment::open(const Offer& offer, std::vector<uin
   if (directory.empty()) return set(error, ControlCode::kSystem, message), nullptr;
 
   std::unique_ptr<Attachment> attachment;
-  if (auto earlier = connect_to_earlier_engine(directory, offer)) {
+  bool died = false;
+  if (auto earlier = connect_to_earlier_engine(directory, offer, &died)) {
     attachment = over(std::move(*earlier), offer, ports, error);
     if (attachment) log(LogLevel::kInfo, "attached to an engine that was there already");
+    died = died || (!attachment && error->code == ControlCode::kClosed);
   }
   if (!attachment) {
     sweep_control_directory(directory);
@@ -124,7 +138,7 @@ std::unique_ptr<Attachment> Attachment::open(const Offer& offer, std::vector<uin
     if (!child) return set(error, ControlCode::kSystem, message), nullptr;
     auto socket = wait_for_engine("unix:" + path, offer.options.engine_wait_ns, &*child, error);
     if (!socket) return nullptr;
-    attachment = over(std::move(*socket), offer, ports, error);
+    attachment = over(std::move(*socket), offer, ports, error, died ? kPortMs : 0);
     if (!attachment) return nullptr;
     attachment->child_ = std::move(*child);
     attachment->control_path_ = path;
@@ -141,11 +155,11 @@ std::unique_ptr<Attachment> Attachment::open(const Offer& offer, std::vector<uin
 }
 
 std::unique_ptr<Attachment> Attachment::over(ControlSocket socket, const Offer& offer, std::vector<uint32_t>* ports,
-                                             AttachError* error) {
+                                             AttachError* error, int port_wait_ms) {
   std::unique_ptr<Attachment> attachment(new Attachment());
   attachment->socket_ = std::move(socket);
   if (!attachment->greet(offer, error) || !attachment->register_methods(offer, error) ||
-      !attachment->listen(offer, ports, error) || !attachment->start(error)) {
+      !attachment->listen(offer, port_wait_ms, ports, error) || !attachment->start(error)) {
     return nullptr;
   }
   return attachment;
@@ -156,7 +170,9 @@ std::optional<Answer> Attachment::ask(const ControlMessage* question, std::vecto
   ControlError why;
   if (question != nullptr && !socket_.send(*question, kAnswerMs, &why)) return set(error, why), std::nullopt;
   std::vector<UniqueFd> received;
-  for (;;) {
+  for (int i = 0;; ++i) {
+    if (i == kMostMessages)
+      return set(error, ControlCode::kUnexpectedMessage, "the engine does not answer"), std::nullopt;
     auto message = socket_.receive(&received, kAnswerMs, &why);
     if (!message) return set(error, why), std::nullopt;
     if (auto* answer = std::get_if<Answer>(&*message)) {
@@ -229,11 +245,16 @@ bool Attachment::register_methods(const Offer& offer, AttachError* error) {
   return true;
 }
 
-bool Attachment::listen(const Offer& offer, std::vector<uint32_t>* ports, AttachError* error) {
+bool Attachment::listen(const Offer& offer, int port_wait_ms, std::vector<uint32_t>* ports, AttachError* error) {
+  auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(port_wait_ms);
   ports->clear();
   for (const std::string& address : offer.addresses) {
     ControlMessage question = Listen{address, 0};
     auto answer = ask<Listening>(&question, nullptr, error);
+    while (!answer && error->code == ControlCode::kAddressInUse && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(kRetryMs));
+      answer = ask<Listening>(&question, nullptr, error);
+    }
     if (!answer) return false;
     ports->push_back(answer->port);
   }
@@ -245,27 +266,31 @@ bool Attachment::start(AttachError* error) {
   return ask<Started>(&question, nullptr, error).has_value();
 }
 
-// A working engine hangs up on Detach at once.
-bool Attachment::detach() {
+// A working engine hangs up on Detach at once; one that has other hosts says so before.
+Attachment::Parting Attachment::detach() {
   ControlError error;
-  if (!socket_) return false;
+  if (!socket_) return Parting::kNoAnswer;
   socket_.send(Detach{}, 0, &error);
-  if (child_.pid() <= 0) return true;
+  Parting parting = Parting::kLastHost;
+  if (child_.pid() <= 0) return parting;
   auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kHangUpMs);
   std::vector<UniqueFd> fds;
   while (std::chrono::steady_clock::now() < end) {
-    if (!socket_.receive(&fds, kHangUpMs, &error)) return error.code == ControlCode::kClosed;
+    auto message = socket_.receive(&fds, kHangUpMs, &error);
+    if (!message) return error.code == ControlCode::kClosed ? parting : Parting::kNoAnswer;
+    auto* status = std::get_if<HostStatus>(&*message);
+    if (status != nullptr && status->state == HostStatus::State::kEngineStays) parting = Parting::kOthersStay;
   }
-  return false;
+  return Parting::kNoAnswer;
 }
 
 // Our child ends by itself once its last host has left. Others may have found it by its address links: as long as it
 // works it is not ours to end, and the links stay, since it still listens there.
 Attachment::~Attachment() {
-  bool works = detach();
+  Parting parting = detach();
   socket_.close();
   if (child_.pid() <= 0) return;
-  if (works && !child_.ends_within(kChildEndMs)) {
+  if (parting == Parting::kOthersStay || (parting == Parting::kLastHost && !child_.ends_within(kChildEndMs))) {
     log(LogLevel::kInfo, "engine process %d serves other hosts, and is left to them", static_cast<int>(child_.pid()));
     child_.leave();
     return;

@@ -33,9 +33,10 @@ class Attachment {
   // Finds an engine (the service that DROVER_ENGINE names, else an engine that still listens on our address, else a new
   // child) and attaches. `ports` gets the bound port of each address. Null: `error`.
   static std::unique_ptr<Attachment> open(const Offer& offer, std::vector<uint32_t>* ports, AttachError* error);
-  // Attaches over an existing connection.
+  // Attaches over an existing connection. An address that is in use is asked for again until `port_wait_ms` have
+  // passed.
   static std::unique_ptr<Attachment> over(ControlSocket socket, const Offer& offer, std::vector<uint32_t>* ports,
-                                          AttachError* error);
+                                          AttachError* error, int port_wait_ms = 0);
   // Detaches from the engine. Workers must have been told (link->gone). Our child keeps running while other hosts are
   // attached to it; it ends when the last of them has detached.
   ~Attachment();
@@ -48,9 +49,10 @@ class Attachment {
   Attachment() = default;
   bool greet(const Offer& offer, AttachError* error);
   bool register_methods(const Offer& offer, AttachError* error);
-  bool listen(const Offer& offer, std::vector<uint32_t>* ports, AttachError* error);
+  bool listen(const Offer& offer, int port_wait_ms, std::vector<uint32_t>* ports, AttachError* error);
   bool start(AttachError* error);
-  bool detach();  // false: no engine is attached, or it does not answer
+  enum class Parting { kLastHost, kOthersStay, kNoAnswer };
+  Parting detach();
   template <typename Answer>
   std::optional<Answer> ask(const ControlMessage* question, std::vector<UniqueFd>* fds, AttachError* error);
 

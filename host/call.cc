@@ -312,7 +312,8 @@ void Call::give_up_reply() {
   status = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "");
   sync_context_.drover_reset();
   callback_context_.drover_reset();
-  log(LogLevel::kWarning, "no room for a reply of %s in shared memory", method->path);
+  static LogLimit limit;
+  if (limit.allow()) log(LogLevel::kWarning, "no room for a reply of %s in shared memory", method->path);
 }
 
 void Call::recycle() {

@@ -233,10 +233,14 @@ bool publish_link(const std::string& link, const std::string& control_path) {
   return ::symlink(control_path.c_str(), fresh.c_str()) == 0 && ::rename(fresh.c_str(), link.c_str()) == 0;
 }
 
-void withdraw_link(const std::string& link, const std::string& control_path) {
+std::string link_target(const std::string& link) {
   char target[4096];
   ssize_t size = ::readlink(link.c_str(), target, sizeof target);
-  if (size > 0 && std::string_view(target, static_cast<size_t>(size)) == control_path) ::unlink(link.c_str());
+  return size <= 0 ? std::string() : std::string(target, static_cast<size_t>(size));
+}
+
+void withdraw_link(const std::string& link, const std::string& control_path) {
+  if (link_target(link) == control_path) ::unlink(link.c_str());
 }
 
 void sweep_control_directory(const std::string& directory) {

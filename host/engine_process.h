@@ -58,6 +58,8 @@ std::string new_control_path(const std::string& directory);
 std::string address_link(const std::string& directory, const std::string& address);
 // Points a link to a socket of the same directory; replaces an old one.
 bool publish_link(const std::string& link, const std::string& control_path);
+// Where a link points; empty: there is no link of that name.
+std::string link_target(const std::string& link);
 // Removes the link if it still points there.
 void withdraw_link(const std::string& link, const std::string& control_path);
 // Removes the remains of killed engines: dangling links, and sockets without a listener. Keeps everything younger than

@@ -35,6 +35,15 @@ void log_line(const char* prefix, const char* format, va_list args) {
 
 }  // namespace
 
+bool LogLimit::allow() {
+  constexpr int64_t kWindowS = 10;
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  int64_t start = window_start_s_.load(std::memory_order_relaxed);
+  if (now.tv_sec - start >= kWindowS && window_start_s_.compare_exchange_strong(start, now.tv_sec)) used_ = 0;
+  return used_.fetch_add(1, std::memory_order_relaxed) < kBurst;
+}
+
 LogLevel log_level() {
   static const LogLevel level = level_from_environment();
   return level;

@@ -16,7 +16,17 @@ constexpr auto kFirstPause = std::chrono::milliseconds(10);
 constexpr auto kLongestPause = std::chrono::milliseconds(1'000);
 // If no call has been here for this long, an engine that does not report the end of its drain is not waited for.
 constexpr auto kDrainPatience = std::chrono::seconds(5);
+constexpr int kMessagesPerTurn = 64;
+constexpr uint32_t kLoggedErrors = 20;  // of one engine
 constexpr uint64_t kForeverMs = 365ull * 24 * 3600 * 1000;
+
+// The engine's text, for a terminal.
+std::string printable(std::string text) {
+  for (char& c : text) {
+    if (c < 0x20 || c > 0x7e) c = '?';
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -57,6 +67,7 @@ void Runtime::adopt(std::unique_ptr<Attachment> attachment, const std::vector<ui
     }
   }
   engine_drained_ = false;
+  engine_errors_ = 0;
   attachment_ = std::move(attachment);
   workers_.clear();
   for (uint32_t i = 0; i < offer_.options.workers; ++i) {
@@ -115,8 +126,9 @@ void Runtime::serve_until_change() {
   if (const char* what = attachment_->link()->broken.load(std::memory_order_acquire)) abandon_engine(what);
 }
 
+// An engine that says more than this in a turn is read on in the next: there may be a shutdown to begin.
 void Runtime::take_messages() {
-  for (;;) {
+  for (int i = 0; i < kMessagesPerTurn; ++i) {
     ControlError error;
     std::vector<UniqueFd> fds;
     auto message = attachment_->socket().receive(&fds, 0, &error);
@@ -127,7 +139,8 @@ void Runtime::take_messages() {
     if (auto* status = std::get_if<HostStatus>(&*message)) {
       engine_drained_ = engine_drained_ || status->state == HostStatus::State::kDrained;
     } else if (auto* refusal = std::get_if<Error>(&*message)) {
-      log(LogLevel::kError, "the engine says: %s", refusal->text.c_str());
+      if (engine_errors_++ < kLoggedErrors)
+        log(LogLevel::kError, "the engine says: %s", printable(refusal->text).c_str());
     } else if (std::holds_alternative<Draining>(*message)) {
       log(LogLevel::kInfo, "the engine drains");
     }

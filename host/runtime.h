@@ -65,6 +65,7 @@ class Runtime {
   std::unique_ptr<Attachment> attachment_;
   std::vector<std::shared_ptr<Worker>> workers_;
   bool engine_drained_ = false;
+  uint32_t engine_errors_ = 0;  // Errors that it has sent
 
   std::mutex mutex_;
   std::condition_variable stopped_wake_;

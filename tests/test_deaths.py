@@ -159,6 +159,64 @@ def test_calls_that_come_while_no_host_is_there_wait_for_the_next(make_server, s
         assert waiting.result(timeout=20).text == "patience"
 
 
+def seconds_to_answer(server, start, stubs):
+    """From the start of the server's process until its first answer."""
+    messages, services = stubs
+    began = time.monotonic()
+    start()
+    with grpc.insecure_channel(server.address, options=OPTIONS) as channel:
+        services.TestServiceStub(channel).Stats(messages.StatsRequest(), timeout=20, wait_for_ready=True)
+    return time.monotonic() - began
+
+
+def kill_both(server):
+    for pid in (server.engine_pid, server.process.pid):
+        os.kill(pid, signal.SIGKILL)
+    server.process.wait()
+
+
+def test_a_service_whose_engine_died_with_it_starts_as_fast_as_a_fresh_one(make_server, stubs):
+    fresh = []
+    for _ in range(5):
+        server = make_server("drover")
+        engine = server.engine_pid
+        server.stop()
+        fresh.append(seconds_to_answer(server, lambda: server.start("127.0.0.1:0"), stubs))
+        assert server.engine_pid != engine
+    again = []
+    for _ in range(8):
+        kill_both(server)
+        again.append(seconds_to_answer(server, server.restart, stubs))
+    # It was a second more, every time: the host asked the dead engine's socket again and again.
+    assert sorted(again)[4] < 3 * sorted(fresh)[2] + 0.25, (fresh, again)
+
+
+def test_a_service_that_is_killed_with_its_engine_again_and_again_comes_up_every_time(make_server, stubs):
+    server = make_server("drover")
+    for _ in range(20):
+        kill_both(server)
+        server.restart()  # fails unless it comes up
+    assert seconds_to_answer(server, lambda: None, stubs) < 5
+
+
+def test_the_first_of_two_hosts_of_one_child_engine_stops_at_once_and_leaves_it_to_the_other(make_server, stubs):
+    messages, services = stubs
+    first = make_server("drover")
+    engine = first.engine_pid
+    second = make_server("drover", address=first.address)
+    assert second.engine_pid is None  # it found the first one's
+    began = time.monotonic()
+    assert first.stop() == 0
+    took = time.monotonic() - began
+    with grpc.insecure_channel(second.address, options=OPTIONS) as channel:
+        stub = services.TestServiceStub(channel)
+        assert stub.Stats(messages.StatsRequest(), timeout=10).pid == second.process.pid
+    assert took < 2, took  # it was five seconds
+    first.engine_pid = None
+    assert second.stop() == 0
+    wait_for(lambda: not os.path.exists(f"/proc/{engine}"))
+
+
 def wait_for(condition, seconds=15):
     end = time.monotonic() + seconds
     while not condition():

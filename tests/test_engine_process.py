@@ -122,6 +122,57 @@ def test_a_metrics_port_in_use_is_named_with_its_key(droverd, tmp_path):
     assert f"metrics.address: cannot serve on '{address}': Address already in use" in done.stderr
 
 
+def test_a_second_engine_that_cannot_start_leaves_the_first_ones_files_alone(droverd, tmp_path):
+    socket_path, pidfile = tmp_path / "e.sock", tmp_path / "pid"
+    first = subprocess.Popen([droverd, f"--engine.control_socket=unix:{socket_path}", f"--engine.pidfile={pidfile}"])
+    try:
+        wait_for(pidfile.exists)
+        wait_for(lambda: pidfile.read_text() == f"{first.pid}\n")
+        for other in (socket_path, tmp_path / "other.sock"):  # its control socket is taken, or only its pidfile
+            done = subprocess.run([droverd, f"--engine.control_socket=unix:{other}", f"--engine.pidfile={pidfile}"],
+                                  capture_output=True, text=True, timeout=20)
+            assert done.returncode == 1
+            assert ("Address already in use" if other == socket_path else f"process {first.pid} has it") in done.stderr
+            assert pidfile.read_text() == f"{first.pid}\n"
+        assert not (tmp_path / "other.sock").exists()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+            client.connect(str(socket_path))
+    finally:
+        first.terminate()
+        assert first.wait(20) == 0
+    assert not pidfile.exists() and not socket_path.exists()
+
+
+@pytest.mark.parametrize("key", ["engine.control_socket", "engine.pidfile"])
+def test_a_mistyped_path_costs_nobody_a_file(droverd, tmp_path, key):
+    precious = tmp_path / "precious"
+    precious.write_text("precious")
+    control = f"unix:{precious}" if key == "engine.control_socket" else f"unix:{tmp_path}/e.sock"
+    pidfile = precious if key == "engine.pidfile" else tmp_path / "pid"
+    done = subprocess.run([droverd, f"--engine.control_socket={control}", f"--engine.pidfile={pidfile}"],
+                          capture_output=True, text=True, timeout=20)
+    assert done.returncode == 1
+    assert key in done.stderr and str(precious) in done.stderr and "it stays as it is" in done.stderr
+    assert precious.read_text() == "precious"
+
+
+def test_engines_that_start_at_once_on_one_control_socket_are_one(droverd, tmp_path):
+    path = tmp_path / "e.sock"
+    for _ in range(5):
+        engines = [subprocess.Popen([droverd, f"--engine.control_socket=unix:{path}"], stderr=subprocess.PIPE, text=True)
+                   for _ in range(4)]
+        wait_for(lambda: sum(engine.poll() is None for engine in engines) == 1)
+        time.sleep(0.05)
+        alive = [engine for engine in engines if engine.poll() is None]
+        assert len(alive) == 1
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+            client.connect(str(path))
+        for engine in engines:
+            engine.kill()  # leaves its socket's name behind
+            engine.communicate()
+            assert engine in alive or engine.returncode == 1
+
+
 def test_the_configuration_is_printed_with_the_origin_of_each_value(droverd, tmp_path):
     file = tmp_path / "droverd.toml"
     file.write_text("[engine]\nthreads = 2\n")

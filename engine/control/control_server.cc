@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -11,7 +12,9 @@
 namespace drover::engine {
 namespace {
 
-constexpr int kMessagesPerTurn = 16;  // of one host, so that a talkative one does not keep others waiting
+constexpr int kMessagesPerTurn = 16;   // of one host, so that a talkative one does not keep others waiting
+constexpr uint64_t kLeastWork = 4096;  // of a message, however short
+constexpr int64_t kAcceptPauseNs = 100'000'000;
 
 log::Limit g_refused_limit(50);
 
@@ -20,8 +23,10 @@ log::Limit g_refused_limit(50);
 ControlServer::ControlServer(const ControlOptions& options, DispatchThreads& threads)
     : options_(options),
       threads_(threads),
+      disposal_([this] { events_.wake(); }),
+      regions_([] {}),
       listeners_(threads, options.max_open_listeners),
-      shared_{options_, threads_, listeners_, events_},
+      shared_{options_, threads_, listeners_, events_, disposal_, regions_},
       hostless_since_ns_(monotonic_ns()) {}
 
 ControlServer::~ControlServer() = default;
@@ -106,13 +111,15 @@ void ControlServer::wait_and_take() {
   // Hosts are looked up by id: handling a message may remove its host, or another.
   std::vector<pollfd> fds{{events_.fd(), POLLIN, 0}};
   std::vector<uint64_t> ids{0};
+  bool full = disposal_.full();  // then what hosts send stays where it is, but their end is noticed
+  bool accepts = !full && monotonic_ns() >= accept_again_ns_;
   for (const ControlListener& socket : sockets_) {
-    fds.push_back({socket.fd(), POLLIN, 0});
+    fds.push_back({socket.fd(), static_cast<short>(accepts ? POLLIN : 0), 0});
     ids.push_back(0);
   }
   for (const auto& host : hosts_) {
     if (host->leaving()) continue;
-    fds.push_back({host->socket_fd(), POLLIN, 0});
+    fds.push_back({host->socket_fd(), static_cast<short>(full ? 0 : POLLIN), 0});
     ids.push_back(host->id());
     if (host->process_fd() < 0) continue;
     fds.push_back({host->process_fd(), POLLIN, 0});
@@ -122,6 +129,7 @@ void ControlServer::wait_and_take() {
   int wait = next == INT64_MAX ? -1 : static_cast<int>(std::clamp<int64_t>((next - now) / 1'000'000 + 1, 0, 60'000));
   if (::poll(fds.data(), fds.size(), wait) <= 0) return;
   take_events();
+  std::vector<uint64_t> ready;
   for (size_t i = 1; i < fds.size(); ++i) {
     if (fds[i].revents == 0) continue;
     if (i <= sockets_.size()) {
@@ -133,27 +141,56 @@ void ControlServer::wait_and_take() {
     if (fds[i].fd == host->process_fd()) {
       remove_host(*host, {ControlCode::kClosed, "the process ended"});
     } else {
-      read_from(ids[i]);
+      ready.push_back(ids[i]);
     }
+  }
+  read_hosts(std::move(ready));
+}
+
+// `ready` ascends. Every second turn begins with the hosts that have made the least work so far, so that a newcomer
+// does not wait behind the images of all others; the turns between go round, so that nobody waits for ever.
+void ControlServer::read_hosts(std::vector<uint64_t> ready) {
+  bool by_work = (++turns_ & 1) != 0;
+  if (by_work) {
+    std::sort(ready.begin(), ready.end(),
+              [this](uint64_t a, uint64_t b) { return std::pair(work_[a], a) < std::pair(work_[b], b); });
+  } else {
+    std::rotate(ready.begin(), std::lower_bound(ready.begin(), ready.end(), next_to_read_), ready.end());
+  }
+  uint64_t left = kWorkPerTurn;
+  for (uint64_t id : ready) {
+    uint64_t done = read_from(id, left);
+    if (find(id) != nullptr) work_[id] += done;
+    if (!by_work) next_to_read_ = id + 1;
+    if (done >= left) return;
+    left -= done;
   }
 }
 
 void ControlServer::accept_from(ControlListener& socket) {
   ControlError error;
-  std::optional<ControlSocket> accepted = socket.accept(0, &error);
+  UniqueFd refused;
+  std::optional<ControlSocket> accepted = socket.accept(0, &error, &refused);
+  bool out_of_descriptors = error.code == ControlCode::kResourceExhausted;
   if (accepted && add_host(std::move(*accepted), &error)) return;
+  disposal_.dispose(std::move(refused));
+  if (out_of_descriptors) accept_again_ns_ = monotonic_ns() + kAcceptPauseNs;
   if (error.code != ControlCode::kWouldBlock) log::warn(g_refused_limit, "host_refused", {{"why", error.message}});
 }
 
-void ControlServer::read_from(uint64_t id) {
-  for (int i = 0; i < kMessagesPerTurn; ++i) {
+uint64_t ControlServer::read_from(uint64_t id, uint64_t most_work) {
+  uint64_t work = 0;
+  for (int i = 0; i < kMessagesPerTurn && work < most_work; ++i) {
     HostSession* host = find(id);
-    if (host == nullptr || host->leaving()) return;
+    if (host == nullptr || host->leaving()) return work;
     ControlError error;
     std::vector<UniqueFd> fds;
     std::optional<ControlMessage> message = host->socket().receive(&fds, 0, &error);
-    if (!message && error.code == ControlCode::kWouldBlock) return;
-    if (message && host->take(*message, fds, &error)) {
+    if (!message && error.code == ControlCode::kWouldBlock) return work;
+    work += kLeastWork + (message ? host->work_of(*message) : 0);
+    bool taken = message && host->take(*message, fds, &error);
+    disposal_.dispose(std::move(fds));
+    if (taken) {
       if (host->wants_to_leave()) remove_host(*host, {ControlCode::kNone, "it detached"});
       continue;
     }
@@ -164,8 +201,9 @@ void ControlServer::read_from(uint64_t id) {
     bool may_go_on =
         message && (error.code == ControlCode::kAddressInUse || error.code == ControlCode::kAddressInvalid);
     if (may_go_on) continue;
-    return remove_host(*host, error);
+    remove_host(*host, error);
   }
+  return work;
 }
 
 bool ControlServer::any_host() const {
@@ -173,7 +211,7 @@ bool ControlServer::any_host() const {
 }
 
 int64_t ControlServer::next_deadline_ns() const {
-  int64_t next = INT64_MAX;
+  int64_t next = accept_again_ns_ > monotonic_ns() ? accept_again_ns_ : INT64_MAX;
   for (const auto& host : hosts_) next = std::min(next, host->deadline_ns());
   if (options_.child && !any_host()) next = std::min(next, hostless_since_ns_ + options_.orphan_timeout_ns);
   return next;
@@ -201,6 +239,7 @@ bool ControlServer::add_host(ControlSocket socket, ControlError* error) {
   if (hosts_.size() >= options_.max_hosts) {
     *error = {ControlCode::kResourceExhausted, std::to_string(options_.max_hosts) + " hosts are attached already"};
     socket.send_error(*error, ControlType::kHello);
+    disposal_.dispose(socket.release());
     return false;
   }
   hosts_.push_back(std::make_unique<HostSession>(next_host_++, std::move(socket), shared_));
@@ -218,7 +257,9 @@ HostSession* ControlServer::find(uint64_t id) {
 void ControlServer::remove_host(HostSession& host, const ControlError& why) {
   if (host.leaving()) return;
   if (host.serves()) serving_.fetch_sub(1, std::memory_order_relaxed);
-  bool held = host.leave(why);
+  bool others = std::any_of(hosts_.begin(), hosts_.end(),
+                            [&host](const auto& other) { return other.get() != &host && !other->leaving(); });
+  bool held = host.leave(why, others);
   // A host that died may come back. A host that detached in order will not, so its child need not wait for it.
   hostless_since_ns_ = monotonic_ns() - (host.in_order() ? options_.orphan_timeout_ns : 0);
   if (!held) forget(host.id());
@@ -230,6 +271,7 @@ void ControlServer::forget(uint64_t id) {
   if (at == hosts_.end()) return;
   std::unique_ptr<HostSession> host = std::move(*at);
   hosts_.erase(at);
+  work_.erase(id);
   if (host->attachment() == nullptr) return;
   auto in_use = [this](uint32_t listener) {
     return std::any_of(hosts_.begin(), hosts_.end(), [listener](const auto& other) {

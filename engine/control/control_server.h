@@ -6,6 +6,11 @@
 // another. If it died while serving, its listeners stay open for the next host. If it detached in order, they close
 // unless another host uses them. If it ended before Start, those that were opened for it close.
 //
+// No host can keep the loop from the others: descriptors that come from hosts are closed by another thread
+// (engine/control/disposal.h), each turn looks at a bounded number of bytes of their messages (kWorkPerTurn, and the
+// one schema image that goes beyond it), hosts take turns, and accepting pauses while the process is out of
+// descriptors.
+//
 // Thread-safety: `run` is the control thread's; stop, drain and the HostEvents may be called by any thread; the rest
 // before `run`.
 #pragma once
@@ -14,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "channel/control.h"
@@ -53,13 +59,16 @@ class ControlServer final : public HostEvents {
   void host_drained(uint64_t host, uint32_t thread, uint64_t calls_ended) override;
   void host_let_go(uint64_t host, uint32_t thread) override;
 
+  static constexpr uint64_t kWorkPerTurn = 1 << 20;  // bytes of messages and of what comes with them
+
   // For tests and metrics: hosts that serve now.
   uint32_t serving_hosts() const { return serving_.load(std::memory_order_relaxed); }
 
  private:
   void wait_and_take();
+  void read_hosts(std::vector<uint64_t> ready);
   void accept_from(ControlListener& socket);
-  void read_from(uint64_t id);
+  uint64_t read_from(uint64_t id, uint64_t most_work);  // the work that it was
   void take_events();
   void take_event(ControlEvent& event);
   void start_drain(uint64_t grace_ms);
@@ -76,11 +85,16 @@ class ControlServer final : public HostEvents {
   const ControlOptions options_;
   DispatchThreads& threads_;
   ControlEvents events_;
+  Disposal disposal_, regions_;
   ListenerRegistry listeners_;
   HostSession::Shared shared_;
   std::vector<ControlListener> sockets_;
   std::vector<std::unique_ptr<HostSession>> hosts_;
   uint64_t next_host_ = 1;
+  std::unordered_map<uint64_t, uint64_t> work_;  // by host: bytes of its messages, and of what came with them
+  uint64_t next_to_read_ = 0;                    // the host whose turn it is; ids go up
+  uint64_t turns_ = 0;
+  int64_t accept_again_ns_ = 0;
   int64_t hostless_since_ns_;
   std::atomic<bool> orphaned_{false};
   std::atomic<uint32_t> serving_{0};

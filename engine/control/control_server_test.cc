@@ -2,6 +2,16 @@
 #include "engine/control/control_server.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
 
 #include "engine/control/control_testing.h"
 
@@ -20,6 +30,21 @@ class Talker {
   void say(const ControlMessage& message, std::vector<int> fds = {}) {
     ControlError error;
     EXPECT_TRUE(socket_.send(message, fds, 1000, &error)) << error.message;
+  }
+  void say_raw(std::string bytes, const std::vector<int>& fds) {
+    iovec piece{bytes.data(), bytes.size()};
+    std::vector<char> control(CMSG_SPACE(sizeof(int) * fds.size()));
+    msghdr out{};
+    out.msg_iov = &piece;
+    out.msg_iovlen = 1;
+    out.msg_control = control.data();
+    out.msg_controllen = control.size();
+    cmsghdr* c = CMSG_FIRSTHDR(&out);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof(int) * fds.size());
+    std::memcpy(CMSG_DATA(c), fds.data(), sizeof(int) * fds.size());
+    ASSERT_GE(::sendmsg(socket_.fd(), &out, MSG_NOSIGNAL), 0) << std::strerror(errno);
   }
   void say_bytes(std::string_view bytes) { EXPECT_GT(::write(socket_.fd(), bytes.data(), bytes.size()), 0); }
   template <typename T>
@@ -298,6 +323,154 @@ TEST(ControlServer, AChildEndsWhenItsLastHostHasBeenGoneForAWhile) {
     EXPECT_FALSE(engine.server.orphaned());
   }
   EXPECT_TRUE(engine.pump_until([&] { return engine.server.orphaned(); }));
+}
+
+// ---- what would hold up the control thread
+
+// One end of a TCP connection that lingers on its last close: the peer reads nothing.
+struct LingeringSocket {
+  LingeringSocket() {
+    UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::listen(listener.get(), 1), 0);
+    EXPECT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+    fd.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+    peer.reset(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    std::string bytes(1 << 20, 'x');
+    while (::send(fd.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
+    }
+    linger last{1, kSeconds};
+    EXPECT_EQ(::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &last, sizeof last), 0);
+  }
+  static constexpr int kSeconds = 4;
+  UniqueFd fd, peer;
+};
+
+// How long another host waits for the answer to its Hello.
+double seconds_to_greet(TestEngine& engine) {
+  auto began = std::chrono::steady_clock::now();
+  Talker host(engine);
+  host.greet();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+TEST(ControlServer, ASocketThatLingersHoldsNobodyUpWhenItComesInsteadOfAnImage) {
+  TestEngine engine;
+  LingeringSocket lingering;
+  Talker host(engine);
+  host.greet();
+  auto began = std::chrono::steady_clock::now();
+  host.say(RegisterImage{100}, {lingering.fd.get()});
+  lingering.fd.reset();  // whichever side has the last one, none waits
+  EXPECT_EQ(host.hear<Error>().code, ControlCode::kBadDescriptor);
+  seconds_to_greet(engine);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(1));
+}
+
+TEST(ControlServer, SocketsThatLingerHoldNobodyUpInPacketsThatAreNeverRead) {
+  TestEngine engine;
+  LingeringSocket lingering;
+  {
+    Talker host(engine);
+    host.greet();
+    host.say(Start{}, {});
+    host.say(RegisterImage{100}, {lingering.fd.get()});  // at the wrong time, and behind it another
+    host.say(RegisterImage{100}, {lingering.fd.get()});
+    lingering.fd.reset();
+  }
+  EXPECT_LT(seconds_to_greet(engine), 1);
+}
+
+TEST(ControlServer, MoreDescriptorsThanAnyMessageHasHoldNobodyUp) {
+  TestEngine engine;
+  LingeringSocket lingering;
+  Talker host(engine);
+  host.greet();
+  std::vector<int> many(250, lingering.fd.get());
+  host.say_raw("garbage", many);
+  lingering.fd.reset();
+  host.hear<Error>();
+  EXPECT_LT(seconds_to_greet(engine), 1);
+}
+
+TEST(ControlServer, OutOfDescriptorsItPausesToAcceptInsteadOfSpinning) {
+  TestEngine engine;
+  AttachedHost good(engine);
+  rlimit before;
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  UniqueFd waiting(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  rlimit none = before;
+  none.rlim_cur = static_cast<rlim_t>(waiting.get()) + 1;
+  std::vector<UniqueFd> rest;  // no descriptor below the limit is free
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  for (;;) {
+    UniqueFd one(::dup(waiting.get()));
+    if (!one) break;
+    rest.push_back(std::move(one));
+  }
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::string name = engine.address.substr(6);  // behind "unix:@"
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  ASSERT_EQ(::connect(waiting.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  clockid_t clock;
+  ASSERT_EQ(::pthread_getcpuclockid(engine.control_thread.native_handle(), &clock), 0);
+  auto cpu = [clock] {
+    timespec now{};
+    ::clock_gettime(clock, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+  };
+  double used = cpu();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  used = cpu() - used;
+  // The host that is attached is served meanwhile.
+  good.send(Drain{1000});
+  EXPECT_TRUE(good.receive());
+  rest.clear();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_LT(used, 0.03);
+  EXPECT_LT(seconds_to_greet(engine), 1);
+}
+
+// Many hosts send as much as they may; another is answered between them.
+TEST(ControlServer, ImagesOfOneHostDoNotKeepAnotherFromItsAnswer) {
+  TestEngine engine;
+  std::string image(32 << 20, 'x');  // no image, but it has to be copied to find out
+  ControlError error;
+  UniqueFd fd = make_image_fd(image, &error);
+  ASSERT_TRUE(fd) << error.message;
+  std::vector<std::unique_ptr<Talker>> hosts;
+  for (int i = 0; i < 16; ++i) {
+    hosts.push_back(std::make_unique<Talker>(engine));
+    hosts.back()->greet();
+  }
+  auto began = std::chrono::steady_clock::now();
+  hosts[0]->say(RegisterImage{image.size()}, {fd.get()});
+  hosts[0]->hear<Error>();
+  std::chrono::duration<double> one = std::chrono::steady_clock::now() - began;
+  for (size_t i = 1; i < hosts.size(); ++i) hosts[i]->say(RegisterImage{image.size()}, {fd.get()});
+  double greeted = seconds_to_greet(engine);
+  EXPECT_LT(greeted, 0.2 + 3 * one.count());  // not behind all of them
+}
+
+TEST(ControlServer, AHostThatDetachesIsToldThatOthersStay) {
+  TestEngine engine;
+  auto one = std::make_unique<AttachedHost>(engine);
+  auto two = std::make_unique<AttachedHost>(engine);
+  one->send(Detach{});
+  auto answer = one->receive();
+  ASSERT_TRUE(answer);
+  ASSERT_TRUE(std::holds_alternative<HostStatus>(*answer));
+  EXPECT_EQ(std::get<HostStatus>(*answer).state, HostStatus::State::kEngineStays);
+  EXPECT_FALSE(one->receive());
+  two->send(Detach{});
+  EXPECT_FALSE(two->receive());  // the last one is not
 }
 
 }  // namespace

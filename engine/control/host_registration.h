@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "channel/control.h"
@@ -30,8 +31,12 @@ class HostRegistration {
   // No further methods will come: frees what only the checks needed.
   void finish() { paths_.clear(); }
 
+  // Of the methods registered so far.
+  uint64_t path_bytes() const { return path_bytes_; }
   // Null before greet.
   const std::shared_ptr<HostAttachment>& attachment() const { return attachment_; }
+  // Gives the attachment up; nothing else is called after it.
+  std::shared_ptr<HostAttachment> release() { return std::move(attachment_); }
   // The descriptors that go with a Welcome: rx, tx, and a doorbell for each engine thread.
   std::vector<int> welcome_fds() const;
 

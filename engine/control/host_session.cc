@@ -1,5 +1,6 @@
 #include "engine/control/host_session.h"
 
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -33,6 +34,11 @@ HostSession::HostSession(uint64_t id, ControlSocket socket, Shared& shared)
       registration_(shared.options),
       deadline_ns_(monotonic_ns() + shared.options.handshake_timeout_ns) {}
 
+HostSession::~HostSession() {
+  shared_.disposal.dispose(socket_.release());
+  shared_.regions.dispose(registration_.release());
+}
+
 bool HostSession::take(ControlMessage& message, std::vector<UniqueFd>& fds, ControlError* error) {
   bool hello = std::holds_alternative<Hello>(message), detach = std::holds_alternative<Detach>(message);
   bool drain = std::holds_alternative<Drain>(message);
@@ -52,6 +58,12 @@ bool HostSession::take(ControlMessage& message, std::vector<UniqueFd>& fds, Cont
   if (detach) return in_order_ = wants_to_leave_ = true;
   return refuse(error, ControlCode::kUnexpectedMessage,
                 std::string(control_type_name(control_type(message))) + " is not for hosts to send");
+}
+
+uint64_t HostSession::work_of(const ControlMessage& message) const {
+  if (auto* image = std::get_if<RegisterImage>(&message)) return image->size;
+  if (std::holds_alternative<Listen>(message)) return registration_.path_bytes();
+  return 0;
 }
 
 bool HostSession::take_hello(const Hello& hello, ControlError* error) {
@@ -111,7 +123,7 @@ void HostSession::take_drain(const Drain& drain) {
   threads_to_answer_ = shared_.threads.count();
   deadline_ns_ = monotonic_ns() + static_cast<int64_t>(std::min(drain.grace_ms, kMostMs)) * 1'000'000;
   in_order_ = true;
-  log::info("host_draining", {{"host", attachment()->name}, {"id", id_}, {"grace_ms", drain.grace_ms}});
+  log::info(g_host_limit, "host_draining", {{"host", attachment()->name}, {"id", id_}, {"grace_ms", drain.grace_ms}});
   send(Draining{drain.grace_ms});
   shared_.threads.post_all([id = id_](Dispatcher& dispatcher) { dispatcher.drain(id); });
 }
@@ -156,7 +168,8 @@ bool HostSession::send(const ControlMessage& message, std::span<const int> fds) 
   return false;
 }
 
-bool HostSession::leave(const ControlError& why) {
+bool HostSession::leave(const ControlError& why, bool others) {
+  if (wants_to_leave_ && others) send(HostStatus{HostStatus::State::kEngineStays, 0, calls_ended_});
   if (!in_order_ && why.code != ControlCode::kClosed) socket_.send_error(why, ControlType::kStart);
   if (const HostAttachment* host = attachment()) {
     log::write(g_host_limit, in_order_ ? log::Level::kInfo : log::Level::kWarn, in_order_ ? "host_left" : "host_lost",
@@ -168,7 +181,9 @@ bool HostSession::leave(const ControlError& why) {
   }
   stage_ = Stage::kLeaving;
   deadline_ns_ = INT64_MAX;
-  socket_.close();
+  // Not here: with packets unread, its close closes the descriptors that came with them.
+  ::shutdown(socket_.fd(), SHUT_RDWR);
+  shared_.disposal.dispose(socket_.release());
   process_.reset();
   if (!attached_) return false;
   threads_to_answer_ = shared_.threads.count();

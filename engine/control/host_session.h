@@ -20,6 +20,7 @@
 #include "engine/control/control_events.h"
 #include "engine/control/control_options.h"
 #include "engine/control/dispatch_threads.h"
+#include "engine/control/disposal.h"
 #include "engine/control/host_registration.h"
 #include "engine/control/listener_registry.h"
 #include "object/unique_fd.h"
@@ -35,10 +36,13 @@ class HostSession {
     DispatchThreads& threads;
     ListenerRegistry& listeners;
     ControlEvents& events;
+    Disposal& disposal;  // of what came from the hosts
+    Disposal& regions;
     bool draining = false;  // the engine goes down
   };
 
   HostSession(uint64_t id, ControlSocket socket, Shared& shared);
+  ~HostSession();
   HostSession(const HostSession&) = delete;
   HostSession& operator=(const HostSession&) = delete;
 
@@ -65,6 +69,8 @@ class HostSession {
   // The deadline has passed: tells the host. The session must be removed, for this reason.
   ControlError expire();
 
+  // Bytes that taking this message will look at, beyond its own.
+  uint64_t work_of(const ControlMessage& message) const;
   // Reads one message's meaning. False: refused, `error` says why. After true, wants_to_leave() may hold.
   bool take(ControlMessage& message, std::vector<UniqueFd>& fds, ControlError* error);
   bool wants_to_leave() const { return wants_to_leave_; }
@@ -77,7 +83,8 @@ class HostSession {
   // False: the host did not accept the message. The deadline cuts off a host that never reads.
   bool send(const ControlMessage& message, std::span<const int> fds = {});
   // The host leaves, for any reason. True: engine threads refer to its region, and each will report its release.
-  bool leave(const ControlError& why);
+  // `others`: that the engine has other hosts, which a host that started it wants to know.
+  bool leave(const ControlError& why, bool others);
 
  private:
   bool take_hello(const Hello& hello, ControlError* error);

@@ -3,12 +3,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "engine/net/net_testing.h"
 
@@ -119,6 +122,44 @@ TEST(Listeners, UnixSocketsWorkAndAreRemoved) {
   EXPECT_NE(hello(connect_to("unix:" + path)), "");
   engine.listeners->close(1);
   EXPECT_NE(::access(path.c_str(), F_OK), 0);
+}
+
+TEST(Listeners, AUnixAddressThatNamesSomethingElseThanASocketIsAnErrorAndStays) {
+  std::string path = testing::TempDir() + "/drover_listeners_file_" + std::to_string(getpid());
+  std::ofstream(path) << "precious";
+  Engine engine(2);
+  EXPECT_THAT(engine.listeners->listen("unix:" + path, 1).error, HasSubstr("is not a socket; it stays as it is"));
+  std::string content;
+  std::ifstream(path) >> content;
+  EXPECT_EQ(content, "precious");
+  ::unlink(path.c_str());
+  // What another process put in the place of our socket stays, too.
+  ASSERT_EQ(engine.listeners->listen("unix:" + path, 2).error, "");
+  ::unlink(path.c_str());
+  std::ofstream(path) << "precious";
+  engine.listeners->close(2);
+  EXPECT_EQ(::access(path.c_str(), F_OK), 0);
+  ::unlink(path.c_str());
+}
+
+TEST(Listeners, AnEngineWithoutDescriptorsForAllThreadsListensNowhere) {
+  std::string path = testing::TempDir() + "/drover_listeners_fds_" + std::to_string(getpid());
+  Engine engine(3);
+  rlimit before;
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  // One for the directory, one for the socket and one for its inode, which is what a single thread would need.
+  std::vector<UniqueFd> free_ones;
+  for (int i = 0; i < 3; ++i) free_ones.emplace_back(::dup(0));
+  rlimit tight = before;
+  tight.rlim_cur = static_cast<rlim_t>(free_ones.back().get()) + 1;
+  free_ones.clear();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+  ListenResult result = engine.listeners->listen("unix:" + path, 1);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_THAT(result.error, HasSubstr("Too many open files"));
+  EXPECT_NE(::access(path.c_str(), F_OK), 0);
+  EXPECT_EQ(engine.listeners->listen("unix:" + path, 1).error, "");
+  EXPECT_NE(hello(connect_to("unix:" + path)), "");
 }
 
 }  // namespace
