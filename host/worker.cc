@@ -45,12 +45,18 @@ void Worker::ring_for_stuck_leader() {
 
 // ---- the leader
 
+bool Worker::serve() {
+  for (bool worked = true; worked;) {
+    worked = false;
+    if (!round(&worked)) return false;
+    if (unannounced_) ring_bells();
+  }
+  return true;
+}
+
 Worker::Lead Worker::lead() {
   for (;;) {
-    bool worked = false;
-    if (!round(&worked)) return Lead::kLost;
-    if (unannounced_) ring_bells();
-    if (worked) continue;
+    if (!serve()) return Lead::kLost;
     if (link_->gone.load(std::memory_order_acquire) && active_ == 0) {
       if (!inbox_.posting()) return Lead::kDone;
       std::this_thread::yield();  // the poster is between two instructions of post

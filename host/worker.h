@@ -50,6 +50,8 @@ class Worker {
   // Leads until another thread has taken over (kLost: the Worker must not be used any more) or until the engine is
   // gone and no call is left (kDone). The caller has the lead: it is the first, or take_over succeeded for it.
   Lead lead();
+  // What lead() does until it would sleep. False: the lead was lost.
+  bool serve();
 
   // ---- any thread
   // The phase; odd while the application's code runs. See take_over.
