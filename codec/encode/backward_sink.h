@@ -46,6 +46,7 @@ class BackwardSink {
   bool refers(size_t size) const { return size >= options_.reference_threshold; }
   char* refer(char* p, const char* data, size_t size) {
     if (!close_segment(p) || !add_piece(data, size)) return nullptr;
+    if (++references_ % kReferencesBetweenPauses == 0 && !may_go_on()) return nullptr;
     base_ += size;
     if (total(p) > options_.max_bytes) return fail(EncodeError::kTooLarge);
     return p;
@@ -64,6 +65,13 @@ class BackwardSink {
 
  private:
   static constexpr size_t kFirstBlock = 4096, kLargestBlock = 256 * 1024;
+  static constexpr uint32_t kReferencesBetweenPauses = 256;
+
+  bool may_go_on() {
+    if (options_.pause == nullptr || options_.pause(options_.pause_context)) [[likely]]
+      return true;
+    return fail(EncodeError::kTooMuchWork), false;
+  }
 
   char* fail(EncodeError error) {
     error_ = error;
@@ -77,8 +85,10 @@ class BackwardSink {
   }
   // In front of those that are there already. False after fail().
   DROVER_INLINE bool add_piece(const char* data, size_t size) {
-    if (next_piece_ == out_->pieces_begin() && !out_->more_pieces(&next_piece_)) [[unlikely]]
-      return fail(EncodeError::kOutOfMemory), false;
+    if (next_piece_ == out_->pieces_begin()) [[unlikely]] {
+      EncodeError error = out_->more_pieces(&next_piece_, options_.max_buffer_bytes);
+      if (error != EncodeError::kOk) return fail(error), false;
+    }
     *--next_piece_ = {data, size};
     return true;
   }
@@ -93,6 +103,7 @@ class BackwardSink {
     size_t written = total(p);
     if (!close_segment(p)) return nullptr;
     if (written > options_.max_bytes) return fail(EncodeError::kTooLarge);
+    if (!may_go_on()) return nullptr;
     auto& blocks = out_->blocks_;
     size_t index = used_;
     n += kScalarRoom;
@@ -101,9 +112,13 @@ class BackwardSink {
       size_t size = blocks.empty() ? kFirstBlock : blocks.back().size * 2;
       if (size > kLargestBlock) size = kLargestBlock;
       if (size < n) size = n;
+      if (size > options_.max_buffer_bytes || out_->buffer_bytes_ > options_.max_buffer_bytes - size) {
+        return fail(EncodeError::kNoRoom);
+      }
       std::unique_ptr<char[]> fresh(new (std::nothrow) char[size]);
       if (fresh == nullptr) return fail(EncodeError::kOutOfMemory);
       blocks.push_back({std::move(fresh), size});
+      out_->buffer_bytes_ += size;
     }
     take_block(index, written);
     return segment_end_;
@@ -116,6 +131,7 @@ class BackwardSink {
   char* segment_end_;  // end of the bytes that are written but not yet a piece
   uintptr_t base_;     // what total() counts down from: segment_end_, and the bytes of the pieces that are done
   size_t used_;        // blocks taken so far
+  uint32_t references_ = 0;
   EncodeError error_;  // set where a function fails
 };
 

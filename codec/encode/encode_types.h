@@ -22,9 +22,18 @@ struct Piece {
 struct EncodeOptions {
   const Bounds* bounds = nullptr;  // null: the object is trusted
   size_t max_bytes = 0x7fffffff;
-  // With bounds: how many fields may be looked at beyond a few for each byte of output. A sparse object looks at many
-  // fields for few bytes; a count beyond the object's memory means that the same sub-objects come again and again.
+  // With bounds: how many fields and objects may be looked at beyond a few for each byte of output. A sparse object
+  // looks at many fields for few bytes; a count beyond the object's memory means that the same sub-objects come again
+  // and again.
   uint64_t work_allowance = 1 << 20;
+  // Heap memory that the Encoded may take for this output, what it kept included; beyond it: kNoRoom. Bytes that are
+  // referred to cost 16 for each piece.
+  size_t max_buffer_bytes = SIZE_MAX;
+  // Where a long encode lets others go on, or ends: called with pause_context every few thousand fields, every 256
+  // pieces and with each buffer. False ends the encode in kTooMuchWork. Null: never called. The object may change
+  // meanwhile only if it is hostile.
+  bool (*pause)(void* context) = nullptr;
+  void* pause_context = nullptr;
   // How deep messages may nest below the outermost.
   int depth_limit = 1000;
   // From this size on strings, bytes and packed fixed-size fields are referred to, not copied.

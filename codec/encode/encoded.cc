@@ -13,23 +13,20 @@ void Encoded::copy_to(char* to) const {
   }
 }
 
-bool Encoded::more_pieces(Piece** first) {
+EncodeError Encoded::more_pieces(Piece** first, size_t max_bytes) {
   size_t used = static_cast<size_t>(pieces_end() - *first);
   size_t capacity = piece_capacity_ == 0 ? 16 : piece_capacity_ * 2;
+  size_t bytes = buffer_bytes_ + (capacity - piece_capacity_) * sizeof(Piece);
+  if (bytes > max_bytes) return EncodeError::kNoRoom;
   std::unique_ptr<Piece[]> more(new (std::nothrow) Piece[capacity]);
-  if (more == nullptr) return false;
+  if (more == nullptr) return EncodeError::kOutOfMemory;
+  buffer_bytes_ = bytes;
   if (used != 0) std::memcpy(more.get() + capacity - used, *first, used * sizeof(Piece));
   pieces_ = std::move(more);
   piece_capacity_ = capacity;
   first_piece_ = pieces_end();  // nothing is done yet
   *first = pieces_end() - used;
-  return true;
-}
-
-size_t Encoded::buffer_bytes() const {
-  size_t sum = 0;
-  for (const Block& block : blocks_) sum += block.size;
-  return sum;
+  return EncodeError::kOk;
 }
 
 }  // namespace drover

@@ -22,8 +22,8 @@ class Encoded {
   size_t size() const { return size_; }
   // Copies all pieces, one behind the other, to `to`, which has room for size() bytes.
   void copy_to(char* to) const;
-  // Memory that is kept for the next call.
-  size_t buffer_bytes() const;
+  // Heap memory that it has, buffers and list of pieces; kept for the next call.
+  size_t buffer_bytes() const { return buffer_bytes_; }
 
  private:
   friend class BackwardSink;
@@ -37,14 +37,15 @@ class Encoded {
     first_piece_ = first;
     size_ = size;
   }
-  // Makes room in front of *first, which moves along. False: out of memory.
-  bool more_pieces(Piece** first);
+  // Makes room in front of *first, which moves along. kOutOfMemory; kNoRoom: more than `max_bytes` of heap memory.
+  EncodeError more_pieces(Piece** first, size_t max_bytes);
 
   std::vector<Block> blocks_;
   std::unique_ptr<Piece[]> pieces_;  // filled from the end
   size_t piece_capacity_ = 0;
   Piece* first_piece_ = nullptr;
   size_t size_ = 0;
+  size_t buffer_bytes_ = 0;
 };
 
 }  // namespace drover

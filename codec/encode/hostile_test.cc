@@ -175,6 +175,52 @@ TEST(Hostile, WorkIsBoundedByWhatIsWrittenWhateverMaxBytesIs) {
   EXPECT_TRUE(result.starts_with("error: too_much_work")) << result.substr(0, 100);
 }
 
+// Counts its calls, and ends the encode with the last that it allows.
+struct CountedPause {
+  int allowed;
+  int calls = 0;
+  static bool pause(void* context) {
+    auto& self = *static_cast<CountedPause*>(context);
+    return ++self.calls <= self.allowed;
+  }
+};
+
+// Messages, copied bytes, and bytes that are referred to: whatever a long encode does, it pauses now and then.
+TEST(Hostile, ALongEncodePausesAndGoesOnOrEnds) {
+  std::string messages, copied, referred;
+  for (int i = 0; i < 5000; ++i) messages += from_hex("fa06 02 28 01");
+  for (int i = 0; i < 3000; ++i) copied += from_hex("ea06 c801") + std::string(200, 'c');
+  for (int i = 0; i < 2000; ++i) referred += from_hex("ea06 ac02") + std::string(300, 'r');
+  for (const std::string& wire : {messages, copied, referred}) {
+    TestObject object(every_schema().type("t.Every"));
+    ASSERT_TRUE(object.decode(wire).ok());
+    HostileObject hostile(object);
+    CountedPause count{1 << 30};
+    EXPECT_EQ(hostile.encode({.pause = CountedPause::pause, .pause_context = &count}), object.encode());
+    EXPECT_GE(count.calls, 4);
+    EXPECT_LE(count.calls, 2000);
+    CountedPause stop{2};
+    std::string ended = hostile.encode({.pause = CountedPause::pause, .pause_context = &stop});
+    EXPECT_TRUE(ended.starts_with("error: too_much_work")) << ended.substr(0, 100);
+    EXPECT_EQ(stop.calls, 3);
+  }
+}
+
+TEST(Hostile, BuffersAreBoundedCountingThePiecesOfWhatIsReferredTo) {
+  for (bool refer : {false, true}) {
+    std::string wire;
+    for (int i = 0; i < 4000; ++i) {
+      wire += from_hex(refer ? "ea06 ac02" : "ea06 64") + std::string(refer ? 300 : 100, 'x');
+    }
+    TestObject object(every_schema().type("t.Every"));
+    ASSERT_TRUE(object.decode(wire).ok());
+    HostileObject hostile(object);
+    EXPECT_EQ(hostile.encode({.max_buffer_bytes = 2 << 20}), wire);
+    std::string refused = hostile.encode({.max_buffer_bytes = 100'000});
+    EXPECT_TRUE(refused.starts_with("error: no_room")) << refused.substr(0, 100);
+  }
+}
+
 TEST(Hostile, AnObjectOutsideTheBoundsIsNotRead) {
   Sample sample;
   HostileObject hostile(sample.object);

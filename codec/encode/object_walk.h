@@ -55,6 +55,8 @@ class ObjectWalk {
   // A hostile object may refer to the same sub-objects many times: fields looked at, beyond the allowance, are bounded
   // by the output.
   static constexpr uint64_t kWorkPerByte = 4;
+  static constexpr uint64_t kWorkPerObject = 2;         // an object on an untouched page costs a fault
+  static constexpr uint64_t kWorkBetweenChecks = 1024;  // of the allowance and of the pause
 
   char* fail(EncodeError error, const MessageEntry& entry, uint32_t field) {
     if (error_ == EncodeError::kOk) {
@@ -67,6 +69,7 @@ class ObjectWalk {
   const FieldEntry& field_of(const FieldStep* step) const { return image_.fields(*entry_).first[step->position - 1]; }
 
   bool may_go_on(const char* p, const MessageEntry& entry);
+  bool may_go_on_slow(const char* p, const MessageEntry& entry);
   char* begin_slow(char* p, const char* object, const MessageEntry& entry, uint64_t has);
   char* generic(char* p, const char* object, const MessageEntry& entry, const FieldEntry& field);
   char* repeated(char* p, const char* object, const MessageEntry& entry, const FieldEntry& field);
@@ -80,12 +83,18 @@ class ObjectWalk {
   EncodeError error_ = EncodeError::kOk;
   uint32_t error_field_;               // with an error
   const MessageEntry* error_message_;  // with an error
-  uint64_t work_ = 0;                  // fields looked at; with bounds only
+  uint64_t work_ = 0;                  // fields and objects looked at; with bounds only
+  uint64_t check_at_;                  // the work at which it is looked at again
 
  private:
   friend Walker;  // which alone derives from it
   ObjectWalk(const schema::Image& image, Memory memory, const Options& options)
-      : image_(image), memory_(memory), options_(options), depth_(options.depth_limit) {}
+      : image_(image), memory_(memory), options_(options), depth_(options.depth_limit), check_at_(first_check()) {}
+  uint64_t first_check() const {
+    if constexpr (Memory::kTrusted) return 0;  // never looked at
+    const bool pauses = requires { options_.pause; };
+    return pauses && options_.work_allowance > kWorkBetweenChecks ? kWorkBetweenChecks : options_.work_allowance;
+  }
 
   Walker& walker() { return static_cast<Walker&>(*this); }
 };
@@ -94,11 +103,25 @@ class ObjectWalk {
 // itself ends soon under any limit.
 template <typename Walker, typename Memory, typename Options>
 DROVER_INLINE bool ObjectWalk<Walker, Memory, Options>::may_go_on(const char* p, const MessageEntry& entry) {
-  work_ += entry.field_count;
-  if (work_ <= options_.work_allowance ||
-      work_ - options_.work_allowance <= kWorkPerByte * uint64_t{walker().written(p)}) [[likely]]
+  work_ += entry.field_count + kWorkPerObject;
+  if (work_ <= check_at_) [[likely]]
     return true;
-  return fail(EncodeError::kTooMuchWork, entry, 0), false;
+  return may_go_on_slow(p, entry);
+}
+
+template <typename Walker, typename Memory, typename Options>
+DROVER_NOINLINE bool ObjectWalk<Walker, Memory, Options>::may_go_on_slow(const char* p, const MessageEntry& entry) {
+  check_at_ = work_ + kWorkBetweenChecks;
+  if (work_ > options_.work_allowance &&
+      work_ - options_.work_allowance > kWorkPerByte * uint64_t{walker().written(p)}) {
+    return fail(EncodeError::kTooMuchWork, entry, 0), false;
+  }
+  if constexpr (requires { options_.pause; }) {
+    if (options_.pause != nullptr && !options_.pause(options_.pause_context)) {
+      return fail(EncodeError::kTooMuchWork, entry, 0), false;
+    }
+  }
+  return true;
 }
 
 // The work before an object's fields: writes its unknown fields (which stand at the end) and checks that the required
