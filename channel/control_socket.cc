@@ -108,10 +108,13 @@ void take_fds(const msghdr& message, std::vector<UniqueFd>& fds) {
 
 // ---- ControlSocket
 
-std::optional<ControlSocket> ControlSocket::adopt(UniqueFd fd, ControlError* error) { return adopt_from(fd, error); }
+std::optional<ControlSocket> ControlSocket::adopt(UniqueFd fd, ControlError* error) {
+  return adopt_from(fd, {}, error);
+}
 
 // `fd` stays the caller's after an error.
-std::optional<ControlSocket> ControlSocket::adopt_from(UniqueFd& fd, ControlError* error) {
+std::optional<ControlSocket> ControlSocket::adopt_from(UniqueFd& fd, std::span<const uid_t> users,
+                                                       ControlError* error) {
   int type = 0;
   socklen_t size = sizeof type;
   if (::getsockopt(fd.get(), SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_SEQPACKET) {
@@ -123,7 +126,7 @@ std::optional<ControlSocket> ControlSocket::adopt_from(UniqueFd& fd, ControlErro
   ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
   ControlSocket socket;
   socket.fd_ = std::move(fd);
-  if (socket.check_peer(error)) return socket;
+  if (socket.check_peer(users, error)) return socket;
   fd = std::move(socket.fd_);
   return std::nullopt;
 }
@@ -168,13 +171,14 @@ bool ControlSocket::pair(ControlSocket* a, ControlSocket* b, ControlError* error
   return true;
 }
 
-bool ControlSocket::check_peer(ControlError* error) {
+bool ControlSocket::check_peer(std::span<const uid_t> users, ControlError* error) {
   ucred peer{};
   socklen_t size = sizeof peer;
   if (::getsockopt(fd_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
     return fail(error, ControlCode::kSystem, "cannot read the peer's credentials", errno);
   }
-  if (peer.uid != ::geteuid() && peer.uid != 0) {
+  bool admitted = std::find(users.begin(), users.end(), peer.uid) != users.end();
+  if (peer.uid != ::geteuid() && peer.uid != 0 && !admitted) {
     return fail(error, ControlCode::kPermissionDenied,
                 "process " + std::to_string(peer.pid) + " runs as user " + std::to_string(peer.uid) +
                     ", expected user " + std::to_string(::geteuid()) + " or root");
@@ -306,12 +310,18 @@ std::optional<ControlListener> ControlListener::listen(const std::string& addres
   return listener;
 }
 
+void ControlListener::admit(std::vector<uid_t> users) {
+  users_ = std::move(users);
+  bool others = std::any_of(users_.begin(), users_.end(), [](uid_t user) { return user != ::geteuid() && user != 0; });
+  if (others && address_.starts_with("unix:/")) ::chmod(address_.c_str() + 5, 0666);
+}
+
 std::optional<ControlSocket> ControlListener::accept(int timeout_ms, ControlError* error, UniqueFd* refused) {
   int64_t deadline = deadline_after(timeout_ms);
   for (;;) {
     UniqueFd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (fd) {
-      auto socket = ControlSocket::adopt_from(fd, error);
+      auto socket = ControlSocket::adopt_from(fd, users_, error);
       if (!socket && refused != nullptr) *refused = std::move(fd);
       return socket;
     }

@@ -55,8 +55,8 @@ class ControlSocket {
 
  private:
   friend class ControlListener;
-  static std::optional<ControlSocket> adopt_from(UniqueFd& fd, ControlError* error);
-  bool check_peer(ControlError* error);
+  static std::optional<ControlSocket> adopt_from(UniqueFd& fd, std::span<const uid_t> users, ControlError* error);
+  bool check_peer(std::span<const uid_t> users, ControlError* error);
 
   UniqueFd fd_;
   pid_t peer_pid_ = 0;
@@ -74,6 +74,10 @@ class ControlListener {
   // Removes its socket file.
   ~ControlListener() = default;
 
+  // Peers of these users are let in, too. A socket file is opened to everybody then: the kernel's word on the peer
+  // decides, and its directory.
+  void admit(std::vector<uid_t> users);
+
   // kPermissionDenied: somebody else tried; go on accepting. The connection is then in `refused`, for the caller to
   // close; null: closed at once.
   std::optional<ControlSocket> accept(int timeout_ms, ControlError* error, UniqueFd* refused = nullptr);
@@ -83,6 +87,7 @@ class ControlListener {
 
  private:
   UniqueFd fd_;
+  std::vector<uid_t> users_;  // that are let in besides this process's and root
   std::string address_;
   SocketFile file_;  // none for an abstract name
 };

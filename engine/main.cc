@@ -44,6 +44,7 @@ constexpr int64_t kReservedDescriptors = 1024;  // for hosts, listeners and the 
 // The dispatchers are made before the control server, which needs them; this stands between.
 class HostEventsRelay final : public HostEvents {
  public:
+  void host_attached(uint64_t host, uint32_t thread) override { server->host_attached(host, thread); }
   void host_failed(uint64_t host, uint32_t thread, std::string why) override {
     server->host_failed(host, thread, std::move(why));
   }
@@ -88,7 +89,8 @@ DispatchOptions dispatch_options(const Config& c) {
   o.max_waiting = static_cast<uint32_t>(c.max_waiting);
   o.max_waiting_bytes = static_cast<size_t>(c.max_waiting_bytes);
   o.max_request_bytes = static_cast<uint32_t>(c.max_request_bytes);
-  o.max_response_bytes = static_cast<size_t>(c.max_response_bytes);
+  o.responses.max_response_bytes = static_cast<size_t>(c.max_response_bytes);
+  o.responses.max_reply_bytes = static_cast<size_t>(c.max_reply_bytes);
   return o;
 }
 
@@ -98,6 +100,12 @@ ControlOptions control_options(const Config& c) {
   o.ring_slots = static_cast<uint32_t>(c.ring_slots);
   o.rx_bytes = static_cast<uint64_t>(c.rx_bytes);
   o.tx_bytes = static_cast<uint64_t>(c.tx_bytes);
+  HostPolicy::parse(c.hosts_allow, &o.policy);  // run_main has told what is wrong with it
+  o.sharing = c.hosts_sharing == "first-come" ? Sharing::kFirstCome : Sharing::kShared;
+  o.max_region_bytes = static_cast<uint64_t>(c.max_region_bytes);
+  o.max_total_region_bytes = static_cast<uint64_t>(c.max_total_region_bytes);
+  o.max_routes = static_cast<uint32_t>(c.max_routes);
+  o.max_total_routes = 4 * o.max_routes;
   o.child = c.child;
   o.orphan_timeout_ns = c.orphan_timeout_ms * kMs;
   return o;
@@ -231,10 +239,7 @@ bool Engine::all_drained() {
 // Calls that ended without an answer, so far.
 uint64_t Engine::abandoned_calls() const {
   uint64_t sum = 0;
-  for (const auto& thread : threads_) {
-    thread->metrics.visit([&](const MethodMetrics& method) { sum += method.abandoned.value(); },
-                          [](const ThreadMetrics::Series&) {});
-  }
+  for (const auto& thread : threads_) sum += thread->metrics.abandoned_calls();
   return sum;
 }
 
@@ -321,6 +326,11 @@ int run_main(int argc, char** argv) {
     return 2;
   }
   const Config& config = loaded.config;
+  HostPolicy policy;
+  if (std::string wrong = HostPolicy::parse(config.hosts_allow, &policy); !wrong.empty()) {
+    std::fprintf(stderr, "droverd: %s\n", wrong.c_str());
+    return 2;
+  }
   if (std::string wrong = check_channel_options(control_options(config), static_cast<uint32_t>(config.threads));
       !wrong.empty()) {
     std::fprintf(stderr, "droverd: %s\n", wrong.c_str());

@@ -88,6 +88,21 @@ std::vector<ConfigKey> make_keys() {
       bytes("channel.tx_bytes", &Config::tx_bytes, 64 * kKi, 64 * kGi,
             "Memory of a channel for responses, unless a host asks for another size."),
 
+      text("hosts.allow", &Config::hosts_allow, nullptr,
+           "What the hosts of each user may serve: \"UID=PATTERN,PATTERN;UID=...\", methods such as /shop.Orders/* and "
+           "addresses such as 0.0.0.0:50051 or unix:/run/shop/*. The control socket lets these users in, too. Empty: "
+           "hosts of the engine's user and of root, everything."),
+      choice("hosts.sharing", &Config::hosts_sharing, {"shared", "first-come"},
+             "Several hosts that serve one method at one address: they share its calls, or it belongs to the first of "
+             "them until that leaves, and others are refused."),
+      bytes("hosts.max_region_bytes", &Config::max_region_bytes, kMi, 1024 * kGi,
+            "Largest region of one host: address space, of which it takes the memory that it touches."),
+      bytes("hosts.max_total_region_bytes", &Config::max_total_region_bytes, kMi, 64 * 1024 * kGi,
+            "Regions of all hosts together; further hosts are refused."),
+      integer("hosts.max_routes", &Config::max_routes, 1, 1'000'000, "routes",
+              "Methods of one host, times the addresses that it serves them at. All hosts together have four times as "
+              "many."),
+
       choice("dispatch.policy", &Config::policy, {"round-robin", "least-outstanding"},
              "How the worker of a call is chosen."),
       integer(
@@ -99,6 +114,10 @@ std::vector<ConfigKey> make_keys() {
       bytes("dispatch.max_waiting_bytes", &Config::max_waiting_bytes, 0, 64 * kGi,
             "Request bytes that one engine thread may hold outside the region, for calls that wait or are being "
             "received."),
+      bytes("dispatch.max_reply_bytes", &Config::max_reply_bytes, kMi, 64 * kGi,
+            "Encoded replies that one engine thread may hold outside the regions while their clients read them. One "
+            "host may hold as much as is free beside it: half of this, if it is alone. Beyond that its replies wait "
+            "for up to dispatch.wait_ms, then end in RESOURCE_EXHAUSTED."),
 
       bytes("limits.max_request_bytes", &Config::max_request_bytes, 0, 0x7fffffff,
             "Largest request message, unless the host's server sets its own."),

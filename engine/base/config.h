@@ -28,10 +28,17 @@ struct Config {
   int64_t rx_bytes = 64 << 20;
   int64_t tx_bytes = 64 << 20;
 
+  std::string hosts_allow;
+  std::string hosts_sharing = "shared";
+  int64_t max_region_bytes = int64_t{16} << 30;
+  int64_t max_total_region_bytes = int64_t{64} << 30;
+  int64_t max_routes = 16'384;
+
   std::string policy = "round-robin";
   int64_t wait_ms = 5000;
   int64_t max_waiting = 10'000;
   int64_t max_waiting_bytes = 256 << 20;
+  int64_t max_reply_bytes = 128 << 20;
 
   int64_t max_request_bytes = 4 << 20;
   int64_t max_response_bytes = 0x7fffffff;

@@ -134,7 +134,7 @@ std::string check_address(const std::string& text) {
 }  // namespace
 
 ThreadMetrics::ThreadMetrics(uint32_t thread) : thread_(thread) {
-  unknown_ = &methods_.emplace_back("unknown");
+  unknown_ = method("unknown");
   connections = gauge("drover_connections", "Open client connections.");
   connections_accepted = counter("drover_connections_accepted_total", "Client connections accepted.");
   connections_refused = counter("drover_connections_refused_total", "Client connections over the limit.");
@@ -149,11 +149,39 @@ ThreadMetrics::ThreadMetrics(uint32_t thread) : thread_(thread) {
 ThreadMetrics::~ThreadMetrics() = default;
 
 MethodMetrics* ThreadMetrics::method(std::string_view path) {
-  if (auto found = by_path_.find(path); found != by_path_.end()) return found->second;
+  if (auto found = methods_.find(path); found != methods_.end()) {
+    ++found->second.users;
+    return found->second.metrics.get();
+  }
+  auto made = std::make_shared<MethodMetrics>(std::string(path));
   std::lock_guard<std::mutex> lock(mutex_);
-  MethodMetrics* made = &methods_.emplace_back(std::string(path));
-  by_path_.emplace(std::string(path), made);
-  return made;
+  methods_.emplace(made->path(), Method{made, 1});
+  return made.get();
+}
+
+void ThreadMetrics::release(MethodMetrics* method) {
+  auto at = methods_.find(method->path());
+  if (--at->second.users != 0) return;
+  removed_abandoned_.add(method->abandoned.value());
+  std::shared_ptr<MethodMetrics> last = at->second.metrics;  // ends outside the lock
+  std::lock_guard<std::mutex> lock(mutex_);
+  methods_.erase(at);
+}
+
+uint64_t ThreadMetrics::abandoned_calls() const {
+  uint64_t sum = removed_abandoned_.value();
+  visit([&sum](const MethodMetrics& method) { sum += method.abandoned.value(); }, [](const Series&) {});
+  return sum;
+}
+
+std::vector<std::shared_ptr<const MethodMetrics>> ThreadMetrics::methods_after(const std::string& path) const {
+  constexpr size_t kGroup = 256;
+  std::vector<std::shared_ptr<const MethodMetrics>> some;
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto at = methods_.upper_bound(path); at != methods_.end() && some.size() < kGroup; ++at) {
+    some.push_back(at->second.metrics);
+  }
+  return some;
 }
 
 Counter* ThreadMetrics::counter(std::string_view name, std::string_view help, Labels labels) {

@@ -12,7 +12,6 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -102,8 +101,9 @@ class MethodMetrics {
   std::string path_;
 };
 
-// The metrics of one engine thread. `method` and the updates of what it returns: by that thread only. `counter`,
-// `gauge`, `remove`: any thread. Everything returned lives as long as the ThreadMetrics (or until `remove`).
+// The metrics of one engine thread. `method`, `release` and the updates of what `method` returns: by that thread only.
+// `counter`, `gauge`, `remove`: any thread. Everything returned lives as long as the ThreadMetrics (or until it is
+// removed or released).
 class ThreadMetrics {
  public:
   using Labels = std::vector<std::pair<std::string, std::string>>;
@@ -118,6 +118,10 @@ class ThreadMetrics {
   // The entry of a known method; made at the first call. Ask only for methods that a host registered: a peer must
   // not be able to make entries.
   MethodMetrics* method(std::string_view path);
+  // Once for each method(): the entry and its series end with the last.
+  void release(MethodMetrics* method);
+  // Calls that ended without an answer, of all methods that there are and were. Any thread.
+  uint64_t abandoned_calls() const;
   // Where calls to unknown methods and broken requests are counted.
   MethodMetrics* unknown() { return unknown_; }
 
@@ -147,21 +151,33 @@ class ThreadMetrics {
     std::unique_ptr<Counter> counter;  // one of the two
     std::unique_ptr<Gauge> gauge;
   };
-  // For the exporter: calls visit(const MethodMetrics&) and then visit_series(const Series&), under the lock.
+  // For the exporter: calls visit_method(const MethodMetrics&) and then visit_series(const Series&), these under the
+  // lock. Methods are visited in groups, between which the engine thread may come and take the lock.
   template <typename VisitMethod, typename VisitSeries>
   void visit(VisitMethod visit_method, VisitSeries visit_series) const {
+    std::string last;
+    for (std::vector<std::shared_ptr<const MethodMetrics>> some; !(some = methods_after(last)).empty();) {
+      for (const auto& method : some) visit_method(*method);
+      last = some.back()->path();
+    }
     std::lock_guard<std::mutex> lock(mutex_);
-    for (const MethodMetrics& method : methods_) visit_method(method);
     for (const Series& series : series_) visit_series(series);
   }
 
  private:
   const uint32_t thread_;
   mutable std::mutex mutex_;  // guards the containers' shape, not the values
-  std::deque<MethodMetrics> methods_;
-  std::map<std::string, MethodMetrics*, std::less<>> by_path_;
+  struct Method {
+    std::shared_ptr<MethodMetrics> metrics;
+    uint32_t users;
+  };
+  // The first methods behind `path`, in order; empty: there are no more.
+  std::vector<std::shared_ptr<const MethodMetrics>> methods_after(const std::string& path) const;
+
+  std::map<std::string_view, Method> methods_;  // by the path of the metrics
   std::vector<Series> series_;
   MethodMetrics* unknown_;
+  Counter removed_abandoned_;  // of methods that were released
 };
 
 // Serves all threads' metrics at `http://address/metrics`. Runs prometheus-cpp's own threads.

@@ -4,7 +4,12 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/control/host_policy.h"
+
 namespace drover::engine {
+
+// Whether several hosts may serve one method at one address: then they share its calls.
+enum class Sharing { kShared, kFirstCome };
 
 struct ControlOptions {
   std::string name = "droverd";  // told to hosts
@@ -12,14 +17,19 @@ struct ControlOptions {
   uint64_t rx_bytes = 16 << 20;  // chunks of a channel, unless a host asks for something else
   uint64_t tx_bytes = 16 << 20;
   uint64_t max_region_bytes = uint64_t{16} << 30;  // address space of one host's region; memory is used as touched
-  uint32_t max_hosts = 64;                         // connections on the control socket
-  uint32_t max_listeners = 64;                     // of one host
-  uint32_t max_open_listeners = 1024;              // of all hosts, those that are gone included
-  uint64_t max_image_bytes = 256 << 20;            // of one host's images together
-  uint64_t max_path_bytes = 16 << 20;              // of one host's method paths together
-  int64_t handshake_timeout_ns = 10'000'000'000;   // from connecting to Start
-  bool child = false;                              // started by a host: ends when none is left
-  int64_t orphan_timeout_ns = 5'000'000'000;       // with child: how long it waits for one
+  uint64_t max_total_region_bytes = uint64_t{64} << 30;  // of all, those of dead hosts included that calls still use
+  HostPolicy policy;                                     // what the hosts of each user may serve
+  Sharing sharing = Sharing::kShared;
+  uint32_t max_hosts = 64;                        // connections on the control socket
+  uint32_t max_listeners = 64;                    // of one host
+  uint32_t max_open_listeners = 1024;             // of all hosts, those that are gone included
+  uint64_t max_image_bytes = 256 << 20;           // of one host's images together
+  uint32_t max_routes = 16'384;                   // of one host: methods x addresses
+  uint32_t max_total_routes = 65'536;             // of all hosts
+  uint64_t max_path_bytes = 4 << 20;              // of one host's method paths together
+  int64_t handshake_timeout_ns = 10'000'000'000;  // from connecting to Start
+  bool child = false;                             // started by a host: ends when none is left
+  int64_t orphan_timeout_ns = 5'000'000'000;      // with child: how long it waits for one
 };
 
 // Empty if a host with one worker can attach with these sizes; else the reason, in terms of the configuration's keys.

@@ -27,13 +27,18 @@ ControlServer::ControlServer(const ControlOptions& options, DispatchThreads& thr
       regions_([] {}),
       listeners_(threads, options.max_open_listeners),
       shared_{options_, threads_, listeners_, events_, disposal_, regions_},
-      hostless_since_ns_(monotonic_ns()) {}
+      hostless_since_ns_(monotonic_ns()) {
+  if (options_.sharing == Sharing::kFirstCome) {
+    shared_.rival = [this](const HostSession& host, std::string* what) { return rival_of(host, what); };
+  }
+}
 
 ControlServer::~ControlServer() = default;
 
 bool ControlServer::listen(const std::string& address, ControlError* error) {
   std::optional<ControlListener> socket = ControlListener::listen(address, error);
   if (!socket) return false;
+  socket->admit(options_.policy.users());
   sockets_.push_back(std::move(*socket));
   return true;
 }
@@ -51,6 +56,9 @@ void ControlServer::stop() {
 }
 
 void ControlServer::drain(uint64_t grace_ms) { events_.post({ControlEvent::Kind::kDrainAll, 0, grace_ms, {}}); }
+void ControlServer::host_attached(uint64_t host, uint32_t thread) {
+  events_.post({ControlEvent::Kind::kAttached, host, thread, {}});
+}
 void ControlServer::host_failed(uint64_t host, uint32_t thread, std::string why) {
   events_.post({ControlEvent::Kind::kFailed, host, thread, std::move(why)});
 }
@@ -244,6 +252,26 @@ bool ControlServer::add_host(ControlSocket socket, ControlError* error) {
   }
   hosts_.push_back(std::make_unique<HostSession>(next_host_++, std::move(socket), shared_));
   return true;
+}
+
+// A host that drains gets no new calls: what it served is free for its successor.
+const HostAttachment* ControlServer::rival_of(const HostSession& host, std::string* what) const {
+  const std::vector<uint32_t>& own = host.attachment()->listeners;
+  for (const auto& other : hosts_) {
+    bool serves = other->stage() == HostSession::Stage::kStarting || other->stage() == HostSession::Stage::kServing;
+    if (other.get() == &host || !serves) continue;
+    const HostAttachment& theirs = *other->attachment();
+    bool meet = std::any_of(own.begin(), own.end(), [&theirs](uint32_t listener) {
+      return std::find(theirs.listeners.begin(), theirs.listeners.end(), listener) != theirs.listeners.end();
+    });
+    if (!meet) continue;
+    for (const HostMethod& method : theirs.methods) {
+      if (!host.has_method(method.path)) continue;
+      *what = method.path;
+      return &theirs;
+    }
+  }
+  return nullptr;
 }
 
 HostSession* ControlServer::find(uint64_t id) {

@@ -55,6 +55,7 @@ class ControlServer final : public HostEvents {
   void drain(uint64_t grace_ms);
 
   // HostEvents
+  void host_attached(uint64_t host, uint32_t thread) override;
   void host_failed(uint64_t host, uint32_t thread, std::string why) override;
   void host_drained(uint64_t host, uint32_t thread, uint64_t calls_ended) override;
   void host_let_go(uint64_t host, uint32_t thread) override;
@@ -81,6 +82,7 @@ class ControlServer final : public HostEvents {
   void remove_host(HostSession& host, const ControlError& why);
   void forget(uint64_t id);
   bool any_host() const;
+  const HostAttachment* rival_of(const HostSession& host, std::string* what) const;
 
   const ControlOptions options_;
   DispatchThreads& threads_;

@@ -100,6 +100,7 @@ TEST(HostDeath, ACallThatNoHostComesForEndsInUnavailableAfterTheWait) {
 TEST(HostDeath, AHostThatBreaksTheChannelIsToldWhyAndDetached) {
   TestEngine engine;
   AttachedHost host(engine);
+  engine.call("x");
   Slot nonsense;
   nonsense.type = 99;
   host.push(0, nonsense);

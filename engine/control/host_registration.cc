@@ -58,7 +58,16 @@ std::string check_channel_options(const ControlOptions& options, uint32_t engine
          " are allowed";
 }
 
+HostRegistration::~HostRegistration() {
+  totals_.region_bytes -= region_bytes_;
+  totals_.routes -= routes_;
+}
+
 bool HostRegistration::greet(const Hello& hello, uint64_t id, int pid, uint32_t engine_threads, ControlError* error) {
+  if (!options_.policy.may_attach(user_)) {
+    return refuse(error, ControlCode::kPermissionDenied,
+                  "hosts of user " + std::to_string(user_) + " may not attach (hosts.allow)");
+  }
   if (hello.flags != 0) return refuse(error, ControlCode::kBadValue, "Hello.flags is not 0");
   ChannelOptions channel;
   channel.engine_threads = engine_threads;
@@ -74,7 +83,13 @@ bool HostRegistration::greet(const Hello& hello, uint64_t id, int pid, uint32_t 
   if (!fits(sizes, options_.max_region_bytes)) {
     return refuse(error, ControlCode::kResourceExhausted,
                   "Hello: a region of " + std::to_string(sizes.rx + sizes.tx) + " bytes; at most " +
-                      std::to_string(options_.max_region_bytes) + " are allowed");
+                      std::to_string(options_.max_region_bytes) + " are allowed (hosts.max_region_bytes)");
+  }
+  if (totals_.region_bytes + sizes.rx + sizes.tx > options_.max_total_region_bytes) {
+    return refuse(error, ControlCode::kResourceExhausted,
+                  "Hello: with a region of " + std::to_string(sizes.rx + sizes.tx) + " bytes, all hosts' would have " +
+                      std::to_string(totals_.region_bytes + sizes.rx + sizes.tx) + "; at most " +
+                      std::to_string(options_.max_total_region_bytes) + " are allowed (hosts.max_total_region_bytes)");
   }
   RegionError region_error;
   attachment->region = Region::create(sizes, &region_error);
@@ -82,6 +97,8 @@ bool HostRegistration::greet(const Hello& hello, uint64_t id, int pid, uint32_t 
   if (!attachment->layout->write(*attachment->region)) {
     return refuse(error, ControlCode::kSystem, "the region's layout cannot be written");
   }
+  region_bytes_ = sizes.rx + sizes.tx;
+  totals_.region_bytes += region_bytes_;
   attachment->id = id;
   attachment->name = printable(hello.name);
   attachment->pid = pid;
@@ -128,6 +145,10 @@ bool HostRegistration::check_method(const RegisterMethods::Method& method, Contr
     return refuse(error, ControlCode::kBadMethod, method.path + ": " + what + " " + std::to_string(value));
   };
   if (method.flags != 0) return bad("unknown flags", method.flags);
+  if (!options_.policy.may_serve(user_, method.path)) {
+    return refuse(error, ControlCode::kPermissionDenied,
+                  "hosts of user " + std::to_string(user_) + " may not serve " + method.path + " (hosts.allow)");
+  }
   if (paths_.contains(method.path)) return bad("registered twice, as method", paths_.size());
   if (paths_.size() >= kMaxMethods) return bad("too many methods, at most", kMaxMethods);
   if (path_bytes_ + method.path.size() > options_.max_path_bytes) {
@@ -143,6 +164,8 @@ bool HostRegistration::check_method(const RegisterMethods::Method& method, Contr
 }
 
 bool HostRegistration::add_methods(const RegisterMethods& methods, ControlError* error) {
+  size_t addresses = std::max<size_t>(1, attachment_->listeners.size());
+  if (!check_routes(attachment_->methods.size() + methods.methods.size(), addresses, error)) return false;
   for (const RegisterMethods::Method& method : methods.methods) {
     if (!check_method(method, error)) return false;
     const auto& images = attachment_->images;
@@ -152,6 +175,38 @@ bool HostRegistration::add_methods(const RegisterMethods& methods, ControlError*
     paths_.insert(method.path);
     path_bytes_ += method.path.size();
   }
+  return true;
+}
+
+bool HostRegistration::check_routes(size_t methods, size_t addresses, ControlError* error) const {
+  if (methods * addresses <= options_.max_routes) return true;
+  return refuse(error, ControlCode::kResourceExhausted,
+                std::to_string(methods) + " methods at " + std::to_string(addresses) + " addresses; at most " +
+                    std::to_string(options_.max_routes) + " of both together are allowed (hosts.max_routes)");
+}
+
+bool HostRegistration::check_address(const std::string& address, ControlError* error) const {
+  if (!options_.policy.may_listen(user_, address)) {
+    return refuse(error, ControlCode::kPermissionDenied,
+                  "hosts of user " + std::to_string(user_) + " may not listen at " + address + " (hosts.allow)");
+  }
+  if (attachment_->listeners.size() >= options_.max_listeners) {
+    return refuse(error, ControlCode::kResourceExhausted, "too many addresses to listen on");
+  }
+  return check_routes(attachment_->methods.size(), attachment_->listeners.size() + 1, error);
+}
+
+bool HostRegistration::finish(ControlError* error) {
+  uint64_t routes = attachment_->methods.size() * attachment_->listeners.size();
+  if (totals_.routes + routes > options_.max_total_routes) {
+    return refuse(error, ControlCode::kResourceExhausted,
+                  "with its " + std::to_string(routes) + " methods at its addresses, all hosts would have " +
+                      std::to_string(totals_.routes + routes) + "; at most " +
+                      std::to_string(options_.max_total_routes) + " are allowed (four times hosts.max_routes)");
+  }
+  routes_ = routes;
+  totals_.routes += routes;
+  paths_.clear();
   return true;
 }
 

@@ -20,16 +20,30 @@
 
 namespace drover::engine {
 
+// What all hosts have together, until their sessions have ended.
+struct HostTotals {
+  uint64_t region_bytes = 0;
+  uint64_t routes = 0;  // of hosts that have said Start
+};
+
 class HostRegistration {
  public:
-  explicit HostRegistration(const ControlOptions& options) : options_(options) {}
+  // `user`: whom the kernel names. `totals` outlives it.
+  HostRegistration(const ControlOptions& options, HostTotals& totals, uid_t user)
+      : options_(options), totals_(totals), user_(user) {}
+  ~HostRegistration();
+  HostRegistration(const HostRegistration&) = delete;
+  HostRegistration& operator=(const HostRegistration&) = delete;
 
   // The steps, in this order. False: refused, `error` says why.
   bool greet(const Hello& hello, uint64_t id, int pid, uint32_t engine_threads, ControlError* error);
   bool add_image(const RegisterImage& image, int fd, ControlError* error);
   bool add_methods(const RegisterMethods& methods, ControlError* error);
-  // No further methods will come: frees what only the checks needed.
-  void finish() { paths_.clear(); }
+  // Before an address is opened: whether the host may have it beside those that it has.
+  bool check_address(const std::string& address, ControlError* error) const;
+  // Charges the routes. No further methods will come: frees what only the checks needed.
+  bool finish(ControlError* error);
+  bool has_method(const std::string& path) const { return paths_.contains(path); }
 
   // Of the methods registered so far.
   uint64_t path_bytes() const { return path_bytes_; }
@@ -42,8 +56,13 @@ class HostRegistration {
 
  private:
   bool check_method(const RegisterMethods::Method& method, ControlError* error) const;
+  bool check_routes(size_t methods, size_t addresses, ControlError* error) const;
 
   const ControlOptions& options_;
+  HostTotals& totals_;
+  const uid_t user_;
+  uint64_t region_bytes_ = 0;  // charged to totals_
+  uint64_t routes_ = 0;        // likewise
   std::shared_ptr<HostAttachment> attachment_;
   std::unordered_set<std::string> paths_;
   uint64_t image_bytes_ = 0;

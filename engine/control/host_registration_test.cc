@@ -35,7 +35,8 @@ TEST(ChannelOptions, SizesThatAreNoMultipleOfAChunkAreRefused) {
 
 TEST(HostRegistration, AGreetingMakesTheRegionAndADoorbellForEachEngineThread) {
   ControlOptions options;
-  HostRegistration registration(options);
+  HostTotals totals;
+  HostRegistration registration(options, totals, 0);
   Hello hello;
   hello.name = "a \"name\"";
   hello.cpus = {-1, -1};
@@ -52,7 +53,8 @@ TEST(HostRegistration, AGreetingMakesTheRegionAndADoorbellForEachEngineThread) {
 TEST(HostRegistration, ImagesTogetherAreLimited) {
   ControlOptions options;
   options.max_image_bytes = echo_image().image().size() * 2 - 1;
-  HostRegistration registration(options);
+  HostTotals totals;
+  HostRegistration registration(options, totals, 0);
   Hello hello;
   hello.name = "x";
   hello.cpus = {-1};

@@ -31,7 +31,7 @@ HostSession::HostSession(uint64_t id, ControlSocket socket, Shared& shared)
       shared_(shared),
       socket_(std::move(socket)),
       process_(open_process(socket_.peer_pid())),
-      registration_(shared.options),
+      registration_(shared.options, shared.totals, socket_.peer_uid()),
       deadline_ns_(monotonic_ns() + shared.options.handshake_timeout_ns) {}
 
 HostSession::~HostSession() {
@@ -53,7 +53,7 @@ bool HostSession::take(ControlMessage& message, std::vector<UniqueFd>& fds, Cont
   if (auto* m = std::get_if<RegisterImage>(&message)) return registration_.add_image(*m, fds[0].get(), error);
   if (auto* m = std::get_if<RegisterMethods>(&message)) return registration_.add_methods(*m, error);
   if (auto* m = std::get_if<Listen>(&message)) return take_listen(*m, error);
-  if (std::holds_alternative<Start>(message)) return take_start(), true;
+  if (std::holds_alternative<Start>(message)) return take_start(error);
   if (auto* m = std::get_if<Drain>(&message)) return take_drain(*m), true;
   if (detach) return in_order_ = wants_to_leave_ = true;
   return refuse(error, ControlCode::kUnexpectedMessage,
@@ -91,9 +91,7 @@ Welcome HostSession::make_welcome() const {
 bool HostSession::take_listen(const Listen& listen, ControlError* error) {
   if (listen.flags != 0) return refuse(error, ControlCode::kBadValue, "Listen.flags is not 0");
   HostAttachment& attachment = *registration_.attachment();
-  if (attachment.listeners.size() >= shared_.options.max_listeners) {
-    return refuse(error, ControlCode::kResourceExhausted, "too many addresses to listen on");
-  }
+  if (!registration_.check_address(listen.address, error)) return false;
   std::vector<std::string> paths;
   for (const HostMethod& method : attachment.methods) paths.push_back(method.path);
   ListenerRegistry::Listener listener;
@@ -105,16 +103,22 @@ bool HostSession::take_listen(const Listen& listen, ControlError* error) {
   return refuse(error, ControlCode::kClosed, "the host does not take its answers");
 }
 
-void HostSession::take_start() {
+bool HostSession::take_start(ControlError* error) {
+  std::string what;
+  const HostAttachment* rival = shared_.rival ? shared_.rival(*this, &what) : nullptr;
+  if (rival != nullptr) {
+    return refuse(error, ControlCode::kPermissionDenied,
+                  what + " is served by " + rival->name + " (host " + std::to_string(rival->id) +
+                      ") already at an address of this host, and belongs to it until it leaves "
+                      "(hosts.sharing=first-come)");
+  }
+  if (!registration_.finish(error)) return false;
   stage_ = Stage::kStarting;
   attached_ = true;
-  registration_.finish();
   threads_to_answer_ = shared_.threads.count();
   std::shared_ptr<const HostAttachment> attachment = registration_.attachment();
-  shared_.threads.post_all([&events = shared_.events, attachment, id = id_](Dispatcher& dispatcher) {
-    dispatcher.attach(attachment);
-    events.post({ControlEvent::Kind::kAttached, id, 0, {}});
-  });
+  shared_.threads.post_all([attachment](Dispatcher& dispatcher) { dispatcher.attach(attachment); });
+  return true;
 }
 
 void HostSession::take_drain(const Drain& drain) {

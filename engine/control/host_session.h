@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -38,6 +39,9 @@ class HostSession {
     ControlEvents& events;
     Disposal& disposal;  // of what came from the hosts
     Disposal& regions;
+    HostTotals totals = {};
+    // Another host that serves a method of that registration at one of its addresses; null: there is none.
+    std::function<const HostAttachment*(const HostSession&, std::string* what)> rival = {};
     bool draining = false;  // the engine goes down
   };
 
@@ -54,6 +58,8 @@ class HostSession {
   bool in_order() const { return in_order_; }
   // Engine threads may refer to its region.
   bool attached() const { return attached_; }
+  // Before Start: whether it registered that method.
+  bool has_method(const std::string& path) const { return registration_.has_method(path); }
   // Null before Hello.
   const HostAttachment* attachment() const { return registration_.attachment().get(); }
   // Listeners that were opened for it.
@@ -89,7 +95,7 @@ class HostSession {
  private:
   bool take_hello(const Hello& hello, ControlError* error);
   bool take_listen(const Listen& listen, ControlError* error);
-  void take_start();
+  bool take_start(ControlError* error);
   void take_drain(const Drain& drain);
   Welcome make_welcome() const;
 

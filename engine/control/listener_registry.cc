@@ -27,7 +27,7 @@ bool ListenerRegistry::open(const std::string& address, const std::vector<std::s
   uint32_t id = next_id_++;
   // Calls that arrive before the host serves wait for it, instead of ending as an unknown method.
   auto shared = std::make_shared<const std::vector<std::string>>(paths);
-  threads_.post_all([id, shared](Dispatcher& dispatcher) { dispatcher.expect(id, *shared); });
+  threads_.post_all([id, shared](Dispatcher& dispatcher) { dispatcher.expect(id, shared); });
   ListenResult opened = threads_.listen(address, id);
   if (!opened.error.empty()) {
     forget_routes(id);

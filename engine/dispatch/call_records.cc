@@ -88,6 +88,7 @@ class TrailerReader {
     return nullptr;
   }
   void skip(uint64_t bytes) { at_ += bytes; }
+  size_t bytes() const { return bytes_; }
 
  private:
   const Region& region_;
@@ -137,7 +138,9 @@ const char* read_trailer(const Region& region, uint64_t offset, Trailer* out) {
   if (const char* wrong = reader.string(&out->message)) return wrong;
   reader.skip(sizeof(CallTrailer) - sizeof(String));
   if (const char* wrong = reader.pairs(initial, &out->initial)) return wrong;
-  return reader.pairs(trailing, &out->trailing);
+  if (const char* wrong = reader.pairs(trailing, &out->trailing)) return wrong;
+  out->bytes = reader.bytes();
+  return nullptr;
 }
 
 }  // namespace drover::engine

@@ -26,6 +26,7 @@ struct Trailer {
   std::string message;
   std::vector<Header> initial;
   std::vector<Header> trailing;
+  size_t bytes = 0;  // of all strings together
 };
 // Null if it was read; otherwise a static string that says what was wrong. Every word is read once. Names must be
 // what HTTP/2 and gRPC allow a service to send: lower-case tokens, not pseudo, not grpc- reserved; values of other

@@ -24,6 +24,7 @@
 namespace drover::engine {
 
 class HostLink;
+struct ReplyAccount;
 struct Route;
 
 struct FreeDeleter {
@@ -79,6 +80,7 @@ struct CallState {
   size_t reply_lent = 0;     // bytes of tx that were charged
   Piece reply_copy{};        // where it was copied rather than lent
   std::unique_ptr<char, FreeDeleter> reply_bytes;
+  ReplyAccount* reply_host = nullptr;  // with `reply`: the host that its memory is charged to
 };
 
 class CallTable {

@@ -1,6 +1,8 @@
-// dispatch_bench [calls] [payload]: what the dispatcher costs a call, without sockets: open to reply_sent with a
-// host that answers each request with itself, on the same thread. Prints nanoseconds a call, for the engine's part and
-// for the host's stand-in. Also what callgrind is run on.
+// dispatch_bench [calls] [payload] [at a time] [idle hosts]: what the dispatcher costs a call, without sockets: open to
+// reply_sent with a host that answers each request with itself, on the same thread, beside hosts of 1,024 workers that
+// have no calls. Prints nanoseconds a call, for the engine's part and for the host's stand-in. Also what callgrind is
+// run on.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -24,30 +26,35 @@ class DroppingTransport final : public ReplySink {
   uint64_t bytes = 0;
 };
 
-std::shared_ptr<HostAttachment> make_host() {
+std::shared_ptr<HostAttachment> make_host(const char* path, const ChannelOptions& channel) {
+  static uint64_t last_id = 0;
   auto host = std::make_shared<HostAttachment>();
-  host->id = 1;
+  host->id = ++last_id;
   host->name = "bench";
   std::string why;
-  host->layout = RegionLayout::compute({1, 1, 1024, 16 << 20, 16 << 20}, &why);
+  host->layout = RegionLayout::compute(channel, &why);
   RegionError error;
   host->region = Region::create(host->layout->sizes(), &error);
   if (!host->region || !host->layout->write(*host->region)) return nullptr;
-  host->methods.push_back({"/drover.examples.echo.Echo/Unary", echo_type(), echo_type()});
+  host->methods.push_back({path, echo_type(), echo_type()});
   host->listeners = {1};
   host->bells.emplace_back(::epoll_create1(EPOLL_CLOEXEC));
   return host;
 }
 
-int run(int rounds, size_t payload) {
-  constexpr int kBatch = 64;
+int run(int rounds, size_t payload, size_t batch, int idle_hosts) {
   DroppingTransport transport;
   ThreadMetrics metrics(0);
   Dispatcher dispatcher(0, transport, metrics, {}, nullptr);
   transport.sink = &dispatcher;
-  auto host = make_host();
+  auto host = make_host("/drover.examples.echo.Echo/Unary", {1, 1, 1024, 16 << 20, 16 << 20});
   if (host == nullptr) return 1;
   dispatcher.attach(host);
+  for (int i = 0; i < idle_hosts; ++i) {
+    auto idle = make_host("/drover.examples.echo.Idle/Unary", {1, 1024, 16, 4096, 4096});
+    if (idle == nullptr) return 1;
+    dispatcher.attach(idle);
+  }
   RegionError error;
   auto region = Region::attach(UniqueFd(::dup(host->region->rx_fd())), UniqueFd(::dup(host->region->tx_fd())), &error);
   if (!region) return 1;
@@ -66,7 +73,7 @@ int run(int rounds, size_t payload) {
   const std::vector<Header> metadata = {{"user-agent", "bench/1"}};
   Ledger ledger({}, metrics);
   AccountRef client = ledger.open_connection("192.0.2.1");
-  std::vector<Call> calls(kBatch);
+  std::vector<Call> calls(batch);
   for (Call& call : calls) {
     call.account = client.get();
     call.path = "/drover.examples.echo.Echo/Unary";
@@ -97,12 +104,14 @@ int run(int rounds, size_t payload) {
       channel.responses.try_push(complete);
     }
     int64_t t2 = monotonic_ns();
-    dispatcher.poll(t2);
+    do {
+      dispatcher.poll(t2);  // again if the host's time in a turn was over, as when the thread was not running
+    } while (dispatcher.calls() != 0);
     int64_t t3 = monotonic_ns();
     engine_ns += (t1 - t0) + (t3 - t2);
     host_ns += t2 - t1;
   }
-  double count = double{kBatch} * rounds;
+  double count = static_cast<double>(batch) * rounds;
   std::printf("payload %zu: engine %.0f ns a call, ring ends of the host %.0f ns, %llu bytes answered\n", payload,
               static_cast<double>(engine_ns) / count, static_cast<double>(host_ns) / count,
               static_cast<unsigned long long>(transport.bytes));
@@ -115,5 +124,7 @@ int run(int rounds, size_t payload) {
 int main(int argc, char** argv) {
   int calls = argc > 1 ? std::atoi(argv[1]) : 1'000'000;
   size_t payload = argc > 2 ? static_cast<size_t>(std::atol(argv[2])) : 32;
-  return drover::engine::run(calls / 64 + 1, payload);
+  int batch = argc > 3 ? std::max(1, std::min(std::atoi(argv[3]), 1000)) : 64;
+  int idle_hosts = argc > 4 ? std::atoi(argv[4]) : 0;
+  return drover::engine::run(calls / batch + 1, payload, static_cast<size_t>(batch), idle_hosts);
 }

@@ -110,6 +110,10 @@ inline std::shared_ptr<HostAttachment> make_attachment(uint32_t workers, const s
 // What the dispatcher tells the control server: kept here, and handed on to `next` if there is one.
 class RecordedEvents final : public HostEvents {
  public:
+  void host_attached(uint64_t host, uint32_t thread) override {
+    ++attached;
+    if (next != nullptr) next->host_attached(host, thread);
+  }
   void host_failed(uint64_t host, uint32_t thread, std::string why) override {
     failed[host] = why;
     if (next != nullptr) next->host_failed(host, thread, std::move(why));
@@ -126,6 +130,7 @@ class RecordedEvents final : public HostEvents {
   HostEvents* next = nullptr;
   std::map<uint64_t, std::string> failed;  // by host, why
   std::map<uint64_t, uint64_t> drained;    // by host, its completed calls
+  int attached = 0;
   int let_go = 0;
 };
 

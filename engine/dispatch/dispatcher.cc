@@ -5,16 +5,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <unordered_set>
 
 namespace drover::engine {
 namespace {
 
 constexpr int64_t kMetricsPeriodNs = 100'000'000;
-constexpr int64_t kRetryNs = 1'000'000;  // a full ring does not signal when it drains: look again after this time
-constexpr int64_t kGonePatienceNs = 5'000'000'000;  // how long replies may refer to the memory of a host that has gone
-constexpr size_t kCallReplyBytes = 2048;  // of a reply that is paid for by the call itself: kCalls of the account
-constexpr std::string_view kNoMemory = "the engine has no memory for the call";
+constexpr uint32_t kIdleLanesPerPeriod = 16;
+constexpr int64_t kRetryNs = 1'000'000;       // a full ring does not signal when it drains: look again after this time
 constexpr size_t kFirstHeapBytes = 16 << 10;  // of a message that is still arriving; doubled as it comes
 
 }  // namespace
@@ -28,25 +25,30 @@ Dispatcher::Dispatcher(uint32_t thread, ReplySink& replies, ThreadMetrics& metri
       events_(events),
       now_ns_(monotonic_ns()),
       timers_(now_ns_),
-      routes_(metrics),
+      routes_(metrics, options.wait_ns),
+      changes_(routes_),
       workers_(options.policy),
       requests_(options.max_waiting_bytes),
-      responses_(options.max_response_bytes),
+      responses_(options.responses),
       links_(thread, metrics),
       waiting_gauge_(metrics.gauge("drover_waiting_calls", "Calls that wait for a host or for room")),
-      host_failures_(metrics.counter("drover_host_failures_total", "Hosts detached because they broke the channel")) {}
+      host_failures_(metrics.counter("drover_host_failures_total", "Hosts detached because they broke the channel")),
+      reply_bytes_gauge_(metrics.gauge("drover_reply_bytes", "Engine memory of replies that clients have not read")),
+      routes_gauge_(metrics.gauge("drover_routes", "Methods that hosts serve or served lately, at each address")),
+      long_answers_(metrics.counter("drover_long_answers_total", "Replies that were encoded in slices of many turns")),
+      postponed_(metrics.counter("drover_replies_postponed_total", "Replies that had to wait for engine memory")),
+      refused_(metrics.counter("drover_replies_refused_total", "Replies that found no engine memory in time")) {}
 
 // The transport is gone by now, and with it every Call.
 Dispatcher::~Dispatcher() {
   for (uint32_t i = 0; i < table_.size(); ++i) {
     CallState& state = *table_.at(i);
     timers_.disarm(state.timer);
-    delete state.reply;
-    state.reply = nullptr;
+    if (state.reply != nullptr) responses_.recycle(state);
     if (state.phase != CallState::Phase::kFree && state.payer != nullptr) state.payer->leave_call();
   }
-  metrics_.remove(waiting_gauge_);
-  metrics_.remove(host_failures_);
+  for (const Gauge* gauge : {waiting_gauge_, reply_bytes_gauge_, routes_gauge_}) metrics_.remove(gauge);
+  for (const Counter* counter : {host_failures_, long_answers_, postponed_, refused_}) metrics_.remove(counter);
 }
 
 // ---- CallSink
@@ -66,6 +68,7 @@ Status Dispatcher::open(Call& call) {
   state.payer = call.account;
   state.call = &call;
   state.route = route;
+  RouteTable::enter(*route);
   call.dispatch = &state;
   if (call.deadline_ns != kNoDeadline) {
     timers_.catch_up(call.start_ns);
@@ -240,134 +243,9 @@ void Dispatcher::wait(CallState& state, std::string_view wire) {
   state.phase = CallState::Phase::kWaiting;
   int64_t now = monotonic_ns();
   timers_.catch_up(now);
-  state.wait_until_ns = now + options_.wait_ns;
+  // For room, or for what is left of the time after the last host's end in which another may come.
+  state.wait_until_ns = std::min(now + options_.wait_ns, state.route->kept_until_ns);
   arm(state, std::min(state.wait_until_ns, state.call->deadline_ns));
-}
-
-// ---- what hosts send
-
-// Takes all slots in the link's rings, at most one ringful each, so that no host occupies the thread.
-bool Dispatcher::take_responses(HostLink& link) {
-  bool did = false;
-  for (uint32_t worker = 0; worker < link.workers(); ++worker) {
-    RingConsumer& ring = link.lane(worker).responses;
-    Slot slot;
-    for (uint32_t left = ring.capacity(); left != 0 && link.failure() == nullptr && ring.try_pop(slot); --left) {
-      take_slot(link, worker, slot);
-      did = true;
-    }
-  }
-  return did;
-}
-
-void Dispatcher::take_slot(HostLink& link, uint32_t worker, const Slot& slot) {
-  switch (static_cast<ResponseSlotType>(slot.type)) {
-    case ResponseSlotType::kComplete:
-      return complete(link, worker, slot_as<CompleteSlot>(slot));
-    case ResponseSlotType::kFinished:
-      return finished(link, worker, slot_as<FinishedSlot>(slot));
-  }
-  link.fail("it sent a slot of an unknown type");
-}
-
-void Dispatcher::complete(HostLink& link, uint32_t worker, const CompleteSlot& slot) {
-  CallState* state = table_.find(slot.call, slot.generation);
-  if (state == nullptr || state->host != &link || state->lane != worker || !state->owes_complete) {
-    return link.fail("it completed a call that this worker does not have");
-  }
-  state->owes_complete = false;
-  --link.lane(worker).outstanding;
-  --link.running;
-  ++link.completed;
-  if ((slot.flags & kCompleteFinished) != 0) state->owes_finished = false;
-  if (state->phase == CallState::Phase::kRunning) {
-    try {
-      return answer(*state, slot);
-    } catch (const std::bad_alloc&) {  // before anything of the call has changed
-      link.release(worker, slot.tx_call, 0, now_ns_);
-      return fail(*state, StatusCode::kResourceExhausted, kNoMemory);
-    }
-  }
-  // Too late: the client has its answer, or has left.
-  link.release(worker, slot.tx_call, 0, now_ns_);
-  settle(*state);
-}
-
-void Dispatcher::finished(HostLink& link, uint32_t worker, const FinishedSlot& slot) {
-  CallState* state = table_.find(slot.call, slot.generation);
-  if (state == nullptr || state->host != &link || state->lane != worker || state->owes_complete ||
-      !state->owes_finished) {
-    return link.fail("it finished a call that this worker does not have");
-  }
-  state->owes_finished = false;
-  settle(*state);
-}
-
-void Dispatcher::answer(CallState& state, const CompleteSlot& slot) {
-  ResponseReader::Answer answer = responses_.read(state, slot);
-  const bool small = !answer.lent && answer.reply.message_size <= kCallReplyBytes;
-  if (!small && state.payer != nullptr && !charge_reply(state, answer)) [[unlikely]]
-    answer = refuse_reply(state);
-  timers_.disarm(state.timer);
-  state.phase = CallState::Phase::kReplied;
-  if (answer.lent) {
-    state.owes_release = true;
-    state.tx_call = slot.tx_call;
-    state.tx_bytes = answer.reply.message_size;
-  } else {
-    state.host->release(state.lane, slot.tx_call, answer.reply.message_size, now_ns_);
-    settle(state);
-  }
-  replies_.reply(*state.call, answer.reply);  // `state` may be free now
-}
-
-// What the reply holds until the client has taken it. False: over a budget; nothing was charged.
-bool Dispatcher::charge_reply(CallState& state, ResponseReader::Answer& answer) {
-  Account& payer = *state.payer;
-  const size_t buffers = state.reply->buffer_bytes();
-  if (!payer.charge(Resource::kMemory, buffers)) return false;
-  state.reply_memory = buffers;
-  if (!answer.lent) return true;
-  const size_t size = answer.reply.message_size;
-  if (payer.charge_share(Resource::kLent, size, state.host->host().layout->tx_chunks_of_host().size)) [[likely]] {
-    state.reply_lent = size;
-    return true;
-  }
-  return copy_reply(state, answer);
-}
-
-// The client has much of tx in use already: other clients' replies need the rest.
-bool Dispatcher::copy_reply(CallState& state, ResponseReader::Answer& answer) {
-  const size_t size = answer.reply.message_size;
-  if (!state.payer->charge(Resource::kMemory, size)) return false;
-  state.reply_bytes.reset(static_cast<char*>(std::malloc(size)));
-  if (state.reply_bytes == nullptr) {
-    state.payer->release(Resource::kMemory, size);
-    return false;
-  }
-  state.reply_memory += size;
-  // The host may change what it lends at any time; each byte is read once here, and never again.
-  state.reply->copy_to(state.reply_bytes.get());
-  state.reply_copy = {state.reply_bytes.get(), size};
-  answer.reply.message = {&state.reply_copy, 1};
-  answer.lent = false;
-  return true;
-}
-
-ResponseReader::Answer Dispatcher::refuse_reply(CallState& state) {
-  drop_reply(state);
-  ResponseReader::Answer answer;
-  answer.reply.code = StatusCode::kResourceExhausted;
-  answer.reply.status_message = "the client does not take its replies: too much of them waits";
-  return answer;
-}
-
-void Dispatcher::drop_reply(CallState& state) {
-  if (state.reply_memory != 0) state.payer->release(Resource::kMemory, state.reply_memory);
-  if (state.reply_lent != 0) state.payer->release(Resource::kLent, state.reply_lent);
-  state.reply_memory = state.reply_lent = 0;
-  state.reply_bytes.reset();
-  responses_.recycle(state);
 }
 
 // ---- time
@@ -432,6 +310,7 @@ void Dispatcher::settle(CallState& state) {
     let_go_of_message(state);
     state.cancelled = false;
     state.wanted_chunks = 0;
+    routes_.leave(*state.route);
     state.route = nullptr;
     if (state.payer != nullptr) state.payer->leave_call();
     table_.give_back(state);
@@ -451,129 +330,16 @@ void Dispatcher::let_go_of_host(CallState& state) {
   state.runs.free_all(link->rx());
   state.host = nullptr;
   --link->pins;
-  if (link->gone && link->pins == 0) drop_link(*link);
-}
-
-void Dispatcher::drop_link(HostLink& link) {
-  uint64_t id = link.host().id;
-  links_.drop(link);
-  if (events_ != nullptr) events_->host_let_go(id, thread_);
-}
-
-// ---- hosts
-
-void Dispatcher::expect(uint32_t listener, const std::vector<std::string>& paths) {
-  for (const std::string& path : paths) routes_.add(listener, path);
-}
-
-// Routes with waiting or running calls stay until these are over.
-void Dispatcher::forget_listener(uint32_t listener) {
-  std::unordered_set<const Route*> in_use;
-  for (uint32_t i = 0; i < table_.size(); ++i) {
-    if (table_.at(i)->phase != CallState::Phase::kFree) in_use.insert(table_.at(i)->route);
-  }
-  routes_.forget_listener(listener, in_use);
-}
-
-void Dispatcher::attach(std::shared_ptr<const HostAttachment> host) {
-  HostLink& link = links_.attach(host);
-  for (uint32_t listener : host->listeners) {
-    for (uint32_t method = 0; method < host->methods.size(); ++method) {
-      Route* route = routes_.add(listener, host->methods[method].path);
-      if (route == nullptr) {
-        link.fail("the engine serves too many methods already");
-        break;
-      }
-      route->targets.push_back({&link, method});
-    }
-  }
-  if (!draining_) return;
-  link.draining = true;
-  link.drain_reported = true;  // reported only after the host's own Drain
-  link.push_drain();
-}
-
-void Dispatcher::drain(uint64_t host) {
-  HostLink* link = links_.find(host);
-  if (link == nullptr) return;
-  routes_.remove_host(link);
-  link->drain_reported = false;  // asked for now, even if the engine's own drain began before
-  if (link->draining) return;
-  link->draining = true;
-  link->push_drain();
-}
-
-void Dispatcher::drain_all() {
-  draining_ = true;
-  for (const auto& link : links_.attached()) {
-    if (!link->draining) link->push_drain();
-  }
-}
-
-void Dispatcher::detach(uint64_t host) {
-  HostLink* link = links_.find(host);
-  if (link == nullptr) return;
-  routes_.remove_host(link);
-  links_.detach(*link);
-  link->gone_since_ns = now_ns_;
-  ++link->pins;  // so that it stays while its calls end
-  end_calls_of(*link);
-  if (--link->pins == 0) drop_link(*link);
-}
-
-// The host sends nothing any more: its running calls are answered, and calls that waited only for its slots are over.
-void Dispatcher::end_calls_of(HostLink& link) {
-  for (uint32_t i = 0; i < table_.size(); ++i) {
-    CallState& state = *table_.at(i);
-    if (state.phase == CallState::Phase::kFree || state.host != &link) continue;
-    bool running = state.phase == CallState::Phase::kRunning;
-    bool given = state.owes_complete || state.owes_finished || state.owes_release;
-    state.owes_complete = state.owes_finished = false;
-    if (running) {
-      timers_.disarm(state.timer);
-      fail(state, StatusCode::kUnavailable, "the service's process ended");
-    } else if (given) {
-      settle(state);
-    }
-  }
-  link.running = 0;
-}
-
-// Clients that do not take the replies which refer to its memory would keep the region for as long as they like.
-void Dispatcher::cut_off_replies_of_gone() {
-  std::vector<Call*> calls;
-  for (const auto& link : links_.gone()) {
-    if (now_ns_ - link->gone_since_ns < kGonePatienceNs) continue;
-    for (uint32_t i = 0; i < table_.size(); ++i) {
-      CallState& state = *table_.at(i);
-      if (state.phase == CallState::Phase::kReplied && state.host == link.get()) calls.push_back(state.call);
-    }
-  }
-  for (Call* call : calls) replies_.cut_off(*call);
-}
-
-void Dispatcher::report_failed_and_drained() {
-  for (const auto& link : links_.attached()) {
-    if (link->failure() != nullptr && !link->failure_reported) [[unlikely]] {
-      link->failure_reported = true;
-      host_failures_->add();
-      routes_.remove_host(link.get());
-      if (events_ != nullptr) events_->host_failed(link->host().id, thread_, link->failure());
-    }
-    if (link->draining && !link->drain_reported && link->pins == 0) {
-      link->drain_reported = true;
-      if (events_ != nullptr) events_->host_drained(link->host().id, thread_, link->completed);
-    }
-  }
+  unpinned(*link);
 }
 
 // ---- Pollable
 
 bool Dispatcher::poll(int64_t now_ns) {
   now_ns_ = now_ns;
-  bool did = false;
   // A reply may make the transport end other calls, but attach and detach come through closures only.
-  for (const auto& link : links_.attached()) did |= take_responses(*link);
+  bool did =
+      turns_.run(links_.attached(), [this](HostLink& link, int64_t budget_ns) { return serve(link, budget_ns); });
   if (timers_.size() != 0) {
     did |= timers_.advance(now_ns, [this](TimerNode& node) { expire(reinterpret_cast<CallState&>(node)); }) != 0;
   }
@@ -587,20 +353,40 @@ bool Dispatcher::poll(int64_t now_ns) {
     });
   }
   for (const auto& link : links_.attached()) did |= link->flush(now_ns);
-  report_failed_and_drained();
-  if (now_ns >= next_metrics_ns_) {
-    next_metrics_ns_ = now_ns + kMetricsPeriodNs;
-    waiting_gauge_->set(waiting_.size());
-    table_.shrink();
-    if (!links_.gone().empty()) cut_off_replies_of_gone();
-    for (const auto& link : links_.attached()) link->update_metrics();
+  changes_left_ = RouteChanges::kRoutesPerTurn;
+  if (changes_.pending()) {
+    did = true;
+    change_routes();
   }
+  if (now_ns >= routes_.next_orphan_ns()) did |= routes_.remove_orphans(now_ns, changes_left_) != 0;
+  report_failed_and_drained();
+  if (now_ns >= next_metrics_ns_) update_metrics();
   return did;
 }
 
-bool Dispatcher::prepare_to_sleep() {
-  for (const auto& link : links_.attached()) link->announce_sleep();
+void Dispatcher::update_metrics() {
+  next_metrics_ns_ = now_ns_ + kMetricsPeriodNs;
+  waiting_gauge_->set(waiting_.size());
+  reply_bytes_gauge_->set(static_cast<int64_t>(reply_bytes()));
+  routes_gauge_->set(static_cast<int64_t>(routes_.size()));
+  refused_->add(responses_.refused() - refused_->value());
+  table_.shrink();
+  if (!links_.gone().empty()) cut_off_replies_of_gone();
   for (const auto& link : links_.attached()) {
+    link->update_metrics();
+    if (link->failure() == nullptr) link->look_at_idle_lanes(kIdleLanesPerPeriod);
+  }
+}
+
+// A host without calls is not told: it has nothing to send, and its end comes by the control socket.
+bool Dispatcher::prepare_to_sleep() {
+  if (changes_.pending()) return true;
+  for (const auto& link : links_.attached()) {
+    if (link->active()) link->announce_sleep();
+  }
+  for (const auto& link : links_.attached()) {
+    if (link->long_answer != nullptr) return true;
+    if (!link->postponed.empty() && responses_.room(*link) >= link->postponed.front().wanted_bytes) return true;
     if (link->failure() == nullptr && link->any_response_ready()) return true;
   }
   return false;
@@ -611,8 +397,11 @@ void Dispatcher::woke_up() {
 }
 
 int64_t Dispatcher::next_timer_ns() const {
-  int64_t next = timers_.next_ns();
-  for (const auto& link : links_.attached()) next = std::min(next, link->next_flush_ns());
+  int64_t next = std::min(timers_.next_ns(), routes_.next_orphan_ns());
+  for (const auto& link : links_.attached()) {
+    next = std::min(next, link->next_flush_ns());
+    if (!link->postponed.empty()) next = std::min(next, link->postponed.front().until_ns);
+  }
   for (const auto& link : links_.gone())
     next = std::min(next, std::max(link->gone_since_ns + kGonePatienceNs, next_metrics_ns_));
   if (waiting_.size() != 0 && waiting_.any_with_host()) return std::min(next, now_ns_ + kRetryNs);

@@ -4,7 +4,8 @@
 //   open         RouteTable       (listener, path) -> Route           unknown: kUnimplemented
 //   message      WorkerChoice     Route -> worker                     no host or no room: WaitingCalls, at most wait_ns
 //                build_request    wire bytes -> object in rx -> CALL
-//   poll         ResponseReader   COMPLETE -> object in tx -> wire bytes -> ReplySink
+//   poll         HostTurns        whose responses are taken, and for how long
+//                ResponseReader   COMPLETE -> object in tx -> wire bytes -> ReplySink
 //   reply_sent   tx memory goes back by RELEASE, rx memory is free
 //
 // A call ends exactly once towards the client, for any behaviour of the host: with its answer, kDeadlineExceeded,
@@ -30,9 +31,11 @@
 #include "engine/dispatch/call_table.h"
 #include "engine/dispatch/host_link.h"
 #include "engine/dispatch/host_links.h"
+#include "engine/dispatch/host_turns.h"
 #include "engine/dispatch/request_builder.h"
 #include "engine/dispatch/request_memory.h"
 #include "engine/dispatch/response_reader.h"
+#include "engine/dispatch/route_changes.h"
 #include "engine/dispatch/route_table.h"
 #include "engine/dispatch/waiting_calls.h"
 #include "engine/dispatch/worker_choice.h"
@@ -46,12 +49,14 @@ struct DispatchOptions {
   uint32_t max_waiting = 10'000;          // calls that wait, on this thread
   size_t max_waiting_bytes = 256u << 20;  // of requests on the heap while their calls wait or are received
   uint32_t max_request_bytes = 4u << 20;
-  size_t max_response_bytes = 0x7fffffff;
+  ResponseReader::Options responses;
 };
 
 // What engine threads tell the control server. Called on an engine thread; must not block.
 class HostEvents {
  public:
+  // Calls of all its methods may go to the host on this thread.
+  virtual void host_attached(uint64_t host, uint32_t thread) = 0;
   // The host violated the channel's rules: detach it everywhere.
   virtual void host_failed(uint64_t host, uint32_t thread, std::string why) = 0;
   // A draining host has no calls left on this thread; `calls_ended`: how many it completed here in its life.
@@ -74,11 +79,15 @@ class Dispatcher final : public CallSink, public Pollable {
 
   // ---- hosts
   // Calls of these methods wait for a host that is about to come, instead of being unknown.
-  void expect(uint32_t listener, const std::vector<std::string>& paths);
+  void expect(uint32_t listener, RouteChanges::Paths paths);
+  void expect(uint32_t listener, std::vector<std::string> paths) {
+    expect(listener, std::make_shared<const std::vector<std::string>>(std::move(paths)));
+  }
   // The listener is closed or was never opened, its id will not be used again, and no attached host names it. Further
   // calls on its connections end in UNAVAILABLE.
   void forget_listener(uint32_t listener);
-  // Calls may go to this host from now on.
+  // Calls may go to this host from now on, method by method; host_attached follows when that is true of all. As the
+  // other changes of hosts, it takes effect within a few turns if the host has many methods.
   void attach(std::shared_ptr<const HostAttachment> host);
   // Its calls end in UNAVAILABLE at once; calls that wait go on waiting for another host. Unknown ids are ignored.
   void detach(uint64_t host);
@@ -108,8 +117,13 @@ class Dispatcher final : public CallSink, public Pollable {
   uint32_t waiting_calls() const { return waiting_.size(); }
   size_t hosts() const { return links_.attached().size(); }
   size_t routes() const { return routes_.size(); }
+  const RouteChanges& changes() const { return changes_; }
+  size_t reply_bytes() const { return responses_.memory().bytes(); }
 
  private:
+  static constexpr std::string_view kNoMemory = "the engine has no memory for the call";
+  static constexpr int64_t kGonePatienceNs = 5'000'000'000;  // replies may refer to the memory of a host that has gone
+
   CallState& state_of(const Call& call) const { return *static_cast<CallState*>(call.dispatch); }
 
   std::span<char> heap_buffer(CallState& state, size_t size, size_t least);
@@ -122,18 +136,34 @@ class Dispatcher final : public CallSink, public Pollable {
   void wait(CallState& state, std::string_view wire);
 
   // ---- what hosts send
-  bool take_responses(HostLink& link);
-  void take_slot(HostLink& link, uint32_t worker, const Slot& slot);
-  void complete(HostLink& link, uint32_t worker, const CompleteSlot& slot);
+  // The functions that take a slot return since when its answer took long, or 0 (ResponseReader::Answer).
+  Served serve(HostLink& link, int64_t budget_ns);
+  bool take_from(HostLink& link, uint32_t worker, TurnBudget& budget, bool* did);
+  int64_t take_slot(HostLink& link, uint32_t worker, const Slot& slot);
+  int64_t complete(HostLink& link, uint32_t worker, const CompleteSlot& slot);
   void finished(HostLink& link, uint32_t worker, const FinishedSlot& slot);
-  void answer(CallState& state, const CompleteSlot& slot);
+  int64_t answer(CallState& state, const CompleteSlot& slot);
+  int64_t give(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer, int64_t until_ns);
+  void deliver(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer);
+  void fail_for_memory(CallState& state, const CompleteSlot& slot);
   bool charge_reply(CallState& state, ResponseReader::Answer& answer);
   bool copy_reply(CallState& state, ResponseReader::Answer& answer);
   ResponseReader::Answer refuse_reply(CallState& state);
   void drop_reply(CallState& state);
+  void put_off(CallState& state, const CompleteSlot& slot);
+  CallState* put_off_call(HostLink& link, const CompleteSlot& slot);
+  bool go_on_with_long(HostLink& link, TurnBudget& budget);
+  bool retry_postponed(HostLink& link, TurnBudget& budget);
+  void retry(CallState& state, const HostLink::Postponed& postponed, bool late);
+
+  // ---- hosts
+  void leave_routes(HostLink& link);
+  void change_routes();
+  void unpinned(HostLink& link);
   void end_calls_of(HostLink& link);
   void cut_off_replies_of_gone();
   void report_failed_and_drained();
+  void update_metrics();
 
   // ---- time and the end of a call
   void arm(CallState& state, int64_t when_ns);
@@ -144,7 +174,6 @@ class Dispatcher final : public CallSink, public Pollable {
   void let_go_of_message(CallState& state);
   void let_go_of_host(CallState& state);
   void pin(CallState& state, HostLink& link);
-  void drop_link(HostLink& link);
 
   const uint32_t thread_;
   ReplySink& replies_;
@@ -156,16 +185,24 @@ class Dispatcher final : public CallSink, public Pollable {
   CallTable table_;
   TimerWheel timers_;
   RouteTable routes_;
+  RouteChanges changes_;
+  uint32_t changes_left_ = RouteChanges::kRoutesPerTurn;  // of this turn
   const WorkerChoice workers_;
   RequestMemory requests_;
   ResponseReader responses_;
   WaitingCalls waiting_;
   HostLinks links_;
+  HostTurns turns_;
   bool draining_ = false;
 
   int64_t next_metrics_ns_ = 0;
   Gauge* waiting_gauge_;
   Counter* host_failures_;
+  Gauge* reply_bytes_gauge_;
+  Gauge* routes_gauge_;
+  Counter* long_answers_;
+  Counter* postponed_;
+  Counter* refused_;
 };
 
 }  // namespace drover::engine

@@ -292,8 +292,9 @@ TEST(Dispatcher, AForgottenListenerLeavesNoRoutesAndItsConnectionsHearUnavailabl
   DispatchOptions options;
   options.wait_ns = 20 * kMs;
   TestThread engine(options);
-  engine.dispatcher.expect(1, {"/test.Echo/Say"});
-  engine.dispatcher.expect(2, {"/test.Echo/Say"});
+  auto paths = std::make_shared<const std::vector<std::string>>(1, "/test.Echo/Say");
+  engine.dispatcher.expect(1, paths);
+  engine.dispatcher.expect(2, paths);
   Call& waiting = engine.call("early");
   EXPECT_EQ(engine.dispatcher.waiting_calls(), 1u);
   engine.dispatcher.forget_listener(1);

@@ -34,8 +34,13 @@ ThreadMetrics::Labels labels_of(const HostAttachment& host) {
 }  // namespace
 
 HostLink::HostLink(std::shared_ptr<const HostAttachment> host, uint32_t engine_thread, ThreadMetrics& metrics)
-    : host_(std::move(host)),
+    : replies(new ReplyAccount),
+      host_(std::move(host)),
       lanes_(open_lanes(*host_, engine_thread)),
+      active_(workers()),
+      bells_(workers()),
+      backlogs_(workers()),
+      releasing_(workers()),
       rx_(host_->layout->rx_chunks_of_thread(engine_thread)),
       sleeper_(shared_words(*host_, engine_thread)),
       release_bytes_limit_(host_->layout->options().tx_bytes / 16),
@@ -45,12 +50,17 @@ HostLink::HostLink(std::shared_ptr<const HostAttachment> host, uint32_t engine_t
       ring_depth_gauge_(metrics.gauge(
           "drover_ring_depth", "Request slots not known to be taken, of the host's fullest ring", labels_of(*host_))),
       rx_used_gauge_(metrics.gauge("drover_region_rx_used_bytes", "Request memory in use", labels_of(*host_))),
-      rx_size_gauge_(metrics.gauge("drover_region_rx_bytes", "Request memory of the host", labels_of(*host_))) {
+      rx_size_gauge_(metrics.gauge("drover_region_rx_bytes", "Request memory of the host", labels_of(*host_))),
+      reply_bytes_gauge_(metrics.gauge("drover_host_reply_bytes",
+                                       "Engine memory of the host's replies that their clients have not read",
+                                       labels_of(*host_))) {
   update_metrics();
 }
 
 HostLink::~HostLink() {
-  for (const Gauge* gauge : {running_gauge_, ring_depth_gauge_, rx_used_gauge_, rx_size_gauge_}) {
+  long_answer.reset();
+  ReplyMemory::end(replies);
+  for (const Gauge* gauge : {running_gauge_, ring_depth_gauge_, rx_used_gauge_, rx_size_gauge_, reply_bytes_gauge_}) {
     metrics_.remove(gauge);
   }
 }
@@ -67,7 +77,8 @@ bool HostLink::has_room(uint32_t worker) {
   return false;
 }
 
-void HostLink::push(Lane& lane, const Slot& slot) {
+void HostLink::push(uint32_t worker, const Slot& slot) {
+  Lane& lane = lanes_[worker];
   if (lane.backlog.empty()) {
     PushResult result = lane.requests.try_push(slot);
     if (result == PushResult::kOk) [[likely]]
@@ -79,15 +90,37 @@ void HostLink::push(Lane& lane, const Slot& slot) {
     lane.backlog.push_back(slot);
   } catch (const std::bad_alloc&) {
     fail("there is no memory for what its full ring does not take");
+    return;
   }
+  if (lane.backlogged) return;
+  lane.backlogged = true;
+  backlogs_.push(worker);
+}
+
+void HostLink::ring(uint32_t worker) {
+  Lane& lane = lanes_[worker];
+  if (lane.ring_bell) return;
+  lane.ring_bell = true;
+  bells_.push(worker);
 }
 
 void HostLink::push_call(uint32_t worker, const CallSlot& slot) {
   Lane& lane = lanes_[worker];
-  push(lane, to_slot(slot));
+  push(worker, to_slot(slot));
   ++lane.outstanding;
+  ++lane.open;
   ++running;
-  lane.ring_bell = true;
+  if (!lane.active) {
+    lane.active = true;
+    active_.push(worker);
+  }
+  ring(worker);
+}
+
+void HostLink::call_completed(uint32_t worker) {
+  --lanes_[worker].outstanding;
+  --running;
+  ++completed;
 }
 
 void HostLink::cancel(uint32_t worker, uint32_t call, uint32_t generation, CancelReason reason) {
@@ -96,39 +129,47 @@ void HostLink::cancel(uint32_t worker, uint32_t call, uint32_t generation, Cance
   slot.call = call;
   slot.generation = generation;
   slot.reason = static_cast<uint8_t>(reason);
-  Lane& lane = lanes_[worker];
-  push(lane, to_slot(slot));
-  lane.ring_bell = true;
+  push(worker, to_slot(slot));
+  ring(worker);
 }
 
-void HostLink::push_releases(Lane& lane) {
+void HostLink::push_releases(uint32_t worker) {
+  Lane& lane = lanes_[worker];
   if (lane.releases.count == 0) return;
   lane.releases.type = static_cast<uint8_t>(RequestSlotType::kRelease);
-  push(lane, to_slot(lane.releases));
+  push(worker, to_slot(lane.releases));
   lane.releases = ReleaseSlot{};
 }
 
 void HostLink::release(uint32_t worker, uint32_t tx_call, uint64_t bytes, int64_t now_ns) {
   Lane& lane = lanes_[worker];
   lane.releases.tx_call[lane.releases.count++] = tx_call;
-  if (lane.releases.count == kMaxReleases) push_releases(lane);
+  if (lane.releases.count == kMaxReleases) push_releases(worker);
   lane.release_bytes += bytes;
   // A worker is not woken for a few released bytes: it reads its ring at the next call, or soon.
   if (lane.release_bytes >= release_bytes_limit_) {
-    push_releases(lane);
-    lane.ring_bell = true;
+    push_releases(worker);
+    ring(worker);
   } else if (lane.release_since_ns == 0) {
-    lane.release_since_ns = now_ns;
-    next_flush_ns_ = std::min(next_flush_ns_, now_ns + kReleaseDelayNs);
+    await_release(worker, now_ns);
   }
+}
+
+void HostLink::await_release(uint32_t worker, int64_t since_ns) {
+  Lane& lane = lanes_[worker];
+  lane.release_since_ns = since_ns;
+  next_flush_ns_ = std::min(next_flush_ns_, since_ns + kReleaseDelayNs);
+  if (lane.releasing) return;
+  lane.releasing = true;
+  releasing_.push(worker);
 }
 
 void HostLink::push_drain() {
   Slot slot;
   slot.type = static_cast<uint8_t>(RequestSlotType::kDrain);
-  for (Lane& lane : lanes_) {
-    push(lane, slot);
-    lane.ring_bell = true;
+  for (uint32_t worker = 0; worker < workers(); ++worker) {
+    push(worker, slot);
+    ring(worker);
   }
 }
 
@@ -139,54 +180,96 @@ bool HostLink::flush_backlog(Lane& lane) {
     if (result == PushResult::kPeerInvalid) fail("it published a position in its requests ring that cannot be");
     if (result != PushResult::kOk) return moved;
     ++lane.backlog_done;
-    moved = lane.ring_bell = true;
+    moved = true;
   }
   lane.backlog.clear();
   lane.backlog_done = 0;
   return moved;
 }
 
-bool HostLink::flush(int64_t now_ns) {
-  bool did = false;
-  bool releases_due = now_ns >= next_flush_ns_;
-  if (releases_due) next_flush_ns_ = INT64_MAX;
-  for (Lane& lane : lanes_) {
-    if (!lane.backlog.empty()) [[unlikely]]
-      did |= flush_backlog(lane);
-    if (releases_due && lane.release_since_ns != 0) {
-      if (now_ns - lane.release_since_ns >= kReleaseDelayNs) {
-        push_releases(lane);
-        lane.ring_bell = true;
-      } else {
-        next_flush_ns_ = std::min(next_flush_ns_, lane.release_since_ns + kReleaseDelayNs);
-      }
+void HostLink::flush_backlogs() {
+  for (uint32_t left = std::min(backlogs_.size(), kLanesPerTurn); left != 0; --left) {
+    uint32_t worker = backlogs_.pop();
+    Lane& lane = lanes_[worker];
+    if (flush_backlog(lane)) ring(worker);
+    lane.backlogged = !lane.backlog.empty();
+    if (lane.backlogged) backlogs_.push(worker);
+  }
+}
+
+// The queue is in order of the times at which releases came, as of their lanes' entry: a lane that was rung meanwhile
+// has a later time, and goes to the end.
+void HostLink::flush_releases(int64_t now_ns) {
+  // Those that are not looked at now are in the next turn.
+  next_flush_ns_ = releasing_.size() > kLanesPerTurn ? now_ns : INT64_MAX;
+  for (uint32_t left = std::min(releasing_.size(), kLanesPerTurn); left != 0; --left) {
+    Lane& lane = lanes_[releasing_.front()];
+    int64_t due = lane.release_since_ns + kReleaseDelayNs;
+    uint32_t worker = releasing_.pop();
+    if (lane.release_since_ns != 0 && now_ns >= due) {
+      push_releases(worker);
+      ring(worker);
+      lane.release_since_ns = 0;
     }
-    if (!lane.ring_bell) continue;
+    lane.releasing = lane.release_since_ns != 0;
+    if (!lane.releasing) continue;
+    releasing_.push(worker);
+    next_flush_ns_ = std::min(next_flush_ns_, due);
+  }
+}
+
+bool HostLink::flush(int64_t now_ns) {
+  if (!backlogs_.empty()) [[unlikely]]
+    flush_backlogs();
+  if (now_ns >= next_flush_ns_) flush_releases(now_ns);
+  if (bells_.empty()) return false;
+  for (uint32_t left = std::min(bells_.size(), kLanesPerTurn); left != 0; --left) {
+    uint32_t worker = bells_.pop();
+    Lane& lane = lanes_[worker];
     lane.ring_bell = false;
     wake_worker(*lane.worker);
-    did = true;
     // The worker sees all slots pushed before the bell; releases that are still being collected wait for their time.
     lane.release_bytes = 0;
-    lane.release_since_ns = lane.releases.count != 0 ? now_ns : 0;
-    if (lane.release_since_ns != 0) next_flush_ns_ = std::min(next_flush_ns_, now_ns + kReleaseDelayNs);
+    lane.release_since_ns = 0;
+    if (lane.releases.count != 0) await_release(worker, now_ns);
   }
-  return did;
+  return true;
+}
+
+uint32_t HostLink::next_active() {
+  uint32_t worker = active_.pop();
+  Lane& lane = lanes_[worker];
+  lane.active = lane.open != 0;
+  if (!lane.active) return kNoLane;
+  active_.push(worker);
+  return worker;
+}
+
+void HostLink::look_at_idle_lanes(uint32_t count) {
+  for (count = std::min(count, workers()); count != 0; --count) {
+    const Lane& lane = lanes_[next_idle_];
+    next_idle_ = next_idle_ + 1 == workers() ? 0 : next_idle_ + 1;
+    if (lane.open == 0 && lane.responses.ready()) return fail("it sent a slot from a worker that has no call");
+  }
 }
 
 bool HostLink::any_response_ready() const {
-  for (const Lane& lane : lanes_) {
-    if (lane.responses.ready()) return true;
+  for (uint32_t i = 0; i < active_.size(); ++i) {
+    if (lanes_[active_[i]].responses.ready()) return true;
   }
   return false;
 }
 
+// The depth is that of the fullest of the lanes that one turn looks at.
 void HostLink::update_metrics() {
   uint64_t depth = 0;
-  for (Lane& lane : lanes_) {
+  for (uint32_t i = 0; i < lanes_this_turn(); ++i) {
+    Lane& lane = lanes_[active_[i]];
     lane.requests.room(lane.requests.capacity());  // reads the worker's position
     depth = std::max(depth, lane.requests.depth());
   }
   running_gauge_->set(running);
+  reply_bytes_gauge_->set(static_cast<int64_t>(replies->bytes));
   ring_depth_gauge_->set(static_cast<int64_t>(depth));
   rx_size_gauge_->set(int64_t{rx_.total_chunks()} * static_cast<int64_t>(kChunkSize));
   rx_used_gauge_->set(int64_t{rx_.total_chunks() - rx_.free_chunks()} * static_cast<int64_t>(kChunkSize));

@@ -5,12 +5,18 @@
 //     HostLink, engine thread 0               Lane 0 .. Lane workers-1 | ChunkPool over the thread's rx chunks
 //     HostLink, engine thread 1               ...
 //
+// A lane costs a turn of the thread something only while it is *active*: its worker has calls that it has not completed
+// or not finished, or it awaits slots or a bell. Any other lane has nothing to send; a slot there is a violation, which
+// is looked for slowly. One turn looks at kLanesPerTurn lanes of a host at most, which take turns.
+//
 // What arrives from the host is hostile. A HostLink that finds something that no working host does *fails*: it
 // takes and gives nothing more, `failure` says why, and the dispatcher detaches the host.
 // Thread-safety: HostAttachment is read-only once shared; a HostLink belongs to its engine thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,12 +27,17 @@
 #include "channel/layout.h"
 #include "channel/ring.h"
 #include "engine/base/metrics.h"
+#include "engine/dispatch/lane_queue.h"
+#include "engine/dispatch/long_answer.h"
+#include "engine/dispatch/reply_memory.h"
 #include "object/region.h"
 #include "object/unique_fd.h"
 #include "schema/image_load.h"
 #include "schema/message_type.h"
 
 namespace drover::engine {
+
+struct Route;
 
 struct HostMethod {
   std::string path;  // "/package.Service/Method"
@@ -55,7 +66,11 @@ class HostLink {
     const ConsumerPosition* taken = nullptr;  // of requests, in tx
     WorkerShared* worker = nullptr;
     uint32_t outstanding = 0;      // calls that the worker has not completed
-    bool ring_bell = false;        // something was pushed that the worker must see now
+    uint32_t open = 0;             // calls that it has not completed or not finished
+    bool active = false;           // in active_: it may send something
+    bool ring_bell = false;        // in bells_: something was pushed that the worker must see now
+    bool backlogged = false;       // in backlogs_
+    bool releasing = false;        // in releasing_
     ReleaseSlot releases{};        // being collected
     uint64_t release_bytes = 0;    // covered by releases that the worker was not woken for
     int64_t release_since_ns = 0;  // when the first of them came; 0: none
@@ -78,18 +93,39 @@ class HostLink {
   bool has_room(uint32_t worker);
   // Only after has_room.
   void push_call(uint32_t worker, const CallSlot& slot);
+  // The worker completed a call; it has said, or will say, that it is finished with it.
+  void call_completed(uint32_t worker);
+  void call_finished(uint32_t worker) { --lanes_[worker].open; }
   void cancel(uint32_t worker, uint32_t call, uint32_t generation, CancelReason reason);
   // Gives the host's memory back soon: a RELEASE slot goes out when it has 14 entries, is old or covers many bytes.
   void release(uint32_t worker, uint32_t tx_call, uint64_t bytes, int64_t now_ns);
   // No new calls will come: tells every worker.
   void push_drain();
-  // Once a poll: pushes the backlog and old releases, rings doorbells. True if it pushed or rang anything.
+  // Once a poll: pushes backlogs and old releases, rings doorbells, of kLanesPerTurn lanes each. True if it pushed or
+  // rang anything.
   bool flush(int64_t now_ns);
-  // When flush is due because of a release; INT64_MAX: no release is pending.
-  int64_t next_flush_ns() const { return next_flush_ns_; }
+  // When flush is due again; INT64_MAX: nothing is pending. A backlog waits for the worker and sets no time.
+  int64_t next_flush_ns() const { return bells_.empty() ? next_flush_ns_ : 0; }
 
-  void announce_sleep() { sleeper_.announce(); }
-  void awake() { sleeper_.awake(); }
+  // ---- responses
+  static constexpr uint32_t kLanesPerTurn = 64;
+  static constexpr uint32_t kNoLane = UINT32_MAX;
+  // True if any lane may send something.
+  bool active() const { return !active_.empty(); }
+  // How many lanes one turn looks at, and the next of them in turn; kNoLane: its calls are over, it is active no more.
+  uint32_t lanes_this_turn() const { return std::min(active_.size(), kLanesPerTurn); }
+  uint32_t next_active();
+  // A few of the idle lanes, in turn: a slot there breaks the channel.
+  void look_at_idle_lanes(uint32_t lanes);
+
+  void announce_sleep() {
+    announced_ = true;
+    sleeper_.announce();
+  }
+  void awake() {
+    if (announced_) sleeper_.awake();
+    announced_ = false;
+  }
   bool any_response_ready() const;
 
   // Marks the link as broken; the first reason stays.
@@ -98,11 +134,32 @@ class HostLink {
   }
   const char* failure() const { return failure_; }  // a static string; null while all is well
 
+  // ---- answers that are not done
+  // A completion whose reply finds no room in the engine: tried again when `wanted_bytes` are free, refused at that
+  // time.
+  struct Postponed {
+    CompleteSlot slot;
+    size_t wanted_bytes;
+    int64_t until_ns;
+  };
+  std::unique_ptr<LongAnswer> long_answer;  // being encoded, or null
+  int64_t long_until_ns = 0;                // of a long answer that was postponed before; otherwise 0
+  std::deque<Postponed> postponed;          // in order of until_ns; at most one for each call
+  ReplyAccount* const replies;              // what its replies hold of the engine's memory
+  // HostTurns: whether it may have sent something, or has answers that are not done; its time in hand.
+  bool waits_for_service() const { return active() || long_answer != nullptr || !postponed.empty(); }
+  int64_t credit_ns = 0;
+
+  // ---- RouteChanges
+  std::vector<Route*> routes;   // that it is a target of
+  size_t listeners_served = 0;  // how many of its listeners know that it serves them
+  bool leaving = false;         // it gets no new calls: it drains, failed or is gone
+
   // For the dispatcher.
-  uint32_t pins = 0;     // calls that use this host or its memory
+  uint32_t pins = 0;     // calls and changes of routes that use this host or its memory
   uint32_t running = 0;  // calls that it has not completed
   uint64_t completed = 0;
-  bool draining = false;  // no new calls
+  bool draining = false;  // the host was told that no new calls will come
   bool drain_reported = false;
   bool failure_reported = false;
   bool gone = false;  // detached; deleted when pins reaches 0
@@ -113,14 +170,24 @@ class HostLink {
   static constexpr int64_t kReleaseDelayNs = 5'000'000;
 
  private:
-  void push(Lane& lane, const Slot& slot);
-  void push_releases(Lane& lane);
+  void push(uint32_t worker, const Slot& slot);
+  void push_releases(uint32_t worker);
+  void ring(uint32_t worker);
+  void flush_backlogs();
   bool flush_backlog(Lane& lane);
+  void flush_releases(int64_t now_ns);
+  void await_release(uint32_t worker, int64_t since_ns);
 
   std::shared_ptr<const HostAttachment> host_;
   std::vector<Lane> lanes_;
+  LaneQueue active_;
+  LaneQueue bells_;
+  LaneQueue backlogs_;
+  LaneQueue releasing_;
+  uint32_t next_idle_ = 0;  // look_at_idle_lanes goes on there
   ChunkPool rx_;
   EngineSleeper sleeper_;
+  bool announced_ = false;
   const uint64_t release_bytes_limit_;
   int64_t next_flush_ns_ = INT64_MAX;
   const char* failure_ = nullptr;
@@ -129,6 +196,7 @@ class HostLink {
   Gauge* ring_depth_gauge_;
   Gauge* rx_used_gauge_;
   Gauge* rx_size_gauge_;
+  Gauge* reply_bytes_gauge_;
 };
 
 }  // namespace drover::engine

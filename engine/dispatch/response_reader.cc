@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "codec/compiler.h"
+#include "engine/base/clock.h"
 #include "engine/dispatch/host_link.h"
 
 namespace drover::engine {
@@ -13,11 +15,12 @@ constexpr size_t kPooledEncoded = 1024;
 
 // The widest that wire bytes get: an int32 of 4 bytes takes 10, and its tag one to five.
 constexpr uint64_t kWirePerMemory = 4;
-// Oneofs share memory, so an object may have more fields than bytes; this bounds the thread's time for it.
+// Oneofs share memory, so an object may have more fields than bytes.
 constexpr uint64_t kWorkPerMemory = 4, kLeastWork = 1 << 20, kMostWork = 128 << 20;
+constexpr size_t kLongTrailerBytes = 4096;  // such a trailer takes time of its own
 
 // The limit on one response's encoding work. A response lies in its channel's tx and rx and in the request's memory; a
-// longer encoding repeats the same objects, and would keep the thread from other hosts.
+// longer encoding repeats the same objects.
 EncodeOptions encode_limits(const CallState& state, size_t max_response_bytes) {
   const ChannelOptions& channel = state.host->host().layout->options();
   uint64_t memory = channel.tx_bytes + channel.rx_bytes;
@@ -28,46 +31,138 @@ EncodeOptions encode_limits(const CallState& state, size_t max_response_bytes) {
   return options;
 }
 
+// Ends an encoding that takes longer than inline_ns from its first call on.
+struct InlineTime {
+  const int64_t inline_ns;
+  int64_t since_ns = 0;
+  bool over = false;
+
+  static bool go_on(void* context) {
+    auto& self = *static_cast<InlineTime*>(context);
+    int64_t now = monotonic_ns();
+    if (self.since_ns == 0) self.since_ns = now;
+    self.over = now - self.since_ns >= self.inline_ns;
+    return !self.over;
+  }
+};
+
+const Message* object_of(const HostLink& link, const schema::MessageType& type, uint64_t offset) {
+  const char* object = link.region().at_tx(offset, type.entry().object_size);
+  return object != nullptr && offset % 8 == 0 ? reinterpret_cast<const Message*>(object) : nullptr;
+}
+
+Bounds bounds_of(const HostLink& link) { return {link.region().base(), link.region().size()}; }
+
 }  // namespace
 
-ResponseReader::ResponseReader(size_t max_response_bytes) : max_response_bytes_(max_response_bytes) {
+ResponseReader::ResponseReader(const Options& options) : options_(options), memory_(options.max_reply_bytes) {
   spare_.reserve(kPooledEncoded);  // recycling takes no memory
 }
 
-ResponseReader::Answer ResponseReader::read(CallState& state, const CompleteSlot& slot) {
-  HostLink& link = *state.host;
-  const Region& region = link.region();
-  Answer answer;
-  Reply& reply = answer.reply;
+size_t ResponseReader::room(const HostLink& link) const { return memory_.room(*link.replies); }
+
+bool ResponseReader::read_trailer_of(const CallState& state, const CompleteSlot& slot, Answer* answer) {
+  Reply& reply = answer->reply;
+  if (const char* wrong = read_trailer(state.host->region(), slot.trailer, &trailer_)) {
+    *answer = broken(wrong);
+    return false;
+  }
+  reply.status_message = trailer_.message;
+  reply.initial = trailer_.initial;
+  reply.trailing = trailer_.trailing;
+  if (trailer_.bytes >= kLongTrailerBytes) answer->long_since_ns = monotonic_ns();
+  return true;
+}
+
+DROVER_INLINE bool ResponseReader::read_head(const CallState& state, const CompleteSlot& slot, Answer* answer) {
+  Reply& reply = answer->reply;
   reply.code = status_code_of(slot.status);
   if ((slot.flags & kCompleteNoRoom) != 0) {
     reply.status_message = "the service's reply found no room in its shared memory (channel.tx_bytes)";
   }
-  if (slot.trailer != 0) {
-    if (const char* wrong = read_trailer(region, slot.trailer, &trailer_)) return broken(wrong);
-    reply.status_message = trailer_.message;
-    reply.initial = trailer_.initial;
-    reply.trailing = trailer_.trailing;
-  }
-  if (reply.code != StatusCode::kOk) return answer;
+  if (slot.trailer != 0 && !read_trailer_of(state, slot, answer)) return false;
+  if (reply.code != StatusCode::kOk) return false;
   reply.has_message = true;
-  if (slot.response == 0) return answer;  // an empty message
+  return slot.response != 0;  // 0: an empty message
+}
 
+// The message lies in `encoded`, which is the call's from now on.
+DROVER_INLINE void ResponseReader::take_over(CallState& state, Encoded* encoded, Answer* answer) {
+  HostLink& link = *state.host;
+  state.reply = encoded;
+  memory_.charge(state, *link.replies);
+  for (const Piece& piece : encoded->pieces()) answer->lent |= link.region().contains(piece.data);
+  answer->reply.message = encoded->pieces();
+  answer->reply.message_size = encoded->size();
+}
+
+ResponseReader::Answer ResponseReader::read(CallState& state, const CompleteSlot& slot) {
+  Answer answer;
+  if (!read_head(state, slot, &answer)) return answer;
+  HostLink& link = *state.host;
   const schema::MessageType& type = link.host().methods[state.method].response;
-  const char* object = region.at_tx(slot.response, type.entry().object_size);
-  if (object == nullptr || slot.response % 8 != 0) return broken("the response object is not in tx memory");
-  Bounds bounds{region.base(), region.size()};
-  EncodeOptions options = encode_limits(state, max_response_bytes_);
-  options.bounds = &bounds;
-  state.reply = take_encoded();
-  EncodeResult result = encode(type, reinterpret_cast<const Message*>(object), options, state.reply);
-  if (!result.ok()) {
-    recycle(state);
-    return broken(to_string(result));
+  const Message* object = object_of(link, type, slot.response);
+  if (object == nullptr) {
+    answer = broken("the response object is not in tx memory");
+    return answer;
   }
-  for (const Piece& piece : state.reply->pieces()) answer.lent |= region.contains(piece.data);
-  reply.message = state.reply->pieces();
-  reply.message_size = result.size;
+  InlineTime time{options_.inline_ns};
+  Bounds bounds = bounds_of(link);
+  EncodeOptions options = encode_limits(state, options_.max_response_bytes);
+  options.bounds = &bounds;
+  options.max_buffer_bytes = memory_.room(*link.replies);
+  options.pause = InlineTime::go_on;
+  options.pause_context = &time;
+  std::unique_ptr<Encoded> to(take_encoded());
+  EncodeResult result = encode(type, object, options, to.get());
+  answer.long_since_ns |= time.since_ns;
+  if (result.ok()) [[likely]] {
+    take_over(state, to.release(), &answer);
+  } else {
+    keep(to.release());
+    if (time.over) {
+      answer.outcome = Outcome::kLong;
+    } else {
+      failed(state, result, &answer);
+    }
+  }
+  return answer;
+}
+
+std::unique_ptr<LongAnswer> ResponseReader::begin_long(const CallState& state, const CompleteSlot& slot) {
+  HostLink& link = *state.host;
+  const schema::MessageType& type = link.host().methods[state.method].response;
+  return std::make_unique<LongAnswer>(slot, type, object_of(link, type, slot.response), bounds_of(link),
+                                      encode_limits(state, options_.max_response_bytes), memory_, *link.replies);
+}
+
+ResponseReader::Answer ResponseReader::finish(CallState& state, LongAnswer& done) {
+  Answer answer;
+  if (!read_head(state, done.slot(), &answer)) return answer;  // the host has changed its mind
+  std::unique_ptr<Encoded> encoded = done.take();
+  if (encoded != nullptr) {
+    take_over(state, encoded.release(), &answer);
+  } else {
+    failed(state, done.result(), &answer);
+  }
+  return answer;
+}
+
+void ResponseReader::failed(const CallState& state, const EncodeResult& result, Answer* answer) {
+  if (result.error != EncodeError::kNoRoom) {
+    *answer = broken(to_string(result));
+    return;
+  }
+  answer->wanted_bytes = room(*state.host) + 1;
+  answer->outcome = Outcome::kNoRoom;
+  if (answer->wanted_bytes > memory_.most()) *answer = no_room();  // nor would it find any if the host had no other
+}
+
+ResponseReader::Answer ResponseReader::no_room() {
+  ++refused_;
+  Answer answer;
+  answer.reply.code = StatusCode::kResourceExhausted;
+  answer.reply.status_message = "the service's reply found no room in the engine (dispatch.max_reply_bytes)";
   return answer;
 }
 
@@ -87,14 +182,19 @@ Encoded* ResponseReader::take_encoded() {
   return encoded;
 }
 
-void ResponseReader::recycle(CallState& state) {
-  std::unique_ptr<Encoded> owner(state.reply);
-  state.reply = nullptr;
+void ResponseReader::keep(Encoded* encoded) {
+  std::unique_ptr<Encoded> owner(encoded);
   const size_t bytes = owner->buffer_bytes();
   if (bytes > kPooledEncodedBytes || spare_bytes_ + bytes > kPooledBytes) return;
   if (spare_.size() >= kPooledEncoded) return;
   spare_bytes_ += bytes;
   spare_.push_back(std::move(owner));
+}
+
+void ResponseReader::recycle(CallState& state) {
+  memory_.let_go(state);
+  keep(state.reply);
+  state.reply = nullptr;
 }
 
 }  // namespace drover::engine

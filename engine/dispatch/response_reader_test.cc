@@ -47,7 +47,7 @@ class ResponseReaderTest : public testing::Test {
   ChunkBlockSource source_;
   Arena arena_;
   CallState state_;
-  ResponseReader reader_{1 << 20};
+  ResponseReader reader_{{.max_response_bytes = 1 << 20}};
 };
 
 TEST_F(ResponseReaderTest, ASmallResponseIsCopiedAndTheHostMayHaveItsMemoryBack) {
@@ -97,7 +97,7 @@ TEST_F(ResponseReaderTest, WhatLeadsOutOfTxIsInternalAndKeepsNoBuffer) {
 }
 
 TEST_F(ResponseReaderTest, AResponseOverTheLimitIsInternal) {
-  ResponseReader small(10);
+  ResponseReader small({.max_response_bytes = 10});
   ResponseReader::Answer answer = small.read(state_, slot(echo_wire("more than ten bytes")));
   EXPECT_EQ(answer.reply.code, StatusCode::kInternal);
   EXPECT_FALSE(answer.reply.has_message);

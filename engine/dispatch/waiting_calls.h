@@ -3,6 +3,7 @@
 // Thread-safety: none; one engine thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -22,25 +23,29 @@ class WaitingCalls {
   // From anywhere in its route's queue.
   void remove(CallState& state);
 
-  // Offers each route's calls in order to start(CallState&), until it refuses one (false). A call that start() takes
-  // must have been removed by it. True if any was taken.
+  // Offers routes' calls in order to start(CallState&), until it refuses one (false); kRoutesPerTurn routes at most,
+  // which take turns: a full host may have calls waiting at thousands. A call that start() takes must have been removed
+  // by it. True if any was taken.
   template <typename Start>
   bool serve(Start start) {
     bool did = false;
-    // A route leaves the list with its last waiting call; then the next one stands at its index.
-    for (size_t i = 0; i < routes_.size();) {
-      Route* route = routes_[i];
+    for (size_t left = std::min(routes_.size(), kRoutesPerTurn); left != 0 && !routes_.empty(); --left) {
+      if (next_ >= routes_.size()) next_ = 0;
+      Route* route = routes_[next_];
       while (route->first_waiting != nullptr) {
         if (!start(*route->first_waiting)) break;
         did = true;
       }
-      if (route->first_waiting != nullptr) ++i;
+      // A route leaves the list with its last waiting call; then another one stands at its index.
+      if (route->first_waiting != nullptr) ++next_;
     }
     return did;
   }
+  static constexpr size_t kRoutesPerTurn = 64;
 
  private:
   std::vector<Route*> routes_;  // that have waiting calls
+  size_t next_ = 0;             // of them, to be served
   uint32_t size_ = 0;
 };
 

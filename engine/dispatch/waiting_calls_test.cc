@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace drover::engine {
 namespace {
 
@@ -60,6 +62,24 @@ TEST_F(WaitingCallsTest, ARouteThatCannotGoOnDoesNotHoldUpAnother) {
   EXPECT_EQ(waiting_.size(), 1u);
   EXPECT_EQ(other_.first_waiting, nullptr);
   EXPECT_EQ(free.next_waiting, nullptr);
+}
+
+TEST_F(WaitingCallsTest, ATurnOffersTheCallsOfSixtyFourRoutesAndAllHaveTheirTurn) {
+  std::vector<Route> many(200);
+  for (Route& route : many) call(route);
+  std::map<Route*, int> offered;
+  for (int turn = 0; turn < 4; ++turn) {
+    size_t before = offered.size();
+    waiting_.serve([&](CallState& state) { return ++offered[state.route], false; });
+    EXPECT_LE(offered.size() - before, WaitingCalls::kRoutesPerTurn);
+  }
+  EXPECT_EQ(offered.size(), 200u);
+  size_t started = 0;
+  for (int turn = 0; turn < 4; ++turn) {
+    waiting_.serve([&](CallState& state) { return waiting_.remove(state), ++started, true; });
+  }
+  EXPECT_EQ(started, 200u);
+  EXPECT_EQ(waiting_.size(), 0u);
 }
 
 TEST_F(WaitingCallsTest, CallsWaitForRoomOnlyWhereAHostServesTheirRoute) {

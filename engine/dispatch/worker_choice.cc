@@ -12,7 +12,8 @@ using Found = WorkerChoice::Found;
 constexpr uint32_t kSampleWorkers = 16;  // least-outstanding compares at most this many
 
 bool usable(HostLink& link, uint32_t worker, uint32_t wanted_chunks) {
-  return link.failure() == nullptr && link.rx().free_chunks() >= wanted_chunks && link.has_room(worker);
+  return !link.leaving && link.failure() == nullptr && link.rx().free_chunks() >= wanted_chunks &&
+         link.has_room(worker);
 }
 
 // The n-th worker of all targets' workers, counted through.
