@@ -313,7 +313,8 @@ std::optional<ControlListener> ControlListener::listen(const std::string& addres
 void ControlListener::admit(std::vector<uid_t> users) {
   users_ = std::move(users);
   bool others = std::any_of(users_.begin(), users_.end(), [](uid_t user) { return user != ::geteuid() && user != 0; });
-  if (others && address_.starts_with("unix:/")) ::chmod(address_.c_str() + 5, 0666);
+  const char* path = address_.c_str() + 5;  // behind "unix:"
+  if (others && *path != '@') ::chmod(path, 0666);
 }
 
 std::optional<ControlSocket> ControlListener::accept(int timeout_ms, ControlError* error, UniqueFd* refused) {

@@ -56,7 +56,7 @@ Dispatcher::~Dispatcher() {
 Status Dispatcher::open(Call& call) {
   call.max_request_bytes = options_.max_request_bytes;
   Route* route = routes_.find(call.listener, call.path, call.memo);
-  if (route == nullptr) return routes_.unknown(call.listener, call.path);
+  if (route == nullptr) return unknown(call);
   call.metrics = route->metrics;
   if (call.deadline_ns <= call.start_ns) return {StatusCode::kDeadlineExceeded, "the deadline has passed"};
   table_.reserve();  // the last step that may fail for want of memory

@@ -157,6 +157,7 @@ class Dispatcher final : public CallSink, public Pollable {
   void retry(CallState& state, const HostLink::Postponed& postponed, bool late);
 
   // ---- hosts
+  Status unknown(const Call& call) const;
   void leave_routes(HostLink& link);
   void change_routes();
   void unpinned(HostLink& link);

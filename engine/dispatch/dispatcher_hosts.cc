@@ -18,6 +18,15 @@ void Dispatcher::change_routes() {
   }
 }
 
+// A method that is not known may be one that a host brings: its methods are taken in over several turns.
+Status Dispatcher::unknown(const Call& call) const {
+  Status status = routes_.unknown(call.listener, call.path);
+  if (status.code == StatusCode::kUnimplemented && changes_.pending()) {
+    return {StatusCode::kUnavailable, "methods of a service are being taken in"};
+  }
+  return status;
+}
+
 void Dispatcher::expect(uint32_t listener, RouteChanges::Paths paths) {
   now_ns_ = monotonic_ns();
   changes_.expect(listener, std::move(paths));

@@ -283,6 +283,18 @@ TEST_F(HostBudgetTest, ManyMethodsComeAndGoAFewATurnWhileOthersAreServed) {
   EXPECT_EQ(methods, 2) << "the good host's, and the unknown ones";
 }
 
+TEST_F(HostBudgetTest, AMethodThatIsStillBeingTakenInIsUnavailableRatherThanUnknown) {
+  auto engine = thread({});
+  FakeHost many(*engine, {.paths = many_methods(1000)});
+  engine->begin("/many.Many/M999");
+  EXPECT_EQ(engine->opened.code, StatusCode::kUnavailable);
+  ASSERT_TRUE(engine->pump_until([&] { return engine->events.attached == 1; }));
+  engine->begin("/many.Many/M999");
+  EXPECT_EQ(engine->opened.code, StatusCode::kOk);
+  engine->begin("/many.Many/M1000");
+  EXPECT_EQ(engine->opened.code, StatusCode::kUnimplemented);
+}
+
 TEST_F(HostBudgetTest, AHostThatDiesWhileItIsAttachedLeavesNothing) {
   auto engine = thread({}, 1 * kMs);
   FakeHost many(*engine, {.paths = many_methods(2000)});
