@@ -7,6 +7,7 @@ import c_header
 import cpp_header
 import definition
 import doc_tables
+import python_module
 import sv_package
 
 GOOD = """
@@ -110,6 +111,16 @@ class Generated(unittest.TestCase):
         text = c_header.text(load(GOOD))
         self.assertIn("DROVER_SAMPLE_COLOR_DARK_BLUE = 5,", text)
         self.assertIn("_Static_assert(offsetof(struct drover_sample_pair, value) == 4", text)
+
+    def test_python_packs_what_the_definition_says(self):
+        names = {}
+        exec(python_module.text(load(GOOD)), names)
+        self.assertEqual((names["MOST"], names["Color"].DARK_BLUE), (7, 5))
+        self.assertEqual(names["Wide"].pack(color=5, across=0x81), 5 | 0x81 << 60)
+        pair = names["Pair"](type=1, rest=b"ab", value=2)
+        self.assertEqual(pair.pack(), b"\1\0ab\2\0\0\0")
+        self.assertEqual(names["Pair"].unpack(pair.pack()), pair)
+        self.assertEqual(names["Pair"].OFFSETS, {"type": 0, "rest": 2, "value": 4})
 
     def test_tables_stand_between_their_marks(self):
         stale = "a\n<!-- format sample.Color -->\nold\n<!-- end -->\nb\n"

@@ -1,7 +1,8 @@
 """Writes the headers and packages of all formats, or the tables of docs/formats.md, from the definition files.
 
     generate.py --out DIR room/stem.toml ...     DIR/room/stem_format.h (C++), DIR/room/stem_format_c.h (C),
-                                                 DIR/sv/drover_stem_pkg.sv; files that would not change stay
+                                                 DIR/sv/drover_stem_pkg.sv, DIR/python/drover_stem_format.py;
+                                                 files that would not change stay
     generate.py --docs FILE [--check]            the tables between FILE's markers; --check: fails if one is stale
 
 Without definition files: all *.toml of the list in cmake/DroverFormats.cmake. A file stands behind those it refers to.
@@ -15,6 +16,7 @@ import sys
 import c_header
 import cpp_header
 import doc_tables
+import python_module
 import sv_package
 from definition import ROOT, DefinitionError, load_all
 
@@ -45,6 +47,7 @@ def main():
                 write_changed(arguments.out / fmt.header, cpp_header.text(fmt))
                 write_changed(arguments.out / fmt.c_header, c_header.text(fmt))
                 write_changed(arguments.out / "sv" / f"{fmt.package}.sv", sv_package.text(fmt))
+                write_changed(arguments.out / "python" / f"{python_module.module_name(fmt)}.py", python_module.text(fmt))
         if arguments.docs:
             old = arguments.docs.read_text(encoding="utf-8")
             new = doc_tables.fill(formats, old)
