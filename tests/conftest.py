@@ -5,10 +5,10 @@ import pathlib
 import signal
 import subprocess
 import sys
-import tempfile
-import threading
 
 import pytest
+
+from processes import ServerProcess
 
 TESTS = pathlib.Path(__file__).resolve().parent
 
@@ -35,77 +35,6 @@ def stubs(build_dir):
     import testing_pb2
     import testing_pb2_grpc
     return testing_pb2, testing_pb2_grpc
-
-
-def children_of(pid):
-    """Process ids of pid's children that run droverd."""
-    found = []
-    for entry in os.listdir("/proc"):
-        if not entry.isdigit():
-            continue
-        try:
-            with open(f"/proc/{entry}/stat") as file:
-                stat = file.read()
-        except OSError:
-            continue
-        name = stat[stat.index("(") + 1:stat.rindex(")")]
-        state, parent = stat[stat.rindex(")") + 2:].split()[:2]
-        if int(parent) == pid and name == "droverd" and state != "Z":
-            found.append(int(entry))
-    return found
-
-
-class ServerProcess:
-    """A test server on a port of its own; `engine_pid` is its droverd, None for the stock server."""
-
-    def __init__(self, program, *arguments, address="127.0.0.1:0", env=None):
-        self.program = program
-        self.arguments = list(arguments)
-        self.env = dict(os.environ, **(env or {}))
-        self.log = tempfile.NamedTemporaryFile("w+", prefix="drover-test-", suffix=".log")
-        self.start(address)
-
-    def start(self, address):
-        self.process = subprocess.Popen(
-            [str(self.program), "--address", address, *self.arguments], stdout=subprocess.PIPE, stderr=self.log,
-            text=True, env=self.env)
-        line = self._first_line(20)
-        assert line.startswith("listening on "), f"the server did not come up: {line!r}\n{self.stderr()}"
-        self.port = int(line.split()[2])
-        self.address = f"127.0.0.1:{self.port}"
-        self.drain = threading.Thread(target=self.process.stdout.read, daemon=True)
-        self.drain.start()
-        engines = children_of(self.process.pid)
-        self.engine_pid = engines[0] if engines else None
-
-    def _first_line(self, seconds):
-        result = []
-        reader = threading.Thread(target=lambda: result.append(self.process.stdout.readline()), daemon=True)
-        reader.start()
-        reader.join(seconds)
-        return result[0] if result else ""
-
-    def stderr(self):
-        with open(self.log.name) as file:
-            return file.read()
-
-    def restart(self):
-        """Another process of the same kind on the same port."""
-        self.start(self.address)
-
-    def kill(self):
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-
-    def stop(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            try:
-                self.process.wait(15)
-            except subprocess.TimeoutExpired:
-                self.kill()
-                raise AssertionError("the server did not end within 15 s of SIGTERM\n" + self.stderr())
-        return self.process.returncode
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ def test_a_killed_host_is_replaced_on_the_same_port(make_server, stubs, flavour)
 
 @pytest.mark.parametrize("flavour", [(), ("--callback",)], ids=["sync", "callback"])
 def test_a_killed_engine_is_replaced_by_the_host(make_server, stubs, flavour):
-    from conftest import children_of
+    from processes import children_of
     server = make_server("drover", *flavour)
     load = Load(server.address, stubs)
     for _ in range(4):

@@ -1,0 +1,369 @@
+"""Attacks of network clients without credentials; CASES is the table."""
+import os
+import socket
+import struct
+import time
+import urllib.request
+
+import http2
+from host import Host, method
+from http2 import (CONTINUATION, ENHANCE_YOUR_CALM, INITIAL_WINDOW_SIZE, MOST, NEWEST, Closed, Connection,
+                   connect_many, data, frame, grpc_message, headers, indexed, literal, priority, request,
+                   request_block, reset, streams, varint_field, window_update)
+from judge import Bound
+from measure import MIB
+from rig import SERVICE, Case
+
+WIDE_OPEN = {INITIAL_WINDOW_SIZE: MOST}
+KIB = 1 << 10
+
+
+def sized(stream, size):
+    """A request for a reply of that many bytes."""
+    return request(stream, SERVICE + "Sized", varint_field(1, size))
+
+
+def sleeping(stream, milliseconds=600_000):
+    return request(stream, SERVICE + "Sleep", varint_field(1, milliseconds))
+
+
+def sockets_of(process):
+    """Descriptors of that process that are sockets."""
+    folder = f"/proc/{process}/fd"
+    found = 0
+    for name in os.listdir(folder):
+        try:
+            found += os.readlink(f"{folder}/{name}").startswith("socket:")
+        except OSError:
+            pass
+    return found
+
+
+def held_for(seconds, condition):
+    """True as soon as the condition holds; false if it never does in that time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return condition()
+
+
+def send_quietly(connection, wire, seconds=5):
+    try:
+        connection.send(wire, seconds)
+    except (Closed, TimeoutError):
+        pass
+
+
+# ---- header blocks
+
+def bin_expansion(target):
+    """A name of 2 KB and 2 KB of commas from the HPACK table, four times a request: 90 bytes that say 8,000 values."""
+    name, commas = b"a" * 1900 + b"-bin", b"," * 2000
+    first = request_block("/a.B/C", literal(name, commas, index=True), *[indexed(NEWEST)] * 3)
+    more = request_block("/a.B/C", *[indexed(NEWEST)] * 4)
+    held = connect_many(target.pick(3, 10), target.service)
+    for connection in held:
+        wire = b"".join(headers(stream, first if stream == 1 else more) for stream in streams(100))
+        send_quietly(connection, wire)
+    time.sleep(target.pick(0.3, 3))
+    return {"bytes sent": len(wire)}
+
+
+def plain_metadata(target):
+    """The largest metadata that is taken, from the HPACK table, on every stream of many connections."""
+    value = b"v" * 3900
+    first = request_block(SERVICE + "Echo", literal(b"name", value, index=True), *[indexed(NEWEST)] * 3)
+    more = request_block(SERVICE + "Echo", *[indexed(NEWEST)] * 4)
+    wire = b"".join(headers(stream, first if stream == 1 else more) for stream in streams(1000))
+    held = connect_many(target.pick(60, 2000), target.service)
+    for connection in held:
+        send_quietly(connection, wire)
+    time.sleep(target.pick(0.3, 3))
+    return {"connections": len(held)}
+
+
+def headers_without_end(target):
+    """HEADERS that no END_HEADERS follows: the connection must not live on."""
+    held = connect_many(target.pick(20, 200), target.service)
+    for connection in held:
+        send_quietly(connection, headers(1, literal(b"name", b"v" * 1000), flags=0))
+    end = time.monotonic() + 12
+    left = sum(not connection.closed_within(end - time.monotonic()) for connection in held)
+    target.claim(left == 0, f"{left} of {len(held)} connections that never ended their HEADERS are still open")
+
+
+def continuation_flood(target):
+    """CONTINUATION without end. What the engine still reads of it is bounded."""
+    with Connection(target.service) as connection:
+        send_quietly(connection, headers(1, literal(b"name", b"v" * 1000), flags=0))
+        flood = frame(CONTINUATION, 0, 1, literal(b"name", b"v" * 15_000)) * 2000
+        taken = 0
+        for _ in range(target.pick(3, 70)):
+            sent, closed = connection.offer(flood, 8)
+            taken += sent
+            if closed or sent < len(flood):
+                break
+        target.claim(taken < 16 * MIB, f"{taken >> 20} MiB of a CONTINUATION flood were taken")
+        return {"MiB taken": round(taken / MIB, 1)}
+
+
+# ---- frames that make work or answers
+
+def refused_streams_unread(target):
+    """Each refused HEADERS is answered by a RST_STREAM that nobody reads; SETTINGS is never acknowledged."""
+    with Connection(target.service, acknowledge=False, receive_buffer=4096) as connection:
+        block = request_block(SERVICE + "Sleep")
+        wire = b"".join(headers(stream, block) for stream in streams(target.pick(40_000, 300_000)))
+        taken, closed = connection.offer(wire, target.pick(3, 20))
+        time.sleep(0.2)
+        return {"MiB taken": round(taken / MIB, 1), "closed": closed}
+
+
+def reset_flood(target):
+    """HEADERS and RST_STREAM in pairs: the connection must end in ENHANCE_YOUR_CALM."""
+    with Connection(target.service) as connection:
+        block = request_block(SERVICE + "Sleep")
+        wire = b"".join(headers(stream, block) + reset(stream) for stream in streams(30_000))
+        connection.offer(wire, 10)
+        code = connection.goaway_code()
+        target.claim(code == ENHANCE_YOUR_CALM, f"a reset flood ended in GOAWAY {code}")
+
+
+def frame_flood(unit):
+    def attack(target):
+        """A million frames that mean nothing: stream 1 waits for its answer, stream 3 for its request."""
+        with Connection(target.service) as connection:
+            wire = (sleeping(1) + headers(3, request_block(SERVICE + "Echo")) +
+                    unit * target.pick(200_000, 1_000_000))
+            taken, closed = connection.offer(wire, target.pick(5, 20))
+            code = connection.goaway_code(3)
+            target.claim(code == ENHANCE_YOUR_CALM, f"{taken // len(unit)} frames were taken; GOAWAY {code}")
+            return {"frames taken": taken // len(unit)}
+    return attack
+
+
+# ---- calls that go on at the host
+
+class SlowHost:
+    """A host that takes calls and never answers them; `running` is how many it has that were not cancelled."""
+
+    def __init__(self, target):
+        self.host = Host(target.control)
+        self.host.register(echo_image(target), [method("/slow.Slow/Call")])
+        self.address = f"127.0.0.1:{self.host.listen('127.0.0.1:0')}"
+        self.host.start()
+        self.taken = 0
+
+    def serve(self, seconds, until=MOST):
+        """The calls that it has in all, after that time or as soon as it has so many."""
+        for _ in self.host.calls(seconds) if self.taken < until else ():
+            self.taken += 1
+            if self.taken >= until:
+                break
+        return self.taken
+
+
+def echo_image(target):
+    """The schema image of a message of a few fields."""
+    import images
+    return images.compiled(target.build, target.folder, "message Any { bytes payload = 1; }")
+
+
+def made_you_reset(target):
+    """Complete requests, each followed by a WINDOW_UPDATE that overflows: the server resets, the host goes on."""
+    slow = SlowHost(target)
+    with Connection(slow.address) as connection:
+        one = [request(stream, "/slow.Slow/Call") + window_update(stream, MOST) for stream in streams(15_000)]
+        for at in range(0, len(one), 100):
+            send_quietly(connection, b"".join(one[at:at + 100]), 1)
+            slow.serve(0.005)
+        running = slow.serve(1)
+    target.claim(running <= 1100, f"{running} calls of one connection ran at the host; its limit is 1,000")
+    return {"calls at the host": running}
+
+
+def reopened_connections(target):
+    """As many calls as a connection may have, then the next connection: the host still runs them all."""
+    slow = SlowHost(target)
+    wire = b"".join(request(stream, "/slow.Slow/Call") for stream in streams(1000))
+    for number in range(1, target.pick(13, 31)):
+        with Connection(slow.address) as connection:
+            send_quietly(connection, wire, 1)
+            slow.serve(0.3, until=1000 * number)
+    running = slow.serve(0.3)
+    target.claim(running <= 8000, f"{running} calls of one peer address ran at the host")
+    return {"calls at the host": running}
+
+
+# ---- peers that do not read, or slowly
+
+def unread_replies(target):
+    """Replies of 3 MB to a peer that never reads, with all windows open: closed after the stall time-out.
+
+    Together they fit into tx: a connection whose replies found no room has nothing to read."""
+    before = sockets_of(target.engine)
+    held = connect_many(target.pick(4, 6), target.service, greeting=WIDE_OPEN, receive_buffer=4096)
+    for connection in held:
+        connection.send(window_update(0, MOST - 65535) + b"".join(sized(stream, 3_000_000) for stream in streams(3)))
+    time.sleep(1)
+    gone = held_for(8, lambda: sockets_of(target.engine) <= before)
+    target.claim(gone, f"{sockets_of(target.engine) - before} of {len(held)} connections that read nothing are open "
+                       "after 9 s with a stall time-out of 1 s")
+
+
+def trickled_windows(target):
+    """Replies of 3 MB, for which the peer grants a byte now and then: no progress worth the name."""
+    with Connection(target.service, greeting={INITIAL_WINDOW_SIZE: 0}) as connection:
+        left = set(streams(8))
+        connection.send(b"".join(sized(stream, 3_000_000) for stream in left))
+        end = time.monotonic() + 20
+        while left and time.monotonic() < end:
+            try:
+                connection.send(b"".join(window_update(stream, 1) for stream in left))
+            except Closed:
+                break
+            left -= {f.stream for f in connection.frames(0.2) if f.type == http2.RST_STREAM}
+        target.claim(not left or connection.closed_within(0.1),
+                     f"{len(left)} of 8 replies that take 5 bytes a second are held for 20 s; the stall time-out is 1 s")
+
+
+def window_zero(target):
+    """One connection that grants no window and asks for 900 replies of 100 KB: others' replies must find room."""
+    with Connection(target.service, greeting={INITIAL_WINDOW_SIZE: 0}) as connection:
+        connection.send(b"".join(sized(stream, 100_000) for stream in streams(900)))
+        time.sleep(target.pick(0.9, 8))
+
+
+def announced_lengths(target):
+    """Prefixes that announce 4 MiB, and one byte of each: others' requests of 100 KB must find room."""
+    with Connection(target.service) as connection:
+        connection.send(b"".join(headers(stream, request_block(SERVICE + "Echo")) +
+                                 data(stream, grpc_message(b"\x0a", announced=4 * MIB - 1)) for stream in streams(200)))
+        time.sleep(target.pick(0.9, 8))
+
+
+def regions_pinned(target):
+    """Replies that lie in a host's region and that nobody reads; the host dies, again and again."""
+    image, path = echo_image(target), "/pinned.Host/Call"
+    held, wrong, address = [], None, "127.0.0.1:0"
+    for number in range(target.pick(70, 140)):
+        try:
+            with Host(target.control, tx_bytes=2 * MIB) as host:
+                host.register(image, [method(path)])
+                address = f"127.0.0.1:{host.listen(address)}"
+                host.start()
+                held.append(Connection(address, greeting=WIDE_OPEN, receive_buffer=4096))
+                held[-1].send(window_update(0, MOST - 65535) + request(1, path))
+                reply = host.reserve(32)
+                host.words(reply + 16, host.reserve(1 * MIB), 1 * MIB)
+                for channel, call in host.calls(0.05):
+                    host.complete(channel, call, reply)
+                    break
+                time.sleep(0.01)
+        except Exception as error:
+            wrong = f"host {number}: {error}"
+            break
+    time.sleep(3)  # the stall time-out is 1 s
+    try:
+        Host(target.control).close()
+    except Exception as error:
+        wrong = f"after the stall time-out: {error}"
+    target.claim(wrong is None or "after" not in wrong, f"an honest host is refused: {wrong}")
+    return {"hosts": len(held), "refused meanwhile": wrong or "none"}
+
+
+# ---- connections and descriptors
+
+def many_connections(target):
+    """More connections from one address than the engine takes in all: another address still gets in."""
+    held = connect_many(600, target.service)
+    try:
+        with Connection(target.service, source="127.0.0.3") as honest:
+            entered = honest.ready(3)
+    except (Closed, TimeoutError):
+        entered = False
+    target.claim(entered, f"{len(held)} connections of one address keep another address out")
+    return {"connections": len(held)}
+
+
+def no_descriptors(target):
+    """More connections than droverd has descriptors: no spinning, and the ones that are open are served."""
+    held = connect_many(300, target.service)
+    begin = time.monotonic(), cpu_of(target.engine)
+    time.sleep(target.pick(1, 3))
+    share = (cpu_of(target.engine) - begin[1]) / (time.monotonic() - begin[0])
+    # The victims cost some; a spinning thread costs a whole core.
+    target.claim(share < 0.6, f"droverd without descriptors uses {share:.2f} s of CPU a second")
+    for connection in held:
+        connection.close()
+    entered = held_for(3, lambda: Connection(target.service).ready(1))
+    target.claim(entered, "no connection is taken after the others have closed")
+    return {"CPU s/s": round(share, 2), "connections": len(held)}
+
+
+def cpu_of(process):
+    with open(f"/proc/{process}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def slow_scraper(target):
+    """A scraper that sends half a request, and one that does not read: others get their metrics."""
+    held = []
+    for begin in (b"", b"GET /met", b"GET /metrics HTTP/1.1\r\n\r\n"):
+        scraper = socket.create_connection(http2.split_address(target.metrics))
+        scraper.sendall(begin)
+        held.append(scraper)
+    time.sleep(0.2)
+    try:
+        with urllib.request.urlopen(f"http://{target.metrics}/metrics", timeout=2) as answer:
+            served = b"drover_" in answer.read()
+    except OSError as error:
+        served = False
+        print(error)
+    target.claim(served, "a slow scraper keeps another one waiting for more than 2 s")
+
+
+CALM = Bound(private=48 * MIB)
+HOLDING = ("--http2.stall_timeout_ms=60000", "--dispatch.wait_ms=500")  # the attack is not over after a second
+
+CASES = [
+    Case("bin_expansion", bin_expansion, CALM),
+    Case("plain_metadata", plain_metadata, Bound(private=256 * MIB),
+         open="issue 11, 6: many connections hold their metadata; its heap does not come back", open_slow=True),
+    Case("headers_without_end", headers_without_end, CALM),
+    Case("continuation_flood", continuation_flood, CALM,
+         open="issue 11, 6: the flood is read on to its end after the GOAWAY"),
+    Case("refused_streams_unread", refused_streams_unread, CALM),
+    Case("reset_flood", reset_flood, CALM),
+    Case("window_update_flood", frame_flood(window_update(1, 1)), CALM,
+         open="issue 11, 6: WINDOW_UPDATE is taken without limit"),
+    Case("connection_window_update_flood", frame_flood(window_update(0, 1)), CALM,
+         open="issue 11, 6: WINDOW_UPDATE is taken without limit"),
+    Case("priority_flood", frame_flood(priority(1)), CALM),
+    Case("unknown_frame_flood", frame_flood(frame(0xBE, 0, 1, b"nothing")), CALM),
+    Case("ping_flood", frame_flood(frame(http2.PING, 0, 0, bytes(8))), CALM),
+    Case("settings_flood", frame_flood(frame(http2.SETTINGS, 0, 0, struct.pack(">HI", INITIAL_WINDOW_SIZE, 65535))),
+         CALM),
+    Case("empty_data_flood", frame_flood(data(3)), CALM),
+    Case("made_you_reset", made_you_reset, CALM,
+         open="issue 11, 5: a stream that the server resets gives its place away while the host runs its call"),
+    Case("reopened_connections", reopened_connections, CALM,
+         open="issue 11, 6: no bound per peer address"),
+    Case("unread_replies", unread_replies, Bound(private=64 * MIB)),
+    Case("trickled_windows", trickled_windows, Bound(private=64 * MIB), only_long=True,
+         open="issue 11, 6: a trickle defeats the stall time-out"),
+    Case("window_zero", window_zero, Bound(private=128 * MIB), payload=20_000,
+         flags=HOLDING + ("--channel.tx_bytes=16MiB",),
+         open="issue 11, 4: replies without a window fill tx", open_slow=True),
+    Case("announced_lengths", announced_lengths, CALM, payload=100_000, flags=HOLDING,
+         open="issue 11, 4: memory is taken by the announced length"),
+    Case("regions_pinned", regions_pinned, CALM),
+    Case("many_connections", many_connections, CALM, flags=("--limits.max_connections=500",),
+         open="issue 11, 6: no bound per peer address"),
+    Case("no_descriptors", no_descriptors, CALM, descriptors=160),
+    Case("slow_scraper", slow_scraper, CALM,
+         open="issue 11, 6: one slow scraper blocks the next"),
+]

@@ -1,0 +1,321 @@
+"""Attacks of hosts: processes that the control socket admits. CASES is the table."""
+import os
+import signal
+import socket
+import statistics
+import struct
+import time
+
+import images
+from client_attacks import CALM, echo_image, held_for
+from drover_channel_format import MAX_RING_SLOTS
+from drover_object_format import Pointer
+from host import ControlSocket, ControlType, Host, Refused, method
+from http2 import INITIAL_WINDOW_SIZE, MOST, Connection, request, streams, window_update
+from judge import Bound
+from measure import MIB
+from rig import SERVICE, Case
+
+
+class Service:
+    """An attacker's host that serves one method, with a client of its own that calls it."""
+
+    def __init__(self, target, proto, reply, path="/hostile.Host/Call", tx_bytes=0):
+        image = images.compiled(target.build, target.folder, proto)
+        self.layout, self.path = images.Layout(image), path
+        index = self.layout.index(reply)
+        self.host = Host(target.control, tx_bytes=tx_bytes)
+        self.host.register(image, [method(path, index, index)])
+        self.address = f"127.0.0.1:{self.host.listen('127.0.0.1:0')}"
+        self.host.start()
+
+    def take_calls(self, count):
+        """`count` calls of a client that reads its replies: [(channel, CallSlot)]."""
+        self.client = Connection(self.address, greeting={INITIAL_WINDOW_SIZE: MOST})
+        self.client.send(window_update(0, MOST - 65535) +
+                         b"".join(request(stream, self.path) for stream in streams(count)))
+        taken = []
+        for call in self.host.calls(5):
+            taken.append(call)
+            if len(taken) == count:
+                return taken
+        raise AssertionError(f"{len(taken)} of {count} calls came")
+
+    def drain(self, seconds):
+        """Reads what the client gets, so that only the engine's own doing is measured."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.client.read(end - time.monotonic(), 1 << 20):
+            self.client.buffer.clear()
+
+    # ---- objects
+    def new(self, name):
+        return self.host.reserve(self.layout.size(name))
+
+    def set_repeated(self, at, name, number, target, count):
+        self.host.words(at + self.layout.offset(name, number), target, count)
+
+    def pointers(self, target, count):
+        """An array of `count` pointers to one object."""
+        at = self.host.reserve(count * Pointer.SIZE)
+        self.host.write(at, struct.pack(f"<{count}q", *(target - at - Pointer.SIZE * i for i in range(count))))
+        return at
+
+
+def work_per_completion(target):
+    """Completions that make the encoder look at 128 Mi absent fields, and have nearly no output."""
+    fields = " ".join(f"bool f{number} = {number};" for number in range(1, 2001))
+    service = Service(target, f"message Wide {{ oneof one {{ {fields} }} }} message Root {{ repeated Wide wide = 1; }}",
+                      "Root")
+    calls = service.take_calls(target.pick(8, 20))
+    count = 60_000
+    root = service.new("Root")
+    service.set_repeated(root, "Root", 1, service.pointers(service.new("Wide"), count), count)
+    for channel, call in calls:
+        service.host.complete(channel, call, root)
+    service.drain(target.pick(1, 4))
+
+
+def heap_per_completion(target):
+    """Completions whose encoding is 500 MB of private memory each: the same packed numbers over and over."""
+    service = Service(target, "message Numbers { repeated int32 value = 1; } message Root { repeated Numbers n = 1; }",
+                      "Root")
+    calls = service.take_calls(target.pick(2, 4))
+    count, times = 1 << 20, 40
+    root, numbers = service.new("Root"), service.new("Numbers")
+    service.set_repeated(numbers, "Numbers", 1, service.host.put(b"\xff" * 4 * count), count)
+    service.set_repeated(root, "Root", 1, service.pointers(numbers, times), times)
+    for channel, call in calls:
+        service.host.complete(channel, call, root)
+    time.sleep(target.pick(1, 4))
+
+
+def sparse_tx(target):
+    """Replies that refer to tx that the host has never written: the engine must not make those pages."""
+    service = Service(target, "message Blob { bytes payload = 1; }", "Blob", tx_bytes=1 << 30)
+    calls = service.take_calls(4)
+    size = target.pick(48, 200) * MIB
+    blocks = os.fstat(service.host.fds[1]).st_blocks
+    for channel, call in calls:
+        blob = service.new("Blob")
+        service.host.words(blob + service.layout.offset("Blob", 1), service.host.reserve(size, 4096), size)
+        service.host.complete(channel, call, blob)
+    service.drain(target.pick(2, 6))
+    made = (os.fstat(service.host.fds[1]).st_blocks - blocks) * 512
+    target.claim(made < 32 * MIB, f"the engine made {made >> 20} MiB of the host's memory")
+    return {"MiB made": made >> 20}
+
+
+def hello_answer(target, **wishes):
+    """The Welcome, or None if such a host is refused."""
+    try:
+        with Host(target.control, map_region=False, **wishes) as host:
+            return host.welcome
+    except Refused:
+        return None
+
+
+def largest_rings(target):
+    """A Hello that asks for rings of 2^20 slots: each is 64 MiB, and a turn of work that a host chooses."""
+    welcome = hello_answer(target, ring_slots=MAX_RING_SLOTS, rx_bytes=4096, tx_bytes=4096)
+    target.claim(welcome is None or welcome.ring_slots <= 65536,
+                 f"a host gets rings of {welcome and welcome.ring_slots} slots")
+
+
+def attach(target, methods, listeners, image, prefix="/routes.R"):
+    host = Host(target.control, rx_bytes=65536, tx_bytes=65536)
+    host.register(image, [method(f"{prefix}/M{number}") for number in range(methods)])
+    ports = [host.listen("127.0.0.1:0") for _ in range(listeners)]
+    host.start()
+    return host, ports
+
+
+def seconds_of_calls(address, path, count):
+    with Connection(address) as connection:
+        return statistics.median(connection.call(path, stream=stream)[1] for stream in streams(count))
+
+
+def dead_hosts_routes(target):
+    """65,536 methods on 16 addresses, then death: honest hosts get in, and unknown methods are answered as fast."""
+    image = echo_image(target)
+    host, _ = attach(target, 65_536, 16, image)
+    host.close()
+    time.sleep(0.5)
+    try:
+        honest, ports = attach(target, 10, 1, image, prefix="/honest.H")
+    except Refused as refusal:
+        target.claim(False, f"an honest host is refused: {refusal}")
+        return {}
+    known = seconds_of_calls(target.service, SERVICE + "Echo", 30)
+    unknown = seconds_of_calls(target.service, "/no.Such/Method", 30)
+    target.claim(unknown < 5 * known + 0.02, f"an unknown method takes {unknown * 1e3:.1f} ms, a known one "
+                                             f"{known * 1e3:.1f}")
+    honest.close()
+    return {"unknown, ms": round(unknown * 1e3, 2), "known, ms": round(known * 1e3, 2)}
+
+
+def attach_listen_detach(target):
+    """In a loop: nothing of a cycle may stay."""
+    image = echo_image(target)
+    for cycle in range(target.pick(4, 30)):
+        host, _ = attach(target, 16_000, 4, image, prefix=f"/cycle{cycle}.C")
+        host.detach()
+        host.close()
+
+
+def listen_on_file(target):
+    """Listen on the path of a regular file, of a directory's entry that is not ours to delete."""
+    file = target.folder / "precious"
+    file.write_text("do not delete")
+    with Host(target.control, map_region=False) as host:
+        try:
+            host.listen(f"unix:{file}")
+            answer = "a socket"
+        except Refused as refusal:
+            answer = str(refusal)
+    target.claim(file.is_file() and file.read_text() == "do not delete", f"the engine has deleted a file ({answer})")
+    target.claim(answer != "a socket", "the engine listens where a file was")
+    return {"answer": answer[:80]}
+
+
+def another_attaches(target, seconds, what):
+    """While the control thread has that work, another host gets its Welcome in time."""
+    began = time.monotonic()
+    try:
+        with Host(target.control, map_region=False, rx_bytes=65536, tx_bytes=65536):
+            took = time.monotonic() - began
+    except (TimeoutError, Refused) as error:
+        target.claim(False, f"{what}: no other host gets in: {error}")
+        return {}
+    target.claim(took < seconds, f"{what}: another host waited {took:.1f} s for its Welcome")
+    return {"waited, s": round(took, 2)}
+
+
+def quadratic_image(target):
+    """An image whose names are the tails of one long string: each comparison reads megabytes."""
+    messages, length = target.pick((60_000, 20 * MIB), (70_000, 32 * MIB))
+    strings = b"a" * length + b"\0"
+    names = [length - length // 2 - number for number in range(messages)]  # each longer than the one before
+    image = images.of_empty_messages(names, strings)
+    with Host(target.control, map_region=False, rx_bytes=65536, tx_bytes=65536) as host:
+        host.register(image)
+        time.sleep(0.1)
+        return another_attaches(target, 3, f"an image of {len(image) >> 20} MiB")
+
+
+def lingering_descriptor(target):
+    """TCP sockets with SO_LINGER and unsent bytes, passed to the engine: their close may take as long as we like."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        ours, peers = [], []
+        for _ in range(8):
+            ours.append(socket.create_connection(server.getsockname()))
+            peers.append(server.accept()[0])
+            fill(ours[-1])
+            ours[-1].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 3))
+        descriptors = [lingering.detach() for lingering in ours]
+        control = ControlSocket(target.control)
+        # The last close lingers. Who closes last is a race; the engine stands still so that it is the engine.
+        os.kill(target.engine, signal.SIGSTOP)
+        control.send(ControlType.DETACH, b"", descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        os.kill(target.engine, signal.SIGCONT)
+        time.sleep(0.1)
+        return another_attaches(target, 2.5, "passed sockets that linger")
+
+
+def fill(connection):
+    """Sends until nothing more fits."""
+    connection.setblocking(False)
+    try:
+        while True:
+            connection.send(bytes(1 << 16))
+    except BlockingIOError:
+        pass
+
+
+def idle_hosts(target):
+    """30 hosts of 1,024 workers that do nothing: they must not cost the calls of others."""
+    image = echo_image(target)
+    hosts = []
+    for number in range(target.pick(10, 30)):
+        host = Host(target.control, workers=1024, rx_bytes=4096, tx_bytes=4096, ring_slots=16, map_region=False)
+        host.register(image, [method(f"/idle.I{number}/Call")])
+        host.start()
+        hosts.append(host)
+    time.sleep(target.pick(0.5, 5))
+
+
+def dead_hosts_method(target):
+    """A method that only a dead host served: once the time to wait for it is over, the answer comes at once."""
+    image = echo_image(target)
+    host, ports = attach(target, 1, 1, image, prefix="/gone.G")
+    host.close()
+    address = f"127.0.0.1:{ports[0]}"
+    time.sleep(3.5)
+    with Connection(address) as connection:
+        _, took = connection.call("/gone.G/M0", seconds=8)
+    target.claim(took < 1.5, f"a call to a dead host's method took {took:.1f} s, long after its death")
+    return {"answer, s": round(took, 2)}
+
+
+def hostile_bell(target):
+    """A host that rings an engine thread's eventfd all the time."""
+    with Host(target.control) as host:
+        host.register(echo_image(target), [method("/bell.B/Call")])
+        host.start()
+        end = time.monotonic() + target.pick(0.5, 4)
+        while time.monotonic() < end:
+            try:
+                os.write(host.bells[0], struct.pack("<Q", 1))
+            except BlockingIOError:
+                pass
+
+
+def impossible_positions(target):
+    """A consumer position that cannot be: the host is detached, nobody else notices."""
+    service = Service(target, "message Any { bytes payload = 1; }", "Any")
+    service.take_calls(3)
+    service.host.publish(0, 1 << 60)
+    client = Connection(service.address)
+    client.send(b"".join(request(stream, service.path) for stream in streams(400)))
+    gone = held_for(3, lambda: hung_up(service.host))
+    target.claim(gone, "a host with an impossible ring position stays attached")
+
+
+def hung_up(host):
+    host.control.socket.settimeout(0.01)
+    try:
+        host.control.receive()
+        return False
+    except TimeoutError:
+        return False
+    except (Refused, OSError):
+        return True
+
+
+CASES = [
+    Case("work_per_completion", work_per_completion, CALM,
+         open="issue 11, 7: work is bounded per completion, not per turn", open_slow=True),
+    Case("heap_per_completion", heap_per_completion, Bound(private=256 * MIB),
+         open="issue 11, 7: heap is bounded per completion, not in all"),
+    Case("sparse_tx", sparse_tx, Bound(private=64 * MIB),
+         open="issue 11, 13: the engine makes the pages of a sparse tx"),
+    Case("largest_rings", largest_rings, CALM,
+         open="issue 11, 7: a host chooses its rings"),
+    Case("dead_hosts_routes", dead_hosts_routes, Bound(private=192 * MIB),
+         open="issue 11, 8: routes outlive their host", open_slow=True),
+    Case("attach_listen_detach", attach_listen_detach, Bound(private=192 * MIB),
+         open="issue 11, 8: routes outlive their host", open_slow=True),
+    Case("listen_on_file", listen_on_file, CALM,
+         open="issue 11, 9: Listen deletes what refuses a connection"),
+    Case("quadratic_image", quadratic_image, Bound(private=256 * MIB),
+         open="issue 11, 10: names are compared byte by byte on the control thread", open_slow=True),
+    Case("lingering_descriptor", lingering_descriptor, CALM,
+         open="issue 11, 10: the control thread closes passed sockets", open_slow=True),
+    Case("idle_hosts", idle_hosts, Bound(private=256 * MIB, cpu_per_call=3.0),
+         flags=("--engine.spin_us=0",), open="issue 11, 11: idle lanes cost every turn", open_slow=True),
+    Case("dead_hosts_method", dead_hosts_method, CALM, flags=("--dispatch.wait_ms=3000",),
+         open="issue 11, 16: calls wait for a dead host for ever after", open_slow=True),
+    Case("hostile_bell", hostile_bell, CALM),
+    Case("impossible_positions", impossible_positions, CALM),
+]

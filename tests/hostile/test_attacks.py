@@ -1,0 +1,12 @@
+"""Each line of the tables of attacks, judged by one measure (judge.py); docs/security.md has the bounds."""
+import pytest
+
+import client_attacks
+import host_attacks
+
+CASES = client_attacks.CASES + host_attacks.CASES
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_engine_holds_against(case, attack):
+    attack(case)
