@@ -43,7 +43,7 @@ def rigs(build_dir, stub_folder, long_form):
     kept = {}
 
     def rig_for(case):
-        key = (case.flags, case.payload, case.descriptors)
+        key = case.engine()
         old = kept.get(key)
         if old is not None and not (long_form or old.broken):
             return old

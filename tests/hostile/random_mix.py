@@ -19,7 +19,7 @@ from judge import Bound
 from measure import MIB
 from rig import SERVICE, Case
 
-METHODS = ["Echo", "Sleep", "Sized", "Metadata", "Fail", "Unknown"]
+METHODS = ["Echo", "Sized", "Metadata", "Fail", "Unknown"]
 
 
 class HostileClient:
@@ -42,11 +42,9 @@ class HostileClient:
         return SERVICE + self.rng.choice(METHODS)
 
     def call(self, stream):
-        """A request with a number in it: milliseconds, or the bytes of the reply. What the service itself can do in a
-        second is its own affair, so that no call sleeps for long."""
-        path = self.path()
-        most = [0, 5, 20] if path.endswith("Sleep") else [0, 5, 50_000, 3_000_000]
-        return request(stream, path, varint_field(1, self.rng.choice(most)))
+        """A request with a number in it: for Sized the bytes of the reply. What the service itself can do in a second
+        is its own affair, so that few replies are large and no handler sleeps."""
+        return request(stream, self.path(), varint_field(1, 3_000_000 if self.rng.random() < 0.005 else 20))
 
     def old(self):
         return self.rng.randrange(1, max(self.stream, 2) + 2)
@@ -168,18 +166,19 @@ class Mix:
         self.rng, self.target = random.Random(seed), target
         self.image = echo_image(target)
         self.addresses = ["127.0.0.1:0"] * 5
-        self.peers, self.begun, self.ended_early, self.steps = [], 0, 0, 0
+        self.peers, self.begun, self.hosts_begun, self.refused, self.steps = [], 0, 0, 0, 0
 
     def begin_one(self):
         hosts = sum(isinstance(peer, HostileHost) for peer in self.peers)
         try:
             if hosts < 3 and self.rng.random() < 0.2:
                 self.peers.append(HostileHost(self.rng, self.target, self.image, self.addresses))
+                self.hosts_begun += 1
             else:
-                self.peers.append(HostileClient(self.rng, [self.target.service, self.target.neighbour]))
+                self.peers.append(HostileClient(self.rng, [self.target.service]))
             self.begun += 1
         except OVER:
-            self.ended_early += 1
+            self.refused += 1
 
     def step(self):
         if len(self.peers) < 3 or len(self.peers) < 33 and self.rng.random() < 0.1:
@@ -204,9 +203,9 @@ def mix(seconds, seed):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             driver.step()
-        target.claim(driver.begun > seconds and driver.steps > 20 * seconds,
+        target.claim(driver.begun > seconds and driver.hosts_begun > 0 and driver.steps > 20 * seconds,
                      f"only {driver.begun} peers and {driver.steps} steps: this is no attack")
-        return {"seed": seed, "peers": driver.begun, "refused": driver.ended_early, "steps": driver.steps}
+        return {"seed": seed, "peers": driver.begun, "hosts": driver.hosts_begun, "refused": driver.refused, "steps": driver.steps}
     return attack
 
 

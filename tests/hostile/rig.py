@@ -4,7 +4,7 @@
     victim client -->         <-- victim host "neighbour"      another host's calls
     attacker      -->                                          TCP from 127.0.0.2, or the control socket
 
-The attacker is a fork with the lowest priority: what it costs the victims is the engine's doing, not the machine's. It
+The attacker is a fork of low priority: what it costs the victims is the engine's doing, not the machine's. It
 leaves when its function returns. The function takes a Target and may return notes, a dictionary; what it finds wrong it
 says through Target.claim, or by an exception.
 """
@@ -59,9 +59,14 @@ class Case:
     flags: tuple = ()  # of droverd, besides COMMON
     payload: int = 32  # bytes of the victims' requests and replies
     descriptors: int | None = None  # RLIMIT_NOFILE of droverd
+    data: int | None = None  # RLIMIT_DATA of droverd: what it may allocate besides the regions
     only_long: bool = False
     open: str = ""  # why the engine does not hold yet; empty: it does
     open_slow: bool = False  # of an open case: it takes too long to show this in the short form, which leaves it out
+
+    def engine(self):
+        """What an engine must have been started with to take this case; sorts."""
+        return self.flags, self.payload, self.descriptors or 0, self.data or 0
 
 
 # Short time-outs, so that a case needs no minute. A case's own flags win.
@@ -111,6 +116,8 @@ class Rig:
         def limit():
             if case.descriptors:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (case.descriptors, case.descriptors))
+            if case.data:
+                resource.setrlimit(resource.RLIMIT_DATA, (case.data, case.data))
 
         self.engine = subprocess.Popen(
             [build / "engine" / "droverd", f"--engine.control_socket={self.control}",
@@ -203,10 +210,10 @@ class Rig:
         return spent / (samples[-1].at - samples[0].at), spent / max(calls, 1)
 
     def judge(self, case):
-        """(Measured, violations). An engine that did not hold takes no further attack."""
+        """(Measured, violations). An engine in another state than before takes no further attack."""
         measured = self.run(case)
         found = violations(measured, case.bound, timed=self.long)
-        self.broken |= bool(found)
+        self.broken |= found != measured.attack_says
         return measured, found
 
 
@@ -219,7 +226,7 @@ def wait_until(condition, end):
 
 def attacker_main(attack, target, results):
     os.setsid()
-    os.nice(19)
+    os.nice(10)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     notes = {}

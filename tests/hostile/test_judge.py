@@ -38,6 +38,13 @@ def test_a_fault_counts_in_either_form(changes, says):
         assert any(says in text for text in violations(good(**changes), BOUND, timed))
 
 
+def test_where_memory_is_gone_the_engine_must_live_and_victims_may_fail():
+    failed = {"attacked": {"service": Latency(9, 0.001, 0.002, 0.003, ["RESOURCE_EXHAUSTED no memory"])}}
+    bound = Bound(victims_fail=True)
+    assert violations(good(**failed), bound, timed=True) == []
+    assert violations(good(**failed, alive=False), bound, timed=True) == ["droverd has ended"]
+
+
 @pytest.mark.parametrize("changes, says", [
     ({"attacked": {"service": Latency(100, 0.001, 0.0181, 0.02)}}, "p99 of service: 18.1 ms, at most 18.0"),
     ({"cpu_share": 0.9}, "0.90 s of CPU a second"),
