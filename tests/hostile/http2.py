@@ -171,15 +171,20 @@ class Connection:
         except (ConnectionError, BrokenPipeError) as error:
             raise Closed(str(error)) from error
 
-    def offer(self, wire, seconds):
-        """Sends as much as the server takes in that time; (bytes taken, whether it has closed the connection)."""
+    def offer(self, wire, seconds, reading=False):
+        """Sends as much as the server takes in that time; (bytes taken, whether it has closed the connection).
+
+        `reading`: takes what the server sends meanwhile, so that its GOAWAY arrives.
+        """
         view, sent, end = memoryview(wire), 0, time.monotonic() + seconds
         self.socket.setblocking(False)
         while sent < len(view) and time.monotonic() < end:
             try:
-                sent += self.socket.send(view[sent:sent + (1 << 20)])
+                if reading:
+                    self.read_now()
+                sent += self.socket.send(view[sent:sent + (1 << 18)])
             except BlockingIOError:
-                select.select([], [self.socket], [], max(0, end - time.monotonic()))
+                select.select([self.socket] * reading, [self.socket], [], max(0, end - time.monotonic()))
             except OSError:
                 return sent, True
         return sent, False
@@ -195,6 +200,13 @@ class Connection:
             left = end - time.monotonic()
             if left <= 0 or not self.read(left):
                 return
+
+    def read_now(self):
+        """What has come, of a socket that does not block."""
+        try:
+            self.buffer += self.socket.recv(1 << 18)
+        except BlockingIOError:
+            pass
 
     def read(self, seconds, size=1 << 18):
         """One read into the buffer; false at the end of the time or of the connection."""

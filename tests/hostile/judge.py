@@ -36,7 +36,7 @@ class Measured:
     cpu_share: float = 0.0
     cpu_per_call_quiet: float = 0.0
     cpu_per_call: float = 0.0
-    alive: bool = True
+    ended: str = ""  # how droverd has ended, if it has
     regions_left: int = 0  # memfds mapped now that were not at the start
     attack_says: list = field(default_factory=list)  # the attack's own findings, each a violation
     notes: dict = field(default_factory=dict)  # what it measured besides
@@ -58,8 +58,8 @@ def is_back(bound, start, now):
 def violations(measured, bound, timed):
     """Sentences; none: the engine held."""
     found = list(measured.attack_says)
-    if not measured.alive:
-        return found + ["droverd has ended"]
+    if measured.ended:
+        return found + [f"droverd has ended: {measured.ended}"]
     if measured.growth > bound.private:
         found.append(f"private memory grew by {mib(measured.growth)}, at most {mib(bound.private)}")
     grown = measured.peak_shared - measured.start.shared

@@ -63,6 +63,7 @@ class Case:
     only_long: bool = False
     open: str = ""  # why the engine does not hold yet; empty: it does
     open_slow: bool = False  # of an open case: it takes too long to show this in the short form, which leaves it out
+    open_long: bool = False  # of an open case: the short form holds, and is run unmarked
 
     def engine(self):
         """What an engine must have been started with to take this case; sorts."""
@@ -176,6 +177,13 @@ class Rig:
     def alive(self):
         return self.engine.poll() is None
 
+    def ending(self):
+        """Empty while droverd runs."""
+        if self.alive():
+            return ""
+        log = (pathlib.Path(self.folder.name) / "engine.log").read_text(errors="replace").strip().splitlines()
+        return f"exit status {self.engine.returncode}; its log ends in: {' | '.join(log[-3:])}"
+
     def wait_back(self, bound, start, left):
         """(seconds until the memory was back, or None; the last sample)."""
         while (now := sample(self.engine.pid)) is not None and self.alive():
@@ -194,8 +202,8 @@ class Rig:
         quiet = {name: self.victims.latency(name, self.quiet_from, self.quiet_to) for name in names}
         attacked = {name: self.victims.latency(name, begin, over if not self.long else left) for name in names}
         result = Measured(start, max(s.private for s in samples), max(s.shared for s in samples), end, back_after,
-                          quiet, attacked, alive=self.alive(), attack_says=says, notes=notes)
-        result.regions_left = mapped_regions(self.engine.pid) - regions if result.alive else 0
+                          quiet, attacked, ended=self.ending(), attack_says=says, notes=notes)
+        result.regions_left = 0 if result.ended else mapped_regions(self.engine.pid) - regions
         result.cpu_share, result.cpu_per_call = self.cpu(begin, left)
         _, result.cpu_per_call_quiet = self.cpu(self.quiet_from, self.quiet_to)
         return result

@@ -24,7 +24,7 @@ def test_an_engine_that_held_is_without_violations():
 
 
 @pytest.mark.parametrize("changes, says", [
-    ({"alive": False}, "droverd has ended"),
+    ({"ended": "signal 6"}, "droverd has ended: signal 6"),
     ({"peak_private": 90 * MIB}, "private memory grew by 80.0 MiB"),
     ({"peak_shared": 40 * MIB}, "touched 40.0 MiB"),
     ({"back_after": None, "end": sample(200 * MIB)}, "after the attacker left: 200.0 MiB"),
@@ -42,7 +42,7 @@ def test_where_memory_is_gone_the_engine_must_live_and_victims_may_fail():
     failed = {"attacked": {"service": Latency(9, 0.001, 0.002, 0.003, ["RESOURCE_EXHAUSTED no memory"])}}
     bound = Bound(victims_fail=True)
     assert violations(good(**failed), bound, timed=True) == []
-    assert violations(good(**failed, alive=False), bound, timed=True) == ["droverd has ended"]
+    assert violations(good(**failed, ended="signal 6"), bound, timed=True) == ["droverd has ended: signal 6"]
 
 
 @pytest.mark.parametrize("changes, says", [
