@@ -133,5 +133,9 @@ class Victims:
 
     def stop(self):
         self.process.stdin.close()
-        self.process.wait(30)
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
         self.thread.join()

@@ -219,9 +219,10 @@ class Rig:
 
     def judge(self, case):
         """(Measured, violations). An engine in another state than before takes no further attack."""
+        self.broken = True  # until it is known to be sound
         measured = self.run(case)
         found = violations(measured, case.bound, timed=self.long)
-        self.broken |= found != measured.attack_says
+        self.broken = found != measured.attack_says
         return measured, found
 
 
