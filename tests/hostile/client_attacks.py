@@ -145,7 +145,9 @@ def frame_flood(unit):
                     unit * target.pick(200_000, 1_000_000))
             taken, _ = connection.offer(wire, target.pick(5, 20), reading=True)
             code = connection.goaway_code(3)
-            target.claim(code == ENHANCE_YOUR_CALM, f"{taken // len(unit)} frames were taken; GOAWAY {code}")
+            # A close with unread bytes may overtake the GOAWAY.
+            calmed = code == ENHANCE_YOUR_CALM or code is None and connection.closed_within(2)
+            target.claim(calmed, f"{taken // len(unit)} frames were taken; GOAWAY {code}")
             return {"frames taken": taken // len(unit)}
     return attack
 
@@ -338,7 +340,7 @@ CALM = Bound(private=48 * MIB)
 CALLS_PER_ADDRESS = 4000
 HOLDING = ("--http2.stall_timeout_ms=60000", "--dispatch.wait_ms=500")  # the attack is not over after a second
 
-AMPLIFIED = "issue 11, 6: a turn's work is not bounded by decoded bytes: 30 wire bytes are 16 KB of headers to check"
+AMPLIFIED = "issue 11, 6: thousands of connections whose header blocks decode to 500 times their bytes delay others"
 
 CASES = [
     Case("bin_expansion", bin_expansion, CALM),
