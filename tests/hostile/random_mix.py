@@ -211,3 +211,8 @@ def mix(seconds, seed):
 
 def case(seconds, seed):
     return Case(f"random_mix_{seed}", mix(seconds, seed), Bound(private=256 * MIB))
+
+
+def case_without_memory(seconds, seed):
+    """The same where droverd may allocate hardly more than it has at the start: it must live."""
+    return Case(f"random_mix_without_memory_{seed}", mix(seconds, seed), Bound(victims_fail=True), data=30 * MIB)
