@@ -179,6 +179,7 @@ class Mix:
             self.begun += 1
         except OVER:
             self.refused += 1
+            time.sleep(0.01)
 
     def step(self):
         if len(self.peers) < 3 or len(self.peers) < 33 and self.rng.random() < 0.1:
@@ -215,4 +216,5 @@ def case(seconds, seed):
 
 def case_without_memory(seconds, seed):
     """The same where droverd may allocate hardly more than it has at the start: it must live."""
-    return Case(f"random_mix_without_memory_{seed}", mix(seconds, seed), Bound(victims_fail=True), data=30 * MIB)
+    return Case(f"random_mix_without_memory_{seed}", mix(seconds, seed), Bound(victims_fail=True), data=30 * MIB,
+                open="issue 11, 1: allocations for hosts that fail (control thread, attach) end the engine", open_slow=True)
