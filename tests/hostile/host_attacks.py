@@ -8,7 +8,7 @@ import time
 
 import images
 from client_attacks import CALM, echo_image, held_for
-from drover_channel_format import MAX_RING_SLOTS
+from drover_channel_format import MAX_RING_SLOTS, CompleteFlag, CompleteSlot, ResponseSlotType
 from drover_object_format import Pointer
 from host import ControlSocket, ControlType, Host, Refused, method
 from http2 import INITIAL_WINDOW_SIZE, MOST, Connection, request, streams, window_update
@@ -106,28 +106,50 @@ def sparse_tx(target):
     return {"MiB made": made >> 20}
 
 
-def hello_answer(target, **wishes):
-    """The Welcome, or None if such a host is refused."""
-    try:
-        with Host(target.control, map_region=False, **wishes) as host:
-            return host.welcome
-    except Refused:
-        return None
-
-
 def largest_rings(target):
-    """A Hello that asks for rings of 2^20 slots: each is 64 MiB, and a turn of work that a host chooses."""
-    welcome = hello_answer(target, ring_slots=MAX_RING_SLOTS, rx_bytes=4096, tx_bytes=4096)
-    target.claim(welcome is None or welcome.ring_slots <= 65536,
-                 f"a host gets rings of {welcome and welcome.ring_slots} slots")
+    """Rings of 2^20 slots, and thousands of answers that are all there at the same moment."""
+    path, wanted = "/rings.R/Call", target.pick(5, 30)
+    with Host(target.control, ring_slots=MAX_RING_SLOTS) as host:
+        host.register(echo_image(target), [method(path)])
+        address = f"127.0.0.1:{host.listen('127.0.0.1:0')}"
+        host.start()
+        clients = [Connection(address) for _ in range(wanted)]
+        for client in clients:
+            client.send(b"".join(request(stream, path) for stream in streams(1000)))
+        calls = []
+        for _, call in host.calls(10):
+            calls.append(call)
+            if len(calls) == 1000 * wanted:
+                break
+        host.push_all(0, [CompleteSlot(type=ResponseSlotType.COMPLETE, flags=CompleteFlag.FINISHED, call=call.call,
+                                       generation=call.generation, tx_call=number + 1)
+                          for number, call in enumerate(calls)])
+        host.ring()
+        time.sleep(target.pick(0.5, 3))
+        return {"answers": len(calls)}
 
 
-def attach(target, methods, listeners, image, prefix="/routes.R"):
+def attach(target, methods, listeners, image, prefix):
     host = Host(target.control, rx_bytes=65536, tx_bytes=65536)
-    host.register(image, [method(f"{prefix}/M{number}") for number in range(methods)])
-    ports = [host.listen("127.0.0.1:0") for _ in range(listeners)]
-    host.start()
+    try:
+        host.register(image, [method(f"{prefix}/M{number}") for number in range(methods)])
+        ports = [host.listen("127.0.0.1:0") for _ in range(listeners)]
+        host.start()
+    except Refused:
+        host.close()
+        raise
     return host, ports
+
+
+def attach_most(target, methods, listeners, image, prefix):
+    """As many methods at so many addresses as the engine takes: half as many after each refusal."""
+    while True:
+        try:
+            return *attach(target, methods, listeners, image, prefix), methods
+        except Refused:
+            methods //= 2
+            if methods == 0:
+                raise
 
 
 def seconds_of_calls(address, path, count):
@@ -138,7 +160,7 @@ def seconds_of_calls(address, path, count):
 def dead_hosts_routes(target):
     """65,536 methods on 16 addresses, then death: honest hosts get in, and unknown methods are answered as fast."""
     image = echo_image(target)
-    host, _ = attach(target, 65_536, 16, image)
+    host, _, methods = attach_most(target, 65_536, 16, image, "/routes.R")
     host.close()
     time.sleep(0.5)
     try:
@@ -151,16 +173,39 @@ def dead_hosts_routes(target):
     target.claim(unknown < 5 * known + 0.02, f"an unknown method takes {unknown * 1e3:.1f} ms, a known one "
                                              f"{known * 1e3:.1f}")
     honest.close()
-    return {"unknown, ms": round(unknown * 1e3, 2), "known, ms": round(known * 1e3, 2)}
+    return {"methods": methods, "unknown, ms": round(unknown * 1e3, 2), "known, ms": round(known * 1e3, 2)}
+
+
+def dead_hosts_addresses(target):
+    """Hosts that listen at 60 new addresses each and die: an honest host still finds room for its own."""
+    image, refused = echo_image(target), None
+    for number in range(20):
+        try:
+            attach(target, 1, 60, image, f"/addresses{number}.A")[0].close()
+        except Refused as refusal:
+            refused = str(refusal)
+            break
+    time.sleep(target.pick(0.5, 10))
+    try:
+        honest, _ = attach(target, 1, 1, image, "/honest.A")
+        honest.close()
+    except Refused as refusal:
+        target.claim(False, f"an honest host finds no address: {refusal}")
+    return {"hosts": number + 1, "refused": refused and refused[:60]}
 
 
 def attach_listen_detach(target):
     """In a loop: nothing of a cycle may stay."""
     image = echo_image(target)
+    methods = 16_000
     for cycle in range(target.pick(4, 30)):
-        host, _ = attach(target, 16_000, 4, image, prefix=f"/cycle{cycle}.C")
+        try:
+            host, _, methods = attach_most(target, methods, 4, image, prefix=f"/cycle{cycle}.C")
+        except Refused as refusal:
+            return {"cycles": cycle, "refused": str(refusal)[:80]}  # until the engine has forgotten the others
         host.detach()
         host.close()
+    return {"cycles": cycle + 1, "methods": methods}
 
 
 def listen_on_file(target):
@@ -302,10 +347,12 @@ CASES = [
     Case("heap_without_memory", heap_per_completion, Bound(victims_fail=True), data=300 * MIB),
     Case("sparse_tx", sparse_tx, Bound(private=64 * MIB),
          open="issue 11, 13: the engine makes the pages of a sparse tx"),
-    Case("largest_rings", largest_rings, CALM,
-         open="issue 11, 7: a host chooses its rings"),
-    Case("dead_hosts_routes", dead_hosts_routes, Bound(private=192 * MIB),
+    Case("largest_rings", largest_rings, CALM),
+    # Its 16 addresses and the honest host's stay open for hosts that come back.
+    Case("dead_hosts_routes", dead_hosts_routes, Bound(private=192 * MIB, descriptors=24),
          open="issue 11, 8: routes outlive their host", open_slow=True),
+    Case("dead_hosts_addresses", dead_hosts_addresses, CALM,
+         open="issue 11, 8: addresses outlive their hosts", open_slow=True),
     Case("attach_listen_detach", attach_listen_detach, Bound(private=192 * MIB),
          open="issue 11, 8: routes outlive their host", open_slow=True),
     Case("listen_on_file", listen_on_file, CALM,
