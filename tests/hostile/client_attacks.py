@@ -347,7 +347,7 @@ CASES = [
     Case("plain_metadata", plain_metadata, Bound(private=256 * MIB), open=AMPLIFIED, open_long=True),
     Case("metadata_of_many_addresses", metadata_of_many_addresses, Bound(private=400 * MIB), only_long=True,
          open=AMPLIFIED),
-    Case("metadata_without_memory", plain_metadata, Bound(victims_fail=True), data=40 * MIB),
+    Case("metadata_without_memory", plain_metadata, Bound(victims_fail=True), data=8 * MIB),
     Case("headers_without_end", headers_without_end, CALM),
     Case("continuation_flood", continuation_flood, CALM),
     Case("refused_streams_unread", refused_streams_unread, CALM),

@@ -29,6 +29,12 @@ def mapped_regions(pid):
     return len({line.split()[4] for line in lines if "/memfd:" in line})
 
 
+def allocated(pid):
+    """What RLIMIT_DATA bounds: private writable memory, stacks of threads included, touched or not."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("VmData:")[1].split()[0]) << 10
+
+
 def sample(pid):
     """None once the process is gone."""
     try:

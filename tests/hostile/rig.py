@@ -21,7 +21,7 @@ import traceback
 from dataclasses import dataclass, field
 
 from judge import Bound, Measured, is_back, violations
-from measure import Sampler, Victims, mapped_regions, sample
+from measure import Sampler, Victims, allocated, mapped_regions, sample
 from processes import ServerProcess
 
 SERVICE = "/drover.testing.TestService/"
@@ -59,7 +59,7 @@ class Case:
     flags: tuple = ()  # of droverd, besides COMMON
     payload: int = 32  # bytes of the victims' requests and replies
     descriptors: int | None = None  # RLIMIT_NOFILE of droverd
-    data: int | None = None  # RLIMIT_DATA of droverd: what it may allocate besides the regions
+    data: int | None = None  # bytes that droverd may allocate beyond what it has when it is ready (RLIMIT_DATA)
     only_long: bool = False
     open: str = ""  # why the engine does not hold yet; empty: it does
     open_slow: bool = False  # of an open case: it takes too long to show this in the short form, which leaves it out
@@ -117,8 +117,6 @@ class Rig:
         def limit():
             if case.descriptors:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (case.descriptors, case.descriptors))
-            if case.data:
-                resource.setrlimit(resource.RLIMIT_DATA, (case.data, case.data))
 
         self.engine = subprocess.Popen(
             [build / "engine" / "droverd", f"--engine.control_socket={self.control}",
@@ -133,6 +131,9 @@ class Rig:
         self.victims = Victims(stubs, {"service": (self.hosts[0].address, case.payload),
                                        "neighbour": (self.hosts[1].address, case.payload)})
         self.victims.wait_until_calling()
+        if case.data:
+            most = allocated(self.engine.pid) + case.data
+            resource.prlimit(self.engine.pid, resource.RLIMIT_DATA, (most, most))
         self.sampler = Sampler(self.engine.pid)
         self.measure_quiet()
 
