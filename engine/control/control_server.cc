@@ -4,6 +4,9 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <chrono>
+#include <new>
+#include <thread>
 #include <utility>
 
 #include "engine/base/clock.h"
@@ -16,7 +19,10 @@ constexpr int kMessagesPerTurn = 16;   // of one host, so that a talkative one d
 constexpr uint64_t kLeastWork = 4096;  // of a message, however short
 constexpr int64_t kAcceptPauseNs = 100'000'000;
 
+constexpr std::chrono::milliseconds kNoMemoryPause{10};
+
 log::Limit g_refused_limit(50);
+log::Limit g_memory_limit;
 
 }  // namespace
 
@@ -25,7 +31,7 @@ ControlServer::ControlServer(const ControlOptions& options, DispatchThreads& thr
       threads_(threads),
       disposal_([this] { events_.wake(); }),
       regions_([] {}),
-      listeners_(threads, options.max_open_listeners),
+      listeners_(threads, options.max_open_listeners, [this](uint32_t listener) { return names(listener); }),
       shared_{options_, threads_, listeners_, events_, disposal_, regions_},
       hostless_since_ns_(monotonic_ns()) {
   if (options_.sharing == Sharing::kFirstCome) {
@@ -105,9 +111,15 @@ void ControlServer::start_drain(uint64_t grace_ms) {
 
 void ControlServer::run() {
   while (!stop_.load(std::memory_order_acquire)) {
-    wait_and_take();
     int64_t now = monotonic_ns();
-    check_deadlines(now);
+    try {
+      wait_and_take();
+      now = monotonic_ns();
+      check_deadlines(now);
+    } catch (const std::bad_alloc&) {  // while reading what a host said (read_from), or serving all of them
+      log::error(g_memory_limit, "the control thread has no memory for a piece of its work");
+      std::this_thread::sleep_for(kNoMemoryPause);
+    }
     if (is_orphan(now)) {
       orphaned_ = true;
       return;
@@ -193,10 +205,20 @@ uint64_t ControlServer::read_from(uint64_t id, uint64_t most_work) {
     if (host == nullptr || host->leaving()) return work;
     ControlError error;
     std::vector<UniqueFd> fds;
-    std::optional<ControlMessage> message = host->socket().receive(&fds, 0, &error);
+    std::optional<ControlMessage> message;
+    try {
+      message = host->socket().receive(&fds, 0, &error);
+    } catch (const std::bad_alloc&) {
+      error = {ControlCode::kResourceExhausted, "no memory"};
+    }
     if (!message && error.code == ControlCode::kWouldBlock) return work;
     work += kLeastWork + (message ? host->work_of(*message) : 0);
-    bool taken = message && host->take(*message, fds, &error);
+    bool taken = false;
+    try {
+      taken = message && host->take(*message, fds, &error);
+    } catch (const std::bad_alloc&) {
+      error = {ControlCode::kResourceExhausted, "no memory"};
+    }
     disposal_.dispose(std::move(fds));
     if (taken) {
       if (host->wants_to_leave()) remove_host(*host, {ControlCode::kNone, "it detached"});
@@ -301,15 +323,17 @@ void ControlServer::forget(uint64_t id) {
   hosts_.erase(at);
   work_.erase(id);
   if (host->attachment() == nullptr) return;
-  auto in_use = [this](uint32_t listener) {
-    return std::any_of(hosts_.begin(), hosts_.end(), [listener](const auto& other) {
-      if (other->attachment() == nullptr) return false;
-      const auto& named = other->attachment()->listeners;
-      return std::find(named.begin(), named.end(), listener) != named.end();
-    });
-  };
-  if (host->in_order()) return listeners_.close_unused(host->attachment()->listeners, in_use);
-  if (!host->attached()) listeners_.close_unused(host->opened(), in_use);
+  if (host->in_order()) return listeners_.close_unused(host->attachment()->listeners);
+  if (!host->attached()) listeners_.close_unused(host->opened());
+}
+
+// Whether a host that is there names the listener.
+bool ControlServer::names(uint32_t listener) const {
+  return std::any_of(hosts_.begin(), hosts_.end(), [listener](const auto& host) {
+    if (host->attachment() == nullptr) return false;
+    const auto& named = host->attachment()->listeners;
+    return std::find(named.begin(), named.end(), listener) != named.end();
+  });
 }
 
 }  // namespace drover::engine

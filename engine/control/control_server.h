@@ -78,6 +78,7 @@ class ControlServer final : public HostEvents {
   bool is_orphan(int64_t now_ns);
 
   bool add_host(ControlSocket socket, ControlError* error);
+  bool names(uint32_t listener) const;
   HostSession* find(uint64_t id);
   void remove_host(HostSession& host, const ControlError& why);
   void forget(uint64_t id);

@@ -19,6 +19,7 @@ bool ListenerRegistry::open(const std::string& address, const std::vector<std::s
     *listener = {known->second.id, known->second.port, false};
     return true;
   }
+  if (by_address_.size() >= max_open_) close_oldest_unused();
   if (by_address_.size() >= max_open_) {
     *error = {ControlCode::kResourceExhausted,
               "the engine listens at " + std::to_string(by_address_.size()) + " addresses already"};
@@ -43,10 +44,17 @@ bool ListenerRegistry::open(const std::string& address, const std::vector<std::s
   return true;
 }
 
-void ListenerRegistry::close_unused(const std::vector<uint32_t>& listeners,
-                                    const std::function<bool(uint32_t)>& in_use) {
+void ListenerRegistry::close_oldest_unused() {
+  uint32_t oldest = 0;
+  for (const auto& [address, open] : by_address_) {
+    if ((oldest == 0 || open.id < oldest) && !in_use_(open.id)) oldest = open.id;
+  }
+  if (oldest != 0) close_unused({oldest});
+}
+
+void ListenerRegistry::close_unused(const std::vector<uint32_t>& listeners) {
   for (uint32_t id : listeners) {
-    if (in_use(id)) continue;
+    if (in_use_(id)) continue;
     threads_.close(id);
     forget_routes(id);
     std::erase_if(by_address_, [id](const auto& entry) { return entry.second.id == id; });

@@ -19,7 +19,10 @@ namespace drover::engine {
 
 class ListenerRegistry {
  public:
-  ListenerRegistry(DispatchThreads& threads, uint32_t max_open) : threads_(threads), max_open_(max_open) {}
+  // in_use(id): whether a host that is there names the listener. Where there are `max_open`, the oldest that no such
+  // host names makes room: addresses of hosts that have died are kept only as long as they keep nobody out.
+  ListenerRegistry(DispatchThreads& threads, uint32_t max_open, std::function<bool(uint32_t)> in_use)
+      : threads_(threads), max_open_(max_open), in_use_(std::move(in_use)) {}
 
   struct Listener {
     uint32_t id = 0;
@@ -29,13 +32,14 @@ class ListenerRegistry {
   // The listener at `address`, opened now if none is open; from then on calls of `paths` wait there for a host.
   // Nothing: it cannot be opened, `error` says why.
   bool open(const std::string& address, const std::vector<std::string>& paths, Listener* listener, ControlError* error);
-  // Closes those of `listeners` that are not in_use(id).
-  void close_unused(const std::vector<uint32_t>& listeners, const std::function<bool(uint32_t)>& in_use);
+  // Closes those of `listeners` that are not in use.
+  void close_unused(const std::vector<uint32_t>& listeners);
 
   size_t size() const { return by_address_.size(); }
 
  private:
   void forget_routes(uint32_t id);
+  void close_oldest_unused();
 
   struct Open {
     uint32_t id;
@@ -43,6 +47,7 @@ class ListenerRegistry {
   };
   DispatchThreads& threads_;
   const uint32_t max_open_;
+  const std::function<bool(uint32_t)> in_use_;
   std::map<std::string, Open> by_address_;  // as hosts say it; port 0 is never in it
   uint32_t next_id_ = 1;
 };

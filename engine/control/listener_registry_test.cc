@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "engine/control/control_testing.h"
 
 namespace drover::engine {
@@ -17,7 +19,8 @@ class ListenerRegistryTest : public testing::Test {
   }
 
   TestThreads threads_;
-  ListenerRegistry registry_{threads_, 2};
+  std::set<uint32_t> used_;  // by hosts that are there
+  ListenerRegistry registry_{threads_, 2, [this](uint32_t id) { return used_.contains(id); }};
 };
 
 TEST_F(ListenerRegistryTest, AnAddressIsOpenedOnceForAllWhoNameIt) {
@@ -40,16 +43,26 @@ TEST_F(ListenerRegistryTest, WhatCannotBeOpenedIsRefusedAndLeavesNothing) {
   EXPECT_FALSE(registry_.open("bad address", {}, &listener, &error));
   EXPECT_EQ(error.code, ControlCode::kAddressInvalid);
   EXPECT_EQ(registry_.size(), 0u);
-  open("0.0.0.0:80"), open("0.0.0.0:81");
+  used_ = {open("0.0.0.0:80").id, open("0.0.0.0:81").id};
   EXPECT_FALSE(registry_.open("0.0.0.0:82", {}, &listener, &error));
   EXPECT_EQ(error.code, ControlCode::kResourceExhausted);
 }
 
 TEST_F(ListenerRegistryTest, OnlyUnusedListenersCloseAndIdsAreNotUsedAgain) {
   uint32_t used = open("0.0.0.0:80").id, unused = open("0.0.0.0:81").id;
-  registry_.close_unused({used, unused}, [used](uint32_t id) { return id == used; });
+  used_ = {used};
+  registry_.close_unused({used, unused});
   EXPECT_EQ(threads_.open_listeners(), 1u);
   EXPECT_GT(open("0.0.0.0:81").id, unused);
+}
+
+TEST_F(ListenerRegistryTest, TheAddressesOfHostsThatAreGoneMakeRoomForNewOnes) {
+  uint32_t oldest = open("0.0.0.0:80").id, used = open("0.0.0.0:81").id;
+  used_ = {used};
+  EXPECT_GT(open("0.0.0.0:82").id, used);
+  EXPECT_FALSE(threads_.opened.contains(oldest));
+  EXPECT_TRUE(threads_.opened.contains(used));
+  EXPECT_EQ(registry_.size(), 2u);
 }
 
 }  // namespace

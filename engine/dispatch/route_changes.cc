@@ -1,5 +1,9 @@
 #include "engine/dispatch/route_changes.h"
 
+#include <new>
+
+#include "engine/base/heap.h"
+
 namespace drover::engine {
 
 RouteChanges::Done RouteChanges::step(uint32_t* most, int64_t now_ns) {
@@ -19,9 +23,18 @@ RouteChanges::Done RouteChanges::step(uint32_t* most, int64_t now_ns) {
 bool RouteChanges::go_on(Change& change, uint32_t* most, int64_t now_ns) {
   switch (change.kind) {
     case Kind::kExpect:
-      return expect_some(change, most, now_ns);
+      try {
+        return expect_some(change, most, now_ns);
+      } catch (const std::bad_alloc&) {  // calls of the others do not wait
+        return true;
+      }
     case Kind::kAttach:
-      return attach_some(change, most, now_ns);
+      try {
+        return attach_some(change, most, now_ns);
+      } catch (const std::bad_alloc&) {
+        change.link->fail("there is no memory for its methods");
+        return true;
+      }
     case Kind::kDetach:
       return detach_some(*change.link, most, now_ns);
     case Kind::kForget:
@@ -58,6 +71,7 @@ bool RouteChanges::attach_some(Change& change, uint32_t* most, int64_t now_ns) {
         link.fail("the engine serves too many methods already");
         return true;
       }
+      heap::reserve(link.routes, link.routes.size() + 1);  // a target must be known to its host
       routes_.add_target(*route, {&link, static_cast<uint32_t>(change.method_at)});
       link.routes.push_back(route);
     }

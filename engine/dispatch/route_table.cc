@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <random>
 
+#include "engine/base/heap.h"
 #include "engine/dispatch/host_link.h"
 
 namespace drover::engine {
@@ -98,22 +100,28 @@ Route* RouteTable::add(uint32_t listener, std::string_view path, int64_t now_ns)
   if (routes_.size() >= max_routes_) return nullptr;
   auto made = std::make_unique<Route>();
   Route& route = *made;
-  route.metrics = metrics_.method(path);
-  route.path = route.metrics->path();
+  std::vector<Route*>& of_listener = listeners_[listener].routes;
+  // Whatever may fail for want of memory comes first.
+  heap::reserve(routes_, routes_.size() + 1);
+  heap::reserve(of_listener, of_listener.size() + 1);
+  if ((routes_.size() + 1) * 2 > slots_.size()) grow();
+  route.path = path;
   route.listener = listener;
   route.hash = hash_of(listener, path);
+  count_service(route, 1);
+  try {
+    route.metrics = metrics_.method(path);
+  } catch (const std::bad_alloc&) {
+    count_service(route, -1);
+    throw;
+  }
+  route.path = route.metrics->path();
   route.index = routes_.size();
   routes_.push_back(std::move(made));
-  std::vector<Route*>& of_listener = listeners_[listener].routes;
   route.index_at_listener = of_listener.size();
   of_listener.push_back(&route);
-  count_service(route, 1);
   make_orphan(route, now_ns);
-  if (routes_.size() * 2 > slots_.size()) {
-    grow();
-  } else {
-    insert(&route);
-  }
+  insert(&route);
   return &route;
 }
 
@@ -160,6 +168,7 @@ void RouteTable::host_left(uint32_t listener) {
 }
 
 void RouteTable::add_target(Route& route, Route::Target target) {
+  heap::reserve(route.targets, route.targets.size() + 1);
   if (route.targets.empty()) unlink_orphan(route);
   route.targets.push_back(target);
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "engine/base/log.h"
 
@@ -15,7 +16,20 @@ namespace drover::engine {
 
 namespace {
 
+log::Limit g_memory_limit;
+
 constexpr int64_t kLongestSleepNs = 60'000'000'000;
+
+// What asks for memory that is not there fails; the thread goes on.
+template <typename Work>
+bool without_fail(Work work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    log::error(g_memory_limit, "an engine thread has no memory for a piece of its work");
+    return true;
+  }
+}
 
 void drain_eventfd(int fd) {
   uint64_t count;
@@ -77,7 +91,7 @@ void EventLoop::turn(Pollable* pollable, TurnEnd* turn_end, int64_t max_wait_ns)
     run_mailbox();
     worked = true;
   }
-  if (pollable && pollable->poll(now_ns_)) worked = true;
+  if (pollable) worked |= without_fail([&] { return pollable->poll(now_ns_); });
   more_ = turn_end && turn_end->end_turn(now_ns_);
   if (worked) last_work_ns_ = now_ns_;
   if (metrics_) metrics_->loop_iterations->add();
@@ -118,7 +132,9 @@ void EventLoop::run_mailbox() {
     mail_in_hand_.swap(mailbox_);
     mail_waiting_.store(false, std::memory_order_relaxed);
   }
-  for (std::function<void()>& work : mail_in_hand_) work();
+  for (std::function<void()>& work : mail_in_hand_) {
+    without_fail([&] { return work(), true; });
+  }
   mail_in_hand_.clear();
 }
 

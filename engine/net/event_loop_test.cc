@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <new>
 #include <thread>
 
 namespace drover::engine {
@@ -103,6 +104,15 @@ TEST(EventLoop, AReadyDescriptorTellsItsHandler) {
   ASSERT_TRUE(loop.io().add(fd.get(), EPOLLIN, &reader));
   loop.turn(nullptr, nullptr, 1'000'000'000);
   EXPECT_TRUE(reader.seen & EPOLLIN);
+}
+
+TEST(EventLoop, WorkThatFindsNoMemoryEndsNothingElse) {
+  EventLoop loop({});
+  bool ran = false;
+  loop.post([] { throw std::bad_alloc(); });
+  loop.post([&ran] { ran = true; });
+  loop.turn(nullptr, nullptr, 0);
+  EXPECT_TRUE(ran);
 }
 
 }  // namespace
