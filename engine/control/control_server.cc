@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "engine/base/clock.h"
+#include "engine/base/heap.h"
 #include "engine/base/log.h"
 
 namespace drover::engine {
@@ -92,7 +93,7 @@ void ControlServer::take_event(ControlEvent& event) {
     case ControlEvent::Kind::kDrained:
       return host->thread_drained(event.number);
     case ControlEvent::Kind::kLetGo:
-      if (host->thread_let_go()) forget(host->id());
+      if (host->thread_let_go(static_cast<uint32_t>(event.number))) forget(host->id());
       return;
     case ControlEvent::Kind::kDrainAll:
       return;
@@ -251,6 +252,10 @@ void ControlServer::check_deadlines(int64_t now_ns) {
   for (size_t i = 0; i < hosts_.size(); ++i) {
     HostSession& host = *hosts_[i];
     if (now_ns < host.deadline_ns()) continue;
+    if (host.leaving()) {
+      host.leave_again();
+      continue;
+    }
     size_t before = hosts_.size();
     remove_host(host, host.expire());
     if (hosts_.size() < before) --i;
@@ -322,6 +327,7 @@ void ControlServer::forget(uint64_t id) {
   std::unique_ptr<HostSession> host = std::move(*at);
   hosts_.erase(at);
   work_.erase(id);
+  heap::want_trim();  // its images and methods may have been large
   if (host->attachment() == nullptr) return;
   if (host->in_order()) return listeners_.close_unused(host->attachment()->listeners);
   if (!host->attached()) listeners_.close_unused(host->opened());

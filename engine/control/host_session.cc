@@ -5,12 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 
 namespace drover::engine {
 namespace {
+
+constexpr int64_t kLeaveAgainNs = 1'000'000'000;
 
 log::Limit g_host_limit(50);
 
@@ -190,9 +193,20 @@ bool HostSession::leave(const ControlError& why, bool others) {
   shared_.disposal.dispose(socket_.release());
   process_.reset();
   if (!attached_) return false;
-  threads_to_answer_ = shared_.threads.count();
-  shared_.threads.post_all([id = id_](Dispatcher& dispatcher) { dispatcher.detach(id); });
+  leave_again();
   return true;
+}
+
+void HostSession::leave_again() {
+  deadline_ns_ = monotonic_ns() + kLeaveAgainNs;
+  shared_.threads.post_all([id = id_](Dispatcher& dispatcher) { dispatcher.detach(id); });
+}
+
+bool HostSession::thread_let_go(uint32_t thread) {
+  static_assert(kMaxEngineThreads <= 64);
+  if (stage_ != Stage::kLeaving) return false;
+  let_go_ |= uint64_t{1} << thread;
+  return std::popcount(let_go_) == static_cast<int>(shared_.threads.count());
 }
 
 }  // namespace drover::engine

@@ -84,13 +84,16 @@ class HostSession {
   // ---- answers of the engine threads, one each. True with the last one.
   bool thread_attached();
   void thread_drained(uint64_t calls_ended);
-  bool thread_let_go() { return stage_ == Stage::kLeaving && --threads_to_answer_ == 0; }
+  // True: all have. May be called more than once for a thread.
+  bool thread_let_go(uint32_t thread);
 
   // False: the host did not accept the message. The deadline cuts off a host that never reads.
   bool send(const ControlMessage& message, std::span<const int> fds = {});
   // The host leaves, for any reason. True: engine threads refer to its region, and each will report its release.
   // `others`: that the engine has other hosts, which a host that started it wants to know.
   bool leave(const ControlError& why, bool others);
+  // Asks the engine threads again for what leave() asked: one that found no memory for it has dropped the question.
+  void leave_again();
 
  private:
   bool take_hello(const Hello& hello, ControlError* error);
@@ -106,7 +109,8 @@ class HostSession {
   HostRegistration registration_;
   Stage stage_ = Stage::kHello;
   std::vector<uint32_t> opened_;
-  uint32_t threads_to_answer_ = 0;  // that have not attached, drained or released it yet
+  uint32_t threads_to_answer_ = 0;  // that have not attached or drained yet
+  uint64_t let_go_ = 0;             // threads that have released it, by bit
   uint64_t calls_ended_ = 0;
   int64_t deadline_ns_;
   bool attached_ = false;

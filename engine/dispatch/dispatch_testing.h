@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -123,7 +124,7 @@ class RecordedEvents final : public HostEvents {
     if (next != nullptr) next->host_drained(host, thread, calls_ended);
   }
   void host_let_go(uint64_t host, uint32_t thread) override {
-    ++let_go;
+    let_go += let_go_of.insert(host).second;
     if (next != nullptr) next->host_let_go(host, thread);
   }
 
@@ -131,7 +132,8 @@ class RecordedEvents final : public HostEvents {
   std::map<uint64_t, std::string> failed;  // by host, why
   std::map<uint64_t, uint64_t> drained;    // by host, its completed calls
   int attached = 0;
-  int let_go = 0;
+  int let_go = 0;  // hosts
+  std::set<uint64_t> let_go_of;
 };
 
 // One engine thread and its clients.

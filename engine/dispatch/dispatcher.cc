@@ -6,11 +6,14 @@
 #include <cstring>
 #include <new>
 
+#include "engine/base/heap.h"
+
 namespace drover::engine {
 namespace {
 
 constexpr int64_t kMetricsPeriodNs = 100'000'000;
 constexpr uint32_t kIdleLanesPerPeriod = 16;
+constexpr size_t kTrimRoutes = 1000;          // so many that went leave memory behind
 constexpr int64_t kRetryNs = 1'000'000;       // a full ring does not signal when it drains: look again after this time
 constexpr size_t kFirstHeapBytes = 16 << 10;  // of a message that is still arriving; doubled as it comes
 
@@ -369,6 +372,11 @@ void Dispatcher::update_metrics() {
   waiting_gauge_->set(waiting_.size());
   reply_bytes_gauge_->set(static_cast<int64_t>(reply_bytes()));
   routes_gauge_->set(static_cast<int64_t>(routes_.size()));
+  most_routes_ = std::max(most_routes_, routes_.size());
+  if (most_routes_ - routes_.size() >= kTrimRoutes) {
+    most_routes_ = routes_.size();
+    heap::want_trim();
+  }
   refused_->add(responses_.refused() - refused_->value());
   table_.shrink();
   if (!links_.gone().empty()) cut_off_replies_of_gone();

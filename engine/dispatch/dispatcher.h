@@ -89,7 +89,8 @@ class Dispatcher final : public CallSink, public Pollable {
   // Calls may go to this host from now on, method by method; host_attached follows when that is true of all. As the
   // other changes of hosts, it takes effect within a few turns if the host has many methods.
   void attach(std::shared_ptr<const HostAttachment> host);
-  // Its calls end in UNAVAILABLE at once; calls that wait go on waiting for another host. Unknown ids are ignored.
+  // Its calls end in UNAVAILABLE at once; calls that wait go on waiting for another host. host_let_go
+  // follows, also for an id that is not known; asking again does no harm.
   void detach(uint64_t host);
   // No new calls; host_drained follows once the running ones have ended.
   void drain(uint64_t host);
@@ -197,6 +198,7 @@ class Dispatcher final : public CallSink, public Pollable {
   bool draining_ = false;
 
   int64_t next_metrics_ns_ = 0;
+  size_t most_routes_ = 0;  // lately
   Gauge* waiting_gauge_;
   Counter* host_failures_;
   Gauge* reply_bytes_gauge_;

@@ -52,9 +52,9 @@ void Dispatcher::attach(std::shared_ptr<const HostAttachment> host) {
 // No new calls go to it from now on, and its routes are removed.
 void Dispatcher::leave_routes(HostLink& link) {
   if (link.leaving) return;
-  link.leaving = true;
   now_ns_ = monotonic_ns();
   changes_.detach(link);
+  link.leaving = true;
   change_routes();
 }
 
@@ -75,13 +75,17 @@ void Dispatcher::drain_all() {
   }
 }
 
+// May be called again for the same host, and goes on where it ended for want of memory.
 void Dispatcher::detach(uint64_t host) {
   HostLink* link = links_.find(host);
-  if (link == nullptr) return;
-  ++link->pins;  // so that it stays while its calls end
+  if (link == nullptr) {
+    if (!links_.is_gone(host) && events_ != nullptr) events_->host_let_go(host, thread_);
+    return;
+  }
   leave_routes(*link);
   links_.detach(*link);
   link->gone_since_ns = now_ns_;
+  ++link->pins;  // so that it stays while its calls end
   end_calls_of(*link);
   --link->pins;
   unpinned(*link);

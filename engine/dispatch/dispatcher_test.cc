@@ -237,6 +237,23 @@ TEST(Dispatcher, AFullRingMakesCallsWaitInOrder) {
   EXPECT_EQ(order, expected);
 }
 
+TEST(Dispatcher, AHostThatMayNotBeThereIsLetGoOfAndAskingAgainDoesNoHarm) {
+  TestThread engine;
+  FakeHost host(engine);
+  engine.transport.send_at_once = false;
+  Call& call = engine.call("x");
+  host.take();
+  host.answer(host.calls[0], echo_wire(std::string(50'000, 'r')), 1);
+  engine.pump();
+  engine.dispatcher.detach(host.id);
+  engine.dispatcher.detach(host.id);
+  EXPECT_EQ(engine.events.let_go, 0) << "a reply refers to its memory";
+  engine.dispatcher.abandon(call);
+  EXPECT_EQ(engine.events.let_go, 1);
+  engine.dispatcher.detach(4711);  // attaching it may have failed
+  EXPECT_EQ(engine.events.let_go, 2);
+}
+
 TEST(Dispatcher, TheTransportHearsWhenACallThatWaitedStarts) {
   TestThread engine;
   engine.dispatcher.expect(1, {"/test.Echo/Say"});

@@ -26,6 +26,10 @@ HostLink* HostLinks::find(uint64_t host) {
   return nullptr;
 }
 
+bool HostLinks::is_gone(uint64_t host) const {
+  return std::any_of(gone_.begin(), gone_.end(), [host](const auto& link) { return link->host().id == host; });
+}
+
 void HostLinks::detach(HostLink& link) {
   ::epoll_ctl(wake_.get(), EPOLL_CTL_DEL, link.host().bells[thread_].get(), nullptr);
   auto at = std::find_if(attached_.begin(), attached_.end(), [&link](const auto& one) { return one.get() == &link; });

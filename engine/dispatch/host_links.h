@@ -23,6 +23,8 @@ class HostLinks {
   HostLink& attach(std::shared_ptr<const HostAttachment> host);
   // The attached host of that id, or null.
   HostLink* find(uint64_t host);
+  // Detached, and not dropped.
+  bool is_gone(uint64_t host) const;
   // It takes and gives nothing more; it stays until drop(), when the last call has unpinned it.
   void detach(HostLink& link);
   void drop(HostLink& link);

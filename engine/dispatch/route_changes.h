@@ -57,8 +57,8 @@ class RouteChanges {
     size_t listener_at = 0, method_at = 0;  // how far it came
   };
   void push(Kind kind, HostLink& link) {
-    ++link.pins;
     queue_.push_back({kind, 0, nullptr, &link});
+    ++link.pins;
   }
   // True: the change is made.
   bool go_on(Change& change, uint32_t* most, int64_t now_ns);

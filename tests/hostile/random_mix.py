@@ -217,5 +217,4 @@ def case(seconds, seed):
 
 def case_without_memory(seconds, seed):
     """The same where droverd may allocate hardly more than it has at the start: it must live."""
-    return Case(f"random_mix_without_memory_{seed}", mix(seconds, seed), Bound(victims_fail=True), data=4 * MIB,
-                open="issue 11, 1: allocations for hosts that fail (control thread, attach) end the engine", open_slow=True)
+    return Case(f"random_mix_without_memory_{seed}", mix(seconds, seed), Bound(victims_fail=True), data=4 * MIB)
