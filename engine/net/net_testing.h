@@ -46,6 +46,16 @@ inline std::string hello(const UniqueFd& fd) {
   return n > 0 ? std::string(bytes, static_cast<size_t>(n)) : std::string();
 }
 
+// Reads until the other end closes; false if it does not within the socket's time-out.
+inline bool closes(const UniqueFd& fd) {
+  char bytes[4096];
+  ssize_t n;
+  do {
+    n = ::recv(fd.get(), bytes, sizeof bytes, 0);
+  } while (n > 0 || (n < 0 && errno == EINTR));
+  return n == 0 || errno == ECONNRESET;
+}
+
 // True once `what()` is; false after five seconds.
 inline bool eventually(const std::function<bool()>& what) {
   for (int i = 0; i < 500; ++i) {
