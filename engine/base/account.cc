@@ -11,6 +11,8 @@ namespace {
 // Of the memory that kArriving or kLent takes, in quarters, by level. 0: no limit; the memory itself is one.
 constexpr std::array<size_t, kLevels> kShareQuarters = {0, 3, 2};
 
+// Of what may be decoded in a second, what may be at once; and by an address that is new, since there are many.
+constexpr double kBurstPart = 16, kFirstPart = 256;
 constexpr size_t kTrimBytes = 8 << 20;
 constexpr size_t kBytesACall = 2 << 10;  // about, in tables and pools
 
@@ -50,7 +52,8 @@ const char* level_name(Level level) {
 Account::Account(Ledger& ledger, Level level, std::string name, Account* parent, int64_t now_ns)
     : ledger_(ledger),
       parent_(parent),
-      decoding_(ledger.limits_.decoding_rate, ledger.limits_.decoding_rate / 4, now_ns),
+      decoding_(ledger.limits_.decoding_rate, ledger.limits_.decoding_rate / kBurstPart, now_ns,
+                ledger.limits_.decoding_rate / kFirstPart),
       level_(level),
       name_(std::move(name)) {
   limits_.fill(SIZE_MAX);

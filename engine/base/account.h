@@ -55,7 +55,7 @@ struct LedgerLimits {
   const AccountLimits& operator[](Level level) const { return levels[static_cast<size_t>(level)]; }
 
   std::array<AccountLimits, kLevels> levels;
-  double decoding_rate = 1e18;  // of an address, bytes a second, and a quarter of it at once
+  double decoding_rate = 1e18;  // of an address, bytes a second; a sixteenth of it at once
 };
 
 class Ledger;

@@ -14,7 +14,7 @@ LedgerLimits small_limits() {
   limits[Level::kThread] = {1000, 10};
   limits[Level::kAddress] = {500, 6};
   limits[Level::kConnection] = {300, 4};
-  limits.decoding_rate = 4000;
+  limits.decoding_rate = 256'000;
   return limits;
 }
 
@@ -158,8 +158,10 @@ TEST_F(AccountTest, DecodingIsBoundedByTheSecondForAllConnectionsOfAnAddress) {
   EXPECT_FALSE(one->spend_decoding(1, 0));
   EXPECT_EQ(refused("decoding", "connection"), 1u);
   EXPECT_TRUE(other->spend_decoding(1000, 0));
-  EXPECT_TRUE(two->spend_decoding(400, kSecond / 10));
-  EXPECT_FALSE(two->spend_decoding(1, kSecond / 10));
+  EXPECT_TRUE(two->spend_decoding(2560, kSecond / 100));
+  EXPECT_FALSE(two->spend_decoding(1, kSecond / 100));
+  EXPECT_FALSE(two->spend_decoding(16'001, kSecond)) << "more than may come at once";
+  EXPECT_TRUE(two->spend_decoding(16'000, kSecond));
 }
 
 }  // namespace

@@ -145,8 +145,9 @@ std::vector<ConfigKey> make_keys() {
               "The same, of one address. One connection may have twice limits.max_concurrent_streams."),
       bytes(
           "limits.header_rate", &Config::header_rate, 64 * kKi, 64 * kGi,
-          "Header fields a second that one engine thread decodes for one address, and a quarter of it at once. Blocks "
-          "that repeat are not decoded. A connection beyond it is closed."),
+          "Header fields a second that one engine thread decodes for one address. A sixteenth of it may come at once, "
+          "and 1/256 from an address that is new. Blocks that repeat are not decoded. A connection beyond it is "
+          "closed."),
 
       bytes("http2.stream_window", &Config::stream_window, 65535, 0x7fffffff,
             "Flow control window of one request stream."),

@@ -8,8 +8,10 @@ namespace drover::engine {
 // Spends tokens; refills at `rate` a second up to `burst`.
 class TokenBucket {
  public:
-  TokenBucket(double rate, double burst, int64_t now_ns)
-      : rate_(rate), burst_(burst), tokens_(burst), last_ns_(now_ns) {}
+  TokenBucket(double rate, double burst, int64_t now_ns) : TokenBucket(rate, burst, now_ns, burst) {}
+  // Begins with `tokens`.
+  TokenBucket(double rate, double burst, int64_t now_ns, double tokens)
+      : rate_(rate), burst_(burst), tokens_(tokens), last_ns_(now_ns) {}
   // False: there are not so many; none is spent. `tokens` is at most the burst.
   bool spend(int64_t now_ns, double tokens = 1) {
     if (tokens_ < tokens) {

@@ -365,7 +365,7 @@ TEST(GrpcHostile, WhatAPeerMakesAConnectionHoldIsMeasured) {
 
 TEST(GrpcHostile, HeaderBlocksThatTheTableExpandsAreBoundedByTheSecond) {
   TransportOptions options;
-  options.ledger.decoding_rate = 1e6;
+  options.ledger.decoding_rate = 64e6;
   Rig rig(options);
   rig.receive(kPreface);
   // The first block puts a large field into the table; each further one names it four times.
