@@ -1,5 +1,6 @@
 // Fuzzes the parsers of gRPC's wire protocol: header values, and a request body that arrives cut at arbitrary places.
 // The first bytes choose the cuts and the limit; what the assembler accepts must be exactly one well-formed message.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
