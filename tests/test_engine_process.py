@@ -144,7 +144,7 @@ def test_a_second_engine_that_cannot_start_leaves_the_first_ones_files_alone(dro
 
 
 @pytest.mark.parametrize("key", ["engine.control_socket", "engine.pidfile"])
-def test_a_mistyped_path_costs_nobody_a_file(droverd, tmp_path, key):
+def test_a_mistyped_path_deletes_no_file(droverd, tmp_path, key):
     precious = tmp_path / "precious"
     precious.write_text("precious")
     control = f"unix:{precious}" if key == "engine.control_socket" else f"unix:{tmp_path}/e.sock"

@@ -169,7 +169,7 @@ void ControlServer::wait_and_take() {
 }
 
 // `ready` ascends. Every second turn begins with the hosts that have made the least work so far, so that a newcomer
-// does not wait behind the images of all others; the turns between go round, so that nobody waits for ever.
+// does not wait behind the images of all others; the turns between go round, so that each host is reached.
 void ControlServer::read_hosts(std::vector<uint64_t> ready) {
   bool by_work = (++turns_ & 1) != 0;
   if (by_work) {

@@ -364,7 +364,7 @@ double seconds_to_greet(TestEngine& engine) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-TEST(ControlServer, ASocketThatLingersHoldsNobodyUpWhenItComesInsteadOfAnImage) {
+TEST(ControlServer, ASocketThatLingersDelaysNoOtherHostWhenItComesInsteadOfAnImage) {
   TestEngine engine;
   LingeringSocket lingering;
   Talker host(engine);
@@ -377,7 +377,7 @@ TEST(ControlServer, ASocketThatLingersHoldsNobodyUpWhenItComesInsteadOfAnImage) 
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(1));
 }
 
-TEST(ControlServer, SocketsThatLingerHoldNobodyUpInPacketsThatAreNeverRead) {
+TEST(ControlServer, SocketsThatLingerDelayNoOtherHostInPacketsThatAreNeverRead) {
   TestEngine engine;
   LingeringSocket lingering;
   {
@@ -391,7 +391,7 @@ TEST(ControlServer, SocketsThatLingerHoldNobodyUpInPacketsThatAreNeverRead) {
   EXPECT_LT(seconds_to_greet(engine), 1);
 }
 
-TEST(ControlServer, MoreDescriptorsThanAnyMessageHasHoldNobodyUp) {
+TEST(ControlServer, MoreDescriptorsThanAnyMessageHasDelayNoOtherHost) {
   TestEngine engine;
   LingeringSocket lingering;
   Talker host(engine);

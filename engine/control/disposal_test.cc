@@ -60,7 +60,7 @@ TEST(Disposal, ClosesAndDestroysOnAnotherThread) {
   EXPECT_NE(where, std::this_thread::get_id());
 }
 
-TEST(Disposal, WhatDoesNotEndHoldsUpNobodyButSaysWhenTooMuchWaitsBehindIt) {
+TEST(Disposal, WhatDoesNotEndDelaysNoOtherAndSaysWhenTooMuchWaitsBehindIt) {
   auto gate = std::make_shared<Gate>();
   std::atomic<int> told{0};
   Disposal disposal([&] { ++told; });

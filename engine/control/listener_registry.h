@@ -20,7 +20,7 @@ namespace drover::engine {
 class ListenerRegistry {
  public:
   // in_use(id): whether a host that is there names the listener. Where there are `max_open`, the oldest that no such
-  // host names makes room: addresses of hosts that have died are kept only as long as they keep nobody out.
+  // host names makes room: addresses of hosts that have died are kept only while there is room for others.
   ListenerRegistry(DispatchThreads& threads, uint32_t max_open, std::function<bool(uint32_t)> in_use)
       : threads_(threads), max_open_(max_open), in_use_(std::move(in_use)) {}
 

@@ -125,7 +125,7 @@ int64_t Dispatcher::answer(CallState& state, const CompleteSlot& slot) {
   return give(state, slot, answer, 0);
 }
 
-// The answer, or what there is instead. `until_ns`: of a reply that was postponed before, otherwise 0.
+// The answer, or why there is no answer yet. `until_ns`: of a reply that was postponed before, otherwise 0.
 int64_t Dispatcher::give(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer, int64_t until_ns) {
   HostLink& link = *state.host;
   switch (answer.outcome) {

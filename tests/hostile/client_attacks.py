@@ -118,7 +118,7 @@ def continuation_flood(target):
 # ---- frames that make work or answers
 
 def refused_streams_unread(target):
-    """Each refused HEADERS is answered by a RST_STREAM that nobody reads; SETTINGS is never acknowledged."""
+    """Each refused HEADERS is answered by a RST_STREAM that is not read; SETTINGS is never acknowledged."""
     with Connection(target.service, acknowledge=False, receive_buffer=4096) as connection:
         block = request_block(SERVICE + "Sleep")
         wire = b"".join(headers(stream, block) for stream in streams(target.pick(40_000, 300_000)))
@@ -255,7 +255,7 @@ def announced_lengths(target):
 
 
 def regions_pinned(target):
-    """Replies that lie in a host's region and that nobody reads; the host dies, again and again."""
+    """Replies that lie in a host's region and that are not read; the host dies, again and again."""
     image, path = echo_image(target), "/pinned.Host/Call"
     held, wrong, address = [], None, "127.0.0.1:0"
     for number in range(target.pick(70, 140)):

@@ -337,7 +337,7 @@ def hostile_bell(target):
 
 
 def impossible_positions(target):
-    """A consumer position that cannot be: the host is detached, nobody else notices."""
+    """A consumer position that cannot be: the host is detached, others notice nothing."""
     service = Service(target, "message Any { bytes payload = 1; }", "Any")
     service.take_calls(3)
     service.host.publish(0, 1 << 60)
