@@ -163,11 +163,13 @@ bool legal_value(std::string_view value) {
   auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
   if (value.empty()) return true;
   if (is_blank(value.front()) || is_blank(value.back())) return false;
+  // No early end: many bytes are checked at a time, since a peer may refer to a long value again and again.
+  uint8_t wrong = 0;
   for (char c : value) {
     auto byte = static_cast<uint8_t>(c);
-    if ((byte < 0x20 && byte != '\t') || byte == 0x7f) return false;
+    wrong |= static_cast<uint8_t>((byte < 0x20) & (byte != '\t')) | static_cast<uint8_t>(byte == 0x7f);
   }
-  return true;
+  return wrong == 0;
 }
 
 HeadSummary check_fields(BlockKind kind, const std::vector<Field>& fields) {
