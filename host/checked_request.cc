@@ -4,25 +4,16 @@
 #include <new>
 
 #include "codec/decode/decode.h"
+#include "codec/encode/hostile_limits.h"
 #include "object/owner.h"
 
 namespace drover::host {
-namespace {
-
-// The widest that wire bytes get: an int32 of 4 bytes takes 10, and its tag one to five.
-constexpr uint64_t kWirePerMemory = 4;
-// Oneofs share memory, so an object may have more fields than bytes; this bounds the time for one object.
-constexpr uint64_t kWorkPerMemory = 4, kLeastWork = 1 << 20, kMostWork = 128 << 20;
-
-}  // namespace
 
 const Message* CheckedRequest::copy(const Region& region, const schema::MessageType& type, uint64_t offset,
                                     std::string* error) {
   Bounds rx{region.rx(), region.rx_size()};
-  EncodeOptions bounded;
+  EncodeOptions bounded = hostile_limits(region.rx_size(), EncodeOptions().max_bytes);
   bounded.bounds = &rx;
-  bounded.max_bytes = std::min<uint64_t>(bounded.max_bytes, kWirePerMemory * region.rx_size());
-  bounded.work_allowance = std::clamp(kWorkPerMemory * region.rx_size(), kLeastWork, kMostWork);
   const auto* object = reinterpret_cast<const Message*>(region.base() + offset);
   EncodeResult encoded = encode(type, object, bounded, &encoded_);
   if (!encoded.ok()) return *error = to_string(encoded), nullptr;

@@ -14,6 +14,7 @@
 #include "channel/call_records.h"
 #include "host/worker.h"
 #include "host_test.grpc.pb.h"
+#include "testing/fuzz_input.h"
 
 namespace drover::host {
 namespace {
@@ -56,27 +57,7 @@ class Service final : public hosttest::Testing::Service {
   }
 };
 
-class Input {
- public:
-  Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
-  bool more() const { return size_ != 0; }
-  template <typename T>
-  T take() {
-    T value{};
-    copy_to(reinterpret_cast<char*>(&value), sizeof value);
-    return value;
-  }
-  void copy_to(char* to, size_t most) {
-    size_t n = std::min(most, size_);
-    std::memcpy(to, data_, n);
-    data_ += n;
-    size_ -= n;
-  }
-
- private:
-  const uint8_t* data_;
-  size_t size_;
-};
+using Input = testing::FuzzInput;
 
 // The engine's side of a region, and a host's worker on it.
 struct Attached {

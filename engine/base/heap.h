@@ -1,4 +1,5 @@
-// Giving freed heap back to the system after a burst. Thread-safe.
+// The heap: room that is made before a step that must not fail, and freed memory that goes back to the system after a
+// burst. Thread-safe, but for reserve.
 #pragma once
 
 #include <malloc.h>

@@ -207,15 +207,11 @@ uint64_t ControlServer::read_from(uint64_t id, uint64_t most_work) {
     ControlError error;
     std::vector<UniqueFd> fds;
     std::optional<ControlMessage> message;
-    try {
-      message = host->socket().receive(&fds, 0, &error);
-    } catch (const std::bad_alloc&) {
-      error = {ControlCode::kResourceExhausted, "no memory"};
-    }
-    if (!message && error.code == ControlCode::kWouldBlock) return work;
-    work += kLeastWork + (message ? host->work_of(*message) : 0);
     bool taken = false;
     try {
+      message = host->socket().receive(&fds, 0, &error);
+      if (!message && error.code == ControlCode::kWouldBlock) return work;
+      work += kLeastWork + (message ? host->work_of(*message) : 0);
       taken = message && host->take(*message, fds, &error);
     } catch (const std::bad_alloc&) {
       error = {ControlCode::kResourceExhausted, "no memory"};

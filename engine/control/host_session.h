@@ -40,7 +40,7 @@ class HostSession {
     Disposal& disposal;  // of what came from the hosts
     Disposal& regions;
     HostTotals totals = {};
-    // Another host that serves a method of that registration at one of its addresses; null: there is none.
+    // Another host that serves a method of that registration at one of its addresses; null: no other host does.
     std::function<const HostAttachment*(const HostSession&, std::string* what)> rival = {};
     bool draining = false;  // the engine goes down
   };

@@ -121,7 +121,7 @@ class CallTable {
   void shrink() {
     size_t keep = blocks_.size();
     if (blocks_.size() <= kKeptBlocks || in_use_ > size() / 4) return;
-    while (keep > kKeptBlocks && is_free(*blocks_[keep - 1].get())) --keep;
+    while (keep > kKeptBlocks && is_free(*blocks_[keep - 1])) --keep;
     if (keep == blocks_.size()) return;
     const auto end = static_cast<uint32_t>(keep * kBlock);
     for (uint32_t i = end; i < size(); ++i) first_generation_ = std::max(first_generation_, at(i)->generation + 1);

@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 
 #include "engine/dispatch/dispatch_testing.h"
+#include "testing/fuzz_input.h"
 
 namespace drover::engine {
 namespace {
@@ -49,30 +50,7 @@ std::shared_ptr<HostAttachment> make_host() {
   return host;
 }
 
-class Input {
- public:
-  Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
-  bool more() const { return size_ != 0; }
-  template <typename T>
-  T take() {
-    T value{};
-    size_t n = std::min(sizeof value, size_);
-    std::memcpy(&value, data_, n);
-    data_ += n;
-    size_ -= n;
-    return value;
-  }
-  void copy_to(char* to, size_t most) {
-    size_t n = std::min(most, size_);
-    std::memcpy(to, data_, n);
-    data_ += n;
-    size_ -= n;
-  }
-
- private:
-  const uint8_t* data_;
-  size_t size_;
-};
+using Input = testing::FuzzInput;
 
 void run(Input input) {
   const Peer peer;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codec/compiler.h"
+#include "codec/encode/hostile_limits.h"
 #include "engine/base/clock.h"
 #include "engine/dispatch/host_link.h"
 
@@ -13,22 +14,14 @@ constexpr size_t kPooledEncodedBytes = 64 << 10;  // reply buffers are kept for 
 constexpr size_t kPooledBytes = 4 << 20;          // of all that are kept
 constexpr size_t kPooledEncoded = 1024;
 
-// The widest that wire bytes get: an int32 of 4 bytes takes 10, and its tag one to five.
-constexpr uint64_t kWirePerMemory = 4;
-// Oneofs share memory, so an object may have more fields than bytes.
-constexpr uint64_t kWorkPerMemory = 4, kLeastWork = 1 << 20, kMostWork = 128 << 20;
 constexpr size_t kLongTrailerBytes = 4096;  // such a trailer takes time of its own
 
-// The limit on one response's encoding work. A response lies in its channel's tx and rx and in the request's memory; a
-// longer encoding repeats the same objects.
+// A response lies in its channel's tx and rx and in the request's memory.
 EncodeOptions encode_limits(const CallState& state, size_t max_response_bytes) {
   const ChannelOptions& channel = state.host->host().layout->options();
   uint64_t memory = channel.tx_bytes + channel.rx_bytes;
   for (size_t i = 0; i < state.runs.size(); ++i) memory += state.runs[i].chunks * uint64_t{kChunkSize};
-  EncodeOptions options;
-  options.max_bytes = std::min<uint64_t>(max_response_bytes, kWirePerMemory * memory);
-  options.work_allowance = std::clamp(kWorkPerMemory * memory, kLeastWork, kMostWork);
-  return options;
+  return hostile_limits(memory, max_response_bytes);
 }
 
 // Ends an encoding that takes longer than inline_ns from its first call on.

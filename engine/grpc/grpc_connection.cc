@@ -464,10 +464,10 @@ void GrpcConnection::check_time() {
 void GrpcConnection::sweep_stalled(int64_t now) {
   const int64_t limit = context_.options.stall_timeout_ns;
   std::vector<CallStream*> requests, replies;
-  bool holds = false;
-  session_.each_stream([&](http2::Stream& stream) { holds |= call_of(stream).held != 0; });
+  bool holds = false;  // part of the window
   session_.each_stream([&](http2::Stream& http2_stream) {
     CallStream& stream = call_of(http2_stream);
+    holds |= stream.held != 0;
     const size_t at = stream.replied ? stream.unsent() : stream.assembler.received();
     const size_t moved = stream.replied ? stream.moved_before - at : at - stream.moved_before;
     if (moves(moved, now - stream.progress_ns)) {
@@ -480,10 +480,11 @@ void GrpcConnection::sweep_stalled(int64_t now) {
       if (stream.blocked() || now - write_progress_ns_ > limit) replies.push_back(&stream);
     } else if (stream.http_error != 0) {
       replies.push_back(&stream);  // a request that is not gRPC, and does not end
-    } else if (!stream.request_done && stream.begun && !holds) {
-      requests.push_back(&stream);  // not if it may be us who keep its window back
+    } else if (!stream.request_done && stream.begun) {
+      requests.push_back(&stream);
     }
   });
+  if (holds) requests.clear();  // it may be we who keep their window back
   for (CallStream* stream : requests) fail_request(*stream, {StatusCode::kCancelled, "the request stopped arriving"});
   for (CallStream* stream : replies) session_.reset(*stream, http2::ErrorCode::kCancel);
 }

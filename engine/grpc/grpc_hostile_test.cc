@@ -135,10 +135,15 @@ std::string call_block(std::string_view path) {
 constexpr uint8_t kEndHeaders = NGHTTP2_FLAG_END_HEADERS;
 constexpr uint8_t kEndStream = NGHTTP2_FLAG_END_STREAM;
 
+// A whole call: its headers, and its message in one frame.
+std::string request(uint32_t stream, std::string_view path, std::string_view message) {
+  return frame(NGHTTP2_HEADERS, kEndHeaders, stream, call_block(path)) +
+         frame(NGHTTP2_DATA, kEndStream, stream, TestClient::framed(message));
+}
+
 TEST(GrpcHostile, AFloodingPeerThatDoesNotReadIsClosedAndItsCallsEnd) {
   Rig rig;
-  rig.receive(kPreface + frame(NGHTTP2_HEADERS, kEndHeaders, 1, call_block("/hold")) +
-              frame(NGHTTP2_DATA, kEndStream, 1, TestClient::framed("m")));
+  rig.receive(kPreface + request(1, "/hold", "m"));
   EXPECT_EQ(rig.sink.open_calls, 1);
   rig.writable = 0;
   rig.flush();
@@ -162,9 +167,7 @@ TEST(GrpcHostile, RepliesThatWereNotProducedDoNotWaitForASlowReader) {
   rig.receive(frame(NGHTTP2_HEADERS, kEndHeaders, 1, call_block("/echo")) + frame(NGHTTP2_DATA, kEndStream, 1, body));
   rig.flush();
   for (uint32_t id = 3; id < 6000; id += 2) {
-    rig.receive(frame(NGHTTP2_HEADERS, kEndHeaders, id, call_block("/echo")) +
-                frame(NGHTTP2_DATA, kEndStream, id, TestClient::framed("m")) +
-                frame(NGHTTP2_RST_STREAM, 0, id, std::string("\0\0\0\x08", 4)));
+    rig.receive(request(id, "/echo", "m") + frame(NGHTTP2_RST_STREAM, 0, id, std::string("\0\0\0\x08", 4)));
     rig.flush();
   }
   EXPECT_EQ(rig.sink.open_calls, 1) << "the one whose bytes wait for the socket";
@@ -234,8 +237,7 @@ TEST(GrpcHostile, ManySettingsInOneFrameCostOneChange) {
 
 TEST(GrpcHostile, WindowUpdatesThatNothingPaidForEndTheConnection) {
   Rig rig;
-  rig.receive(kPreface + frame(NGHTTP2_HEADERS, kEndHeaders, 1, call_block("/hold")) +
-              frame(NGHTTP2_DATA, kEndStream, 1, TestClient::framed("m")));
+  rig.receive(kPreface + request(1, "/hold", "m"));
   for (int i = 0; i < 30'000 && !rig.connection->finished(); ++i) {
     rig.receive(frame(NGHTTP2_WINDOW_UPDATE, 0, 1, std::string("\0\0\0\1", 4)));
     rig.flush();
@@ -249,8 +251,7 @@ TEST(GrpcHostile, AReaderThatTricklesIsCutOff) {
   rig.receive(kPreface);
   rig.flush();
   rig.writable = 0;
-  rig.receive(frame(NGHTTP2_HEADERS, kEndHeaders, 1, call_block("/echo")) +
-              frame(NGHTTP2_DATA, kEndStream, 1, TestClient::framed(std::string(16'000, 'x'))));
+  rig.receive(request(1, "/echo", std::string(16'000, 'x')));
   int seconds = 0;
   for (; seconds < 200 && !rig.connection->finished(); ++seconds) {
     rig.writable = 100;  // a second; 256 are due
@@ -267,8 +268,7 @@ TEST(GrpcHostile, AReaderThatIsFastEnoughIsNotCutOff) {
   rig.receive(kPreface);
   rig.flush();
   rig.writable = 0;
-  rig.receive(frame(NGHTTP2_HEADERS, kEndHeaders, 1, call_block("/echo")) +
-              frame(NGHTTP2_DATA, kEndStream, 1, TestClient::framed(std::string(16'000, 'x'))) +
+  rig.receive(request(1, "/echo", std::string(16'000, 'x')) +
               frame(NGHTTP2_WINDOW_UPDATE, 0, 0, std::string("\0\1\0\0", 4)));
   for (int seconds = 0; seconds < 60; ++seconds) {
     rig.writable = 300;
@@ -284,8 +284,7 @@ TEST(GrpcHostile, AWindowThatOpensByTheByteEndsItsStream) {
   Rig rig;
   const std::string small_window("\0\4\0\0\0\1", 6);
   rig.receive("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(NGHTTP2_SETTINGS, 0, 0, small_window));
-  rig.receive(frame(NGHTTP2_HEADERS, kEndHeaders, 1, call_block("/echo")) +
-              frame(NGHTTP2_DATA, kEndStream, 1, TestClient::framed(std::string(16'000, 'x'))));
+  rig.receive(request(1, "/echo", std::string(16'000, 'x')));
   int seconds = 0;
   for (; seconds < 200 && rig.sink.open_calls > 0; ++seconds) {
     rig.receive(frame(NGHTTP2_WINDOW_UPDATE, 0, 1, std::string("\0\0\0\1", 4)));
@@ -316,8 +315,7 @@ TEST(GrpcHostile, ARequestThatTricklesIsEnded) {
 
 TEST(GrpcHostile, AConnectionThatIsCutOffEndsItsCallsAndSaysWhy) {
   Rig rig;
-  rig.receive(kPreface + frame(NGHTTP2_HEADERS, kEndHeaders, 1, call_block("/hold")) +
-              frame(NGHTTP2_DATA, kEndStream, 1, TestClient::framed("m")));
+  rig.receive(kPreface + request(1, "/hold", "m"));
   rig.flush();
   EXPECT_EQ(rig.sink.open_calls, 1);
   rig.connection->cut_off("too much");
@@ -334,8 +332,7 @@ TEST(GrpcHostile, AReplyIsCutOffInTheSessionOrWithItsConnection) {
     rig.receive(kPreface);
     rig.flush();
     rig.writable = 0;
-    rig.receive(frame(NGHTTP2_HEADERS, kEndHeaders, 1, call_block("/echo")) +
-                frame(NGHTTP2_DATA, kEndStream, 1, TestClient::framed(std::string(10'000, 'x'))));
+    rig.receive(request(1, "/echo", std::string(10'000, 'x')));
     Call& call = *rig.sink.last_begun;
     if (produced) rig.flush();
     rig.cut_off(call);

@@ -30,7 +30,7 @@ SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_S
 
 
 class Refused(Exception):
-    """The engine answered with an Error; `error` has its code and text. Or it hung up: `error` is None."""
+    """The engine answered with an Error (`error`: its code and text), or hung up without one (None)."""
 
     def __init__(self, error):
         super().__init__(f"{error.code}: {error.text.decode()}" if error else "the engine has hung up")
