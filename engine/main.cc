@@ -90,7 +90,7 @@ DispatchOptions dispatch_options(const Config& c) {
   o.max_waiting_bytes = static_cast<size_t>(c.max_waiting_bytes);
   o.max_request_bytes = static_cast<uint32_t>(c.max_request_bytes);
   o.responses.max_response_bytes = static_cast<size_t>(c.max_response_bytes);
-  o.responses.max_reply_bytes = static_cast<size_t>(c.max_reply_bytes);
+  o.max_reply_bytes = static_cast<size_t>(c.max_reply_bytes);
   return o;
 }
 

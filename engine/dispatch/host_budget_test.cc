@@ -10,9 +10,11 @@ constexpr int64_t kMs = 1'000'000;
 
 class HostBudgetTest : public testing::Test {
  protected:
-  static std::unique_ptr<TestThread> thread(const ResponseReader::Options& responses, int64_t wait_ns = 5'000 * kMs) {
+  static std::unique_ptr<TestThread> thread(const ResponseReader::Options& responses, int64_t wait_ns = 5'000 * kMs,
+                                            size_t max_reply_bytes = 128 << 20) {
     DispatchOptions options;
     options.responses = responses;
+    options.max_reply_bytes = max_reply_bytes;
     options.wait_ns = wait_ns;
     return std::make_unique<TestThread>(options);
   }
@@ -167,7 +169,7 @@ class ReplyMemoryTest : public HostBudgetTest {
     return count;
   }
   void start(int64_t wait_ns) {
-    engine_ = thread({.max_reply_bytes = 2 << 20, .inline_ns = 1'000 * kMs}, wait_ns);
+    engine_ = thread({.inline_ns = 1'000 * kMs}, wait_ns, 2 << 20);
     engine_->transport.send_at_once = false;
   }
   std::unique_ptr<TestThread> engine_;

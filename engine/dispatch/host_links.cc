@@ -6,8 +6,8 @@
 
 namespace drover::engine {
 
-HostLinks::HostLinks(uint32_t thread, ThreadMetrics& metrics)
-    : thread_(thread), metrics_(metrics), wake_(::epoll_create1(EPOLL_CLOEXEC)) {}
+HostLinks::HostLinks(uint32_t thread, ThreadMetrics& metrics, HostEvents* events)
+    : thread_(thread), metrics_(metrics), events_(events), wake_(::epoll_create1(EPOLL_CLOEXEC)) {}
 
 HostLink& HostLinks::attach(std::shared_ptr<const HostAttachment> host) {
   int bell = host->bells[thread_].get();
@@ -38,8 +38,10 @@ void HostLinks::detach(HostLink& link) {
   link.gone = true;
 }
 
-void HostLinks::drop(HostLink& link) {
+void HostLinks::end(HostLink& link) {
+  uint64_t id = link.host().id;
   std::erase_if(gone_, [&link](const auto& one) { return one.get() == &link; });
+  if (events_ != nullptr) events_->host_let_go(id, thread_);
 }
 
 }  // namespace drover::engine

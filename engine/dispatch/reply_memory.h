@@ -1,5 +1,6 @@
 // ReplyMemory: the heap memory of encoded replies that wait for their clients, on one engine thread, charged to the
-// hosts whose replies they are. Bytes that stay in a host's region are not counted: they cost the engine nothing.
+// hosts whose replies they are; and the buffers between two replies. Bytes that stay in a host's region are not
+// counted: they cost the engine nothing.
 //
 // A host may take as much again as it has only while that much is free: with n hosts that take all they can, each has
 // 1/(n+1) of the whole, and a host that comes has the same. No host is refused because of another's replies unless it
@@ -8,7 +9,10 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <vector>
 
+#include "codec/encode/encoded.h"
 #include "engine/dispatch/call_table.h"
 
 namespace drover::engine {
@@ -21,7 +25,9 @@ struct ReplyAccount {
 
 class ReplyMemory {
  public:
-  explicit ReplyMemory(size_t max_bytes) : max_bytes_(max_bytes) {}
+  explicit ReplyMemory(size_t max_bytes) : max_bytes_(max_bytes) {
+    spare_.reserve(kSpare);  // keeping takes no memory
+  }
   ReplyMemory(const ReplyMemory&) = delete;
   ReplyMemory& operator=(const ReplyMemory&) = delete;
 
@@ -41,16 +47,19 @@ class ReplyMemory {
     bytes_ -= bytes;
     account.bytes -= bytes;
   }
-  // What state.reply has is charged to `account` until let_go, also when its host is gone.
-  void charge(CallState& state, ReplyAccount& account) {
-    charge(account, state.reply->buffer_bytes());
+  // The call has these buffers, charged to `account`, until let_go, also when its host is gone.
+  void give(CallState& state, std::unique_ptr<Encoded> encoded, ReplyAccount& account) {
+    state.reply = encoded.release();
     state.reply_host = &account;
+    charge(account, state.reply->buffer_bytes());
   }
   void let_go(CallState& state) {
     ReplyAccount& account = *state.reply_host;
     discharge(account, state.reply->buffer_bytes());
     if (account.bytes == 0 && account.host_gone) [[unlikely]]
       delete &account;
+    keep(std::unique_ptr<Encoded>(state.reply));
+    state.reply = nullptr;
   }
   // The host's link ends.
   static void end(ReplyAccount* account) {
@@ -58,9 +67,31 @@ class ReplyMemory {
     if (account->bytes == 0) delete account;
   }
 
+  // ---- buffers between two replies, charged to no host
+  std::unique_ptr<Encoded> take() {
+    if (spare_.empty()) [[unlikely]]
+      return std::make_unique<Encoded>();
+    std::unique_ptr<Encoded> encoded = std::move(spare_.back());
+    spare_.pop_back();
+    spare_bytes_ -= encoded->buffer_bytes();
+    return encoded;
+  }
+  // For the next take(), unless they are large or many.
+  void keep(std::unique_ptr<Encoded> encoded) {
+    const size_t bytes = encoded->buffer_bytes();
+    if (bytes > kSpareBytesOfOne || spare_bytes_ + bytes > kSpareBytes || spare_.size() >= kSpare) [[unlikely]]
+      return;
+    spare_bytes_ += bytes;
+    spare_.push_back(std::move(encoded));
+  }
+
  private:
+  static constexpr size_t kSpareBytesOfOne = 64 << 10, kSpareBytes = 4 << 20, kSpare = 1024;
+
   const size_t max_bytes_;
   size_t bytes_ = 0;
+  std::vector<std::unique_ptr<Encoded>> spare_;
+  size_t spare_bytes_ = 0;
 };
 
 }  // namespace drover::engine

@@ -10,10 +10,6 @@
 namespace drover::engine {
 namespace {
 
-constexpr size_t kPooledEncodedBytes = 64 << 10;  // reply buffers are kept for the next call, unless they are bigger
-constexpr size_t kPooledBytes = 4 << 20;          // of all that are kept
-constexpr size_t kPooledEncoded = 1024;
-
 constexpr size_t kLongTrailerBytes = 4096;  // such a trailer takes time of its own
 
 // A response lies in its channel's tx and rx and in the request's memory.
@@ -48,10 +44,6 @@ Bounds bounds_of(const HostLink& link) { return {link.region().base(), link.regi
 
 }  // namespace
 
-ResponseReader::ResponseReader(const Options& options) : options_(options), memory_(options.max_reply_bytes) {
-  spare_.reserve(kPooledEncoded);  // recycling takes no memory
-}
-
 size_t ResponseReader::room(const HostLink& link) const { return memory_.room(*link.replies); }
 
 bool ResponseReader::read_trailer_of(const CallState& state, const CompleteSlot& slot, Answer* answer) {
@@ -80,13 +72,12 @@ DROVER_INLINE bool ResponseReader::read_head(const CallState& state, const Compl
 }
 
 // The message lies in `encoded`, which is the call's from now on.
-DROVER_INLINE void ResponseReader::take_over(CallState& state, Encoded* encoded, Answer* answer) {
+DROVER_INLINE void ResponseReader::take_over(CallState& state, std::unique_ptr<Encoded> encoded, Answer* answer) {
   HostLink& link = *state.host;
-  state.reply = encoded;
-  memory_.charge(state, *link.replies);
-  for (const Piece& piece : encoded->pieces()) answer->lent |= link.region().contains(piece.data);
   answer->reply.message = encoded->pieces();
   answer->reply.message_size = encoded->size();
+  for (const Piece& piece : encoded->pieces()) answer->lent |= link.region().contains(piece.data);
+  memory_.give(state, std::move(encoded), *link.replies);
 }
 
 ResponseReader::Answer ResponseReader::read(CallState& state, const CompleteSlot& slot) {
@@ -106,13 +97,13 @@ ResponseReader::Answer ResponseReader::read(CallState& state, const CompleteSlot
   options.max_buffer_bytes = memory_.room(*link.replies);
   options.pause = InlineTime::go_on;
   options.pause_context = &time;
-  std::unique_ptr<Encoded> to(take_encoded());
+  std::unique_ptr<Encoded> to = memory_.take();
   EncodeResult result = encode(type, object, options, to.get());
   answer.long_since_ns |= time.since_ns;
   if (result.ok()) [[likely]] {
-    take_over(state, to.release(), &answer);
+    take_over(state, std::move(to), &answer);
   } else {
-    keep(to.release());
+    memory_.keep(std::move(to));
     if (time.over) {
       answer.outcome = Outcome::kLong;
     } else {
@@ -134,7 +125,7 @@ ResponseReader::Answer ResponseReader::finish(CallState& state, LongAnswer& done
   if (!read_head(state, done.slot(), &answer)) return answer;  // the host has changed its mind
   std::unique_ptr<Encoded> encoded = done.take();
   if (encoded != nullptr) {
-    take_over(state, encoded.release(), &answer);
+    take_over(state, std::move(encoded), &answer);
   } else {
     failed(state, done.result(), &answer);
   }
@@ -165,29 +156,6 @@ ResponseReader::Answer ResponseReader::broken(std::string why) {
   answer.reply.code = StatusCode::kInternal;
   answer.reply.status_message = text_;
   return answer;
-}
-
-Encoded* ResponseReader::take_encoded() {
-  if (spare_.empty()) return new Encoded;
-  Encoded* encoded = spare_.back().release();
-  spare_.pop_back();
-  spare_bytes_ -= encoded->buffer_bytes();
-  return encoded;
-}
-
-void ResponseReader::keep(Encoded* encoded) {
-  std::unique_ptr<Encoded> owner(encoded);
-  const size_t bytes = owner->buffer_bytes();
-  if (bytes > kPooledEncodedBytes || spare_bytes_ + bytes > kPooledBytes) return;
-  if (spare_.size() >= kPooledEncoded) return;
-  spare_bytes_ += bytes;
-  spare_.push_back(std::move(owner));
-}
-
-void ResponseReader::recycle(CallState& state) {
-  memory_.let_go(state);
-  keep(state.reply);
-  state.reply = nullptr;
 }
 
 }  // namespace drover::engine

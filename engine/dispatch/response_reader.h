@@ -6,7 +6,7 @@
 //        --> kNoRoom                    the host's part of the engine's memory is taken by replies that clients have
 //                                       not read; to be tried again when wanted_bytes are free
 //
-// The encoded bytes lie in buffers that are kept for the next call, or in the host's region.
+// The encoded bytes lie in buffers of a ReplyMemory, or in the host's region.
 //
 // One encoding is bounded by the memory that its channel has, 4 fields for each byte of it and 128 Mi at most, and 4
 // fields for each byte of output. An honest sparse message looks at each of its objects once, and objects have less
@@ -17,7 +17,6 @@
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "channel/layout.h"
 #include "codec/encode/encode.h"
@@ -33,10 +32,10 @@ class ResponseReader {
  public:
   struct Options {
     size_t max_response_bytes = 0x7fffffff;
-    size_t max_reply_bytes = 128u << 20;  // heap memory of all encoded replies that wait for their clients
-    int64_t inline_ns = 300'000;          // how long an encoding may take before it goes on in slices
+    int64_t inline_ns = 300'000;  // how long an encoding may take before it goes on in slices
   };
-  explicit ResponseReader(const Options& options);
+  // `memory` outlives it.
+  ResponseReader(const Options& options, ReplyMemory& memory) : options_(options), memory_(memory) {}
   ResponseReader(const ResponseReader&) = delete;
   ResponseReader& operator=(const ResponseReader&) = delete;
 
@@ -59,28 +58,22 @@ class ResponseReader {
   Answer no_room();
   // How many answers no_room gave instead of replies.
   uint64_t refused() const { return refused_; }
-  // state.reply is no longer needed.
-  void recycle(CallState& state);
 
-  const ReplyMemory& memory() const { return memory_; }
+  // How much more memory the host's replies may take now.
   size_t room(const HostLink& link) const;
 
  private:
   // Status and trailer. False: *answer is done.
   bool read_head(const CallState& state, const CompleteSlot& slot, Answer* answer);
   bool read_trailer_of(const CallState& state, const CompleteSlot& slot, Answer* answer);
-  void take_over(CallState& state, Encoded* encoded, Answer* answer);
+  void take_over(CallState& state, std::unique_ptr<Encoded> encoded, Answer* answer);
   void failed(const CallState& state, const EncodeResult& result, Answer* answer);
   Answer broken(std::string why);
-  Encoded* take_encoded();
-  void keep(Encoded* encoded);
 
   const Options options_;
-  ReplyMemory memory_;
+  ReplyMemory& memory_;
   Trailer trailer_;   // used again and again
   std::string text_;  // of an invalid answer
-  std::vector<std::unique_ptr<Encoded>> spare_;
-  size_t spare_bytes_ = 0;
   uint64_t refused_ = 0;
 };
 

@@ -19,7 +19,7 @@ class ResponseReaderTest : public testing::Test {
     state_.host = &link_;
   }
   ~ResponseReaderTest() override {
-    if (state_.reply != nullptr) reader_.recycle(state_);
+    if (state_.reply != nullptr) memory_.let_go(state_);
   }
   CompleteSlot slot(std::string_view wire) {
     auto* object = static_cast<char*>(arena_.allocate_zeroed(echo_type().entry().object_size));
@@ -47,7 +47,8 @@ class ResponseReaderTest : public testing::Test {
   ChunkBlockSource source_;
   Arena arena_;
   CallState state_;
-  ResponseReader reader_{{.max_response_bytes = 1 << 20}};
+  ReplyMemory memory_{128 << 20};
+  ResponseReader reader_{{.max_response_bytes = 1 << 20}, memory_};
 };
 
 TEST_F(ResponseReaderTest, ASmallResponseIsCopiedAndTheHostMayHaveItsMemoryBack) {
@@ -97,7 +98,7 @@ TEST_F(ResponseReaderTest, WhatLeadsOutOfTxIsInternalAndKeepsNoBuffer) {
 }
 
 TEST_F(ResponseReaderTest, AResponseOverTheLimitIsInternal) {
-  ResponseReader small({.max_response_bytes = 10});
+  ResponseReader small({.max_response_bytes = 10}, memory_);
   ResponseReader::Answer answer = small.read(state_, slot(echo_wire("more than ten bytes")));
   EXPECT_EQ(answer.reply.code, StatusCode::kInternal);
   EXPECT_FALSE(answer.reply.has_message);

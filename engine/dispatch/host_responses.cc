@@ -1,9 +1,9 @@
-// The Dispatcher's side towards hosts: what they send, in what order and for how long; see dispatcher.h.
-#include <algorithm>
-#include <cstdlib>
-#include <new>
+#include "engine/dispatch/host_responses.h"
 
-#include "engine/dispatch/dispatcher.h"
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <utility>
 
 namespace drover::engine {
 namespace {
@@ -13,8 +13,23 @@ constexpr uint32_t kSlotsPerLane = 256;   // taken from one worker before the ho
 
 }  // namespace
 
-// Takes what the host has sent until that time is spent. Its lanes take turns.
-Served Dispatcher::serve(HostLink& link, int64_t budget_ns) {
+HostResponses::HostResponses(const Options& options, Calls& calls, ReplySink& replies, ReplyMemory& memory,
+                             ThreadMetrics& metrics)
+    : wait_ns_(options.wait_ns),
+      calls_(calls),
+      replies_(replies),
+      reader_(options.reader, memory),
+      metrics_(metrics),
+      long_answers_(metrics.counter("drover_long_answers_total", "Replies that were encoded in slices of many turns")),
+      postponed_(metrics.counter("drover_replies_postponed_total", "Replies that had to wait for engine memory")),
+      refused_(metrics.counter("drover_replies_refused_total", "Replies that found no engine memory in time")) {}
+
+HostResponses::~HostResponses() {
+  for (const Counter* counter : {long_answers_, postponed_, refused_}) metrics_.remove(counter);
+}
+
+// The host's lanes take turns.
+Served HostResponses::serve(HostLink& link, int64_t budget_ns) {
   TurnBudget budget(budget_ns);
   Served served;
   bool go_on = true;
@@ -33,7 +48,7 @@ Served Dispatcher::serve(HostLink& link, int64_t budget_ns) {
 }
 
 // False: the host's time is over.
-bool Dispatcher::take_from(HostLink& link, uint32_t worker, TurnBudget& budget, bool* did) {
+bool HostResponses::take_from(HostLink& link, uint32_t worker, TurnBudget& budget, bool* did) {
   RingConsumer& ring = link.lane(worker).responses;
   Slot slot;
   for (uint32_t left = kSlotsPerLane; left != 0 && link.failure() == nullptr && ring.try_pop(slot); --left) {
@@ -47,7 +62,7 @@ bool Dispatcher::take_from(HostLink& link, uint32_t worker, TurnBudget& budget, 
   return true;
 }
 
-int64_t Dispatcher::take_slot(HostLink& link, uint32_t worker, const Slot& slot) {
+int64_t HostResponses::take_slot(HostLink& link, uint32_t worker, const Slot& slot) {
   switch (static_cast<ResponseSlotType>(slot.type)) {
     case ResponseSlotType::kComplete:
       return complete(link, worker, slot_as<CompleteSlot>(slot));
@@ -57,8 +72,8 @@ int64_t Dispatcher::take_slot(HostLink& link, uint32_t worker, const Slot& slot)
   return link.fail("it sent a slot of an unknown type"), 0;
 }
 
-int64_t Dispatcher::complete(HostLink& link, uint32_t worker, const CompleteSlot& slot) {
-  CallState* state = table_.find(slot.call, slot.generation);
+int64_t HostResponses::complete(HostLink& link, uint32_t worker, const CompleteSlot& slot) {
+  CallState* state = calls_.find(slot.call, slot.generation);
   if (state == nullptr || state->host != &link || state->lane != worker || !state->owes_complete) {
     return link.fail("it completed a call that this worker does not have"), 0;
   }
@@ -76,48 +91,47 @@ int64_t Dispatcher::complete(HostLink& link, uint32_t worker, const CompleteSlot
     }
   }
   // Too late: the client has its answer, or has left.
-  link.release(worker, slot.tx_call, 0, now_ns_);
-  settle(*state);
+  link.release(worker, slot.tx_call, 0, calls_.now_ns());
+  calls_.settle(*state);
   return 0;
 }
 
-void Dispatcher::finished(HostLink& link, uint32_t worker, const FinishedSlot& slot) {
-  CallState* state = table_.find(slot.call, slot.generation);
+void HostResponses::finished(HostLink& link, uint32_t worker, const FinishedSlot& slot) {
+  CallState* state = calls_.find(slot.call, slot.generation);
   if (state == nullptr || state->host != &link || state->lane != worker || state->owes_complete ||
       !state->owes_finished) {
     return link.fail("it finished a call that this worker does not have");
   }
   state->owes_finished = false;
   link.call_finished(worker);
-  settle(*state);
+  calls_.settle(*state);
 }
 
 // The host has completed the call, and nothing else of it has changed.
-void Dispatcher::fail_for_memory(CallState& state, const CompleteSlot& slot) {
+void HostResponses::fail_for_memory(CallState& state, const CompleteSlot& slot) {
   state.owes_release = false;
-  state.host->release(state.lane, slot.tx_call, 0, now_ns_);
-  fail(state, StatusCode::kResourceExhausted, kNoMemory);
+  state.host->release(state.lane, slot.tx_call, 0, calls_.now_ns());
+  calls_.fail(state, StatusCode::kResourceExhausted, Calls::kNoMemory);
 }
 
-inline void Dispatcher::deliver(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer) {
+inline void HostResponses::deliver(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer) {
   const bool small = !answer.lent && answer.reply.message_size <= kCallReplyBytes;
   if (!small && state.payer != nullptr && !charge_reply(state, answer)) [[unlikely]]
     answer = refuse_reply(state);
-  timers_.disarm(state.timer);
-  state.phase = CallState::Phase::kReplied;
+  calls_.replied(state);
   if (answer.lent) {
     state.owes_release = true;
     state.tx_call = slot.tx_call;
     state.tx_bytes = answer.reply.message_size;
   } else {
-    state.host->release(state.lane, slot.tx_call, answer.reply.message_size, now_ns_);
-    settle(state);
+    state.host->release(state.lane, slot.tx_call, answer.reply.message_size, calls_.now_ns());
+    calls_.settle(state);
   }
   replies_.reply(*state.call, answer.reply);  // `state` may be free now
 }
 
-int64_t Dispatcher::answer(CallState& state, const CompleteSlot& slot) {
-  ResponseReader::Answer answer = responses_.read(state, slot);
+int64_t HostResponses::answer(CallState& state, const CompleteSlot& slot) {
+  ResponseReader::Answer answer = reader_.read(state, slot);
   if (answer.outcome == ResponseReader::Outcome::kReady) [[likely]] {
     deliver(state, slot, answer);
     return answer.long_since_ns;
@@ -126,7 +140,8 @@ int64_t Dispatcher::answer(CallState& state, const CompleteSlot& slot) {
 }
 
 // The answer, or why there is no answer yet. `until_ns`: of a reply that was postponed before, otherwise 0.
-int64_t Dispatcher::give(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer, int64_t until_ns) {
+int64_t HostResponses::give(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer,
+                            int64_t until_ns) {
   HostLink& link = *state.host;
   switch (answer.outcome) {
     case ResponseReader::Outcome::kReady:
@@ -134,7 +149,7 @@ int64_t Dispatcher::give(CallState& state, const CompleteSlot& slot, ResponseRea
       break;
     case ResponseReader::Outcome::kLong:
       long_answers_->add();
-      link.long_answer = responses_.begin_long(state, slot);
+      link.long_answer = reader_.begin_long(state, slot);
       link.long_until_ns = until_ns;
       put_off(state, slot);
       break;
@@ -143,7 +158,7 @@ int64_t Dispatcher::give(CallState& state, const CompleteSlot& slot, ResponseRea
         link.postponed.push_front({slot, answer.wanted_bytes, until_ns});
       } else {
         postponed_->add();
-        link.postponed.push_back({slot, answer.wanted_bytes, now_ns_ + options_.wait_ns});
+        link.postponed.push_back({slot, answer.wanted_bytes, calls_.now_ns() + wait_ns_});
       }
       put_off(state, slot);
       break;
@@ -152,7 +167,7 @@ int64_t Dispatcher::give(CallState& state, const CompleteSlot& slot, ResponseRea
 }
 
 // What the reply holds until the client has taken it. False: over a budget; nothing was charged.
-bool Dispatcher::charge_reply(CallState& state, ResponseReader::Answer& answer) {
+bool HostResponses::charge_reply(CallState& state, ResponseReader::Answer& answer) {
   Account& payer = *state.payer;
   const size_t buffers = state.reply->buffer_bytes();
   if (!payer.charge(Resource::kMemory, buffers)) return false;
@@ -167,7 +182,7 @@ bool Dispatcher::charge_reply(CallState& state, ResponseReader::Answer& answer) 
 }
 
 // The client has much of tx in use already: other clients' replies need the rest.
-bool Dispatcher::copy_reply(CallState& state, ResponseReader::Answer& answer) {
+bool HostResponses::copy_reply(CallState& state, ResponseReader::Answer& answer) {
   const size_t size = answer.reply.message_size;
   if (!state.payer->charge(Resource::kMemory, size)) return false;
   state.reply_bytes.reset(static_cast<char*>(std::malloc(size)));
@@ -184,76 +199,68 @@ bool Dispatcher::copy_reply(CallState& state, ResponseReader::Answer& answer) {
   return true;
 }
 
-ResponseReader::Answer Dispatcher::refuse_reply(CallState& state) {
-  drop_reply(state);
+ResponseReader::Answer HostResponses::refuse_reply(CallState& state) {
+  calls_.drop_reply(state);
   ResponseReader::Answer answer;
   answer.reply.code = StatusCode::kResourceExhausted;
   answer.reply.status_message = "the client does not take its replies: too much of them waits";
   return answer;
 }
 
-void Dispatcher::drop_reply(CallState& state) {
-  if (state.reply_memory != 0) state.payer->release(Resource::kMemory, state.reply_memory);
-  if (state.reply_lent != 0) state.payer->release(Resource::kLent, state.reply_lent);
-  state.reply_memory = state.reply_lent = 0;
-  state.reply_bytes.reset();
-  responses_.recycle(state);
-}
-
 // ---- answers that take longer than a turn, or find no room
 
 // The answer is owed though the host has completed the call: as with one that is lent, the host gets its memory back
 // when the call is over.
-void Dispatcher::put_off(CallState& state, const CompleteSlot& slot) {
+void HostResponses::put_off(CallState& state, const CompleteSlot& slot) {
   state.owes_release = true;
   state.tx_call = slot.tx_call;
   state.tx_bytes = 0;
 }
 
 // The call whose answer was put off, to be answered now; null if it has ended.
-CallState* Dispatcher::put_off_call(HostLink& link, const CompleteSlot& slot) {
-  CallState* state = table_.find(slot.call, slot.generation);
+CallState* HostResponses::put_off_call(HostLink& link, const CompleteSlot& slot) {
+  CallState* state = calls_.find(slot.call, slot.generation);
   bool waits = state != nullptr && state->host == &link && state->phase == CallState::Phase::kRunning;
   return waits ? state : nullptr;
 }
 
 // False: it is not done, or the host's time is over.
-bool Dispatcher::go_on_with_long(HostLink& link, TurnBudget& budget) {
+bool HostResponses::go_on_with_long(HostLink& link, TurnBudget& budget) {
   if (link.long_answer == nullptr) return true;
   if (put_off_call(link, link.long_answer->slot()) == nullptr) {
     link.long_answer.reset();
-    return budget.go_on(now_ns_);
+    return budget.go_on(calls_.now_ns());
   }
   if (!link.long_answer->step(budget.end_ns())) return false;
   std::unique_ptr<LongAnswer> done = std::move(link.long_answer);
   CallState& state = *put_off_call(link, done->slot());
   state.owes_release = false;
   try {
-    ResponseReader::Answer answer = responses_.finish(state, *done);
+    ResponseReader::Answer answer = reader_.finish(state, *done);
     give(state, done->slot(), answer, link.long_until_ns);
   } catch (const std::bad_alloc&) {
     fail_for_memory(state, done->slot());
   }
-  return budget.go_on(now_ns_);
+  return budget.go_on(calls_.now_ns());
 }
 
-bool Dispatcher::retry_postponed(HostLink& link, TurnBudget& budget) {
+bool HostResponses::retry_postponed(HostLink& link, TurnBudget& budget) {
   while (!link.postponed.empty()) {
     HostLink::Postponed first = link.postponed.front();
     CallState* state = put_off_call(link, first.slot);
-    bool late = now_ns_ >= first.until_ns;
-    if (state != nullptr && !late && responses_.room(link) < first.wanted_bytes) return true;
+    bool late = calls_.now_ns() >= first.until_ns;
+    if (state != nullptr && !late && reader_.room(link) < first.wanted_bytes) return true;
     link.postponed.pop_front();
     if (state != nullptr) retry(*state, first, late);
-    if (link.long_answer != nullptr || !budget.go_on(now_ns_)) return false;
+    if (link.long_answer != nullptr || !budget.go_on(calls_.now_ns())) return false;
   }
   return true;
 }
 
-void Dispatcher::retry(CallState& state, const HostLink::Postponed& postponed, bool late) {
+void HostResponses::retry(CallState& state, const HostLink::Postponed& postponed, bool late) {
   state.owes_release = false;
   try {
-    ResponseReader::Answer answer = late ? responses_.no_room() : responses_.read(state, postponed.slot);
+    ResponseReader::Answer answer = late ? reader_.no_room() : reader_.read(state, postponed.slot);
     give(state, postponed.slot, answer, postponed.until_ns);
   } catch (const std::bad_alloc&) {
     fail_for_memory(state, postponed.slot);

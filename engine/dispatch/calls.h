@@ -1,0 +1,141 @@
+// Calls: the calls of one engine thread, from open until neither the transport nor a host needs them. What a call
+// holds, it takes and gives back here: its place in the table, its timer, the memory of its request, its host's memory,
+// the reply's buffers, and what it is charged with.
+//
+//   begin --> kReceiving --------------> started --> kRunning --> replied --> kReplied --> over --> kOver --> free
+//                  |                        ^            |                       ^
+//                  '--> wait --> kWaiting --'            |                       |
+//                  '--------------'----------------------'--> fail, deadline ----'
+//
+// A call ends exactly once towards the client: by replied() or by fail(), which does nothing once it has ended. Memory
+// that a host may still touch stays in place until the host has completed and finished the call, or is gone.
+// Thread-safety: none; one engine thread. In the steady state nothing here allocates.
+#pragma once
+
+#include <cstdint>
+#include <new>
+#include <span>
+#include <string_view>
+
+#include "channel/layout.h"
+#include "engine/base/timer_wheel.h"
+#include "engine/call/call.h"
+#include "engine/dispatch/call_table.h"
+#include "engine/dispatch/host_link.h"
+#include "engine/dispatch/host_links.h"
+#include "engine/dispatch/reply_memory.h"
+#include "engine/dispatch/request_memory.h"
+#include "engine/dispatch/route_table.h"
+#include "engine/dispatch/waiting_calls.h"
+
+namespace drover::engine {
+
+class Calls {
+ public:
+  struct Options {
+    int64_t wait_ns;           // how long a call waits for a host or for room
+    uint32_t max_waiting;      // calls that wait
+    size_t max_waiting_bytes;  // of requests on the heap while their calls wait or are received
+  };
+  static constexpr std::string_view kNoMemory = "the engine has no memory for the call";
+
+  // All of them outlive it.
+  Calls(const Options& options, ReplySink& replies, RouteTable& routes, HostLinks& links, ReplyMemory& reply_memory);
+  // The transport is gone by now, and with it every Call.
+  ~Calls();
+  Calls(const Calls&) = delete;
+  Calls& operator=(const Calls&) = delete;
+
+  // As of the last turn.
+  int64_t now_ns() const { return now_ns_; }
+  void set_now(int64_t now_ns) { now_ns_ = now_ns; }
+
+  uint32_t size() const { return table_.in_use(); }
+  uint32_t waiting() const { return waiting_.size(); }
+  CallState* find(uint32_t index, uint32_t generation) { return table_.find(index, generation); }
+
+  // ---- a call's life
+  // Null: its account has too many calls. Throws std::bad_alloc.
+  CallState* begin(Call& call, Route& route);
+  // Room for a message of `size` bytes on the heap, of which `least` are wanted now; empty: none.
+  std::span<char> heap_buffer(CallState& state, size_t size, size_t least);
+  // Keeps the request's bytes (what was received into a buffer stays there) and queues the call behind its route.
+  void wait(CallState& state, std::string_view wire);
+  // A worker of that host runs the call from now on, and the host is pinned for it. True: the call had waited.
+  bool started(CallState& state, HostLink& link);
+  // The reply goes to the transport now.
+  void replied(CallState& state) {
+    timers_.disarm(state.timer);
+    state.phase = CallState::Phase::kReplied;
+  }
+  // The transport has let go of the call.
+  void over(CallState& state) {
+    state.call = nullptr;
+    state.phase = CallState::Phase::kOver;
+    settle(state);
+  }
+  // The client has left: the transport lets go of the call before its end.
+  void abandon(CallState& state);
+  // Ends the call towards the client with an error. `state` may be free when this returns.
+  void fail(CallState& state, StatusCode code, std::string_view message);
+  // Call after any step that may have removed the last reason to keep memory or the state itself.
+  void settle(CallState& state);
+
+  // ---- what it holds
+  void pin(CallState& state, HostLink& link) {
+    state.host = &link;
+    ++link.pins;
+  }
+  // Frees the request's wire bytes, if they are on the heap or in rx memory of a call that no host has.
+  void let_go_of_message(CallState& state);
+  // The reply's buffers, and what they are charged with.
+  void drop_reply(CallState& state);
+
+  // ---- turns
+  // Ends calls whose time is over. True: any.
+  bool expire();
+  // Offers calls that wait to start(CallState&) -> bool, as WaitingCalls::serve does. A call for which start() finds no
+  // memory fails.
+  template <typename Start>
+  bool serve_waiting(Start start) {
+    return waiting_.size() != 0 && waiting_.serve([this, &start](CallState& state) {
+      try {
+        return start(state);
+      } catch (const std::bad_alloc&) {
+        return fail(state, StatusCode::kResourceExhausted, kNoMemory), true;
+      }
+    });
+  }
+  // When expire() or serve_waiting() has something to do at the latest.
+  int64_t next_ns() const;
+  // Now and then; may take time that grows with size().
+  void shrink() { table_.shrink(); }
+  // A host that is gone sends nothing any more: its running calls are answered, and calls that waited only for its
+  // slots are over.
+  void end_calls_of(HostLink& link);
+  // Ends those whose answers refer to the memory of a host that is gone.
+  void cut_off_replies_of(const HostLink& link);
+
+ private:
+  void arm(CallState& state, int64_t when_ns) {
+    if (when_ns != kNoDeadline) timers_.arm(state.timer, when_ns);
+  }
+  void cancel(CallState& state, CancelReason reason);
+  void expire(CallState& state);
+  void end_waiting(CallState& state);
+  void let_go_of_host(CallState& state);
+
+  const Options options_;
+  ReplySink& replies_;
+  RouteTable& routes_;
+  HostLinks& links_;
+  ReplyMemory& reply_memory_;
+  int64_t now_ns_;
+
+  CallTable table_;
+  TimerWheel timers_;
+  RequestMemory requests_;
+  WaitingCalls waiting_;
+};
+
+}  // namespace drover::engine

@@ -1,0 +1,81 @@
+// HostResponses: what hosts send to one engine thread, taken from their rings and answered to the clients.
+//
+//   serve(host, time) --> the host's lanes in turn --> COMPLETE --> ResponseReader --> kReady --> the reply
+//                                                  |                               '-> kLong, kNoRoom: put off
+//                                                  '-> FINISHED: the request's memory is free
+//
+// An answer that takes long, or finds no room, is put off: the call goes on running and owes the host its memory, and
+// each further serve() of the host begins with it. The host's answers behind a long one wait for it.
+//
+// A slot that no working host sends makes its HostLink fail; it has no other effect.
+// Thread-safety: none; one engine thread.
+#pragma once
+
+#include <cstdint>
+
+#include "channel/layout.h"
+#include "engine/base/metrics.h"
+#include "engine/call/call.h"
+#include "engine/dispatch/calls.h"
+#include "engine/dispatch/host_link.h"
+#include "engine/dispatch/host_turns.h"
+#include "engine/dispatch/reply_memory.h"
+#include "engine/dispatch/response_reader.h"
+
+namespace drover::engine {
+
+class HostResponses {
+ public:
+  struct Options {
+    ResponseReader::Options reader;
+    int64_t wait_ns;  // how long a reply waits for room
+  };
+  // All of them outlive it.
+  HostResponses(const Options& options, Calls& calls, ReplySink& replies, ReplyMemory& memory, ThreadMetrics& metrics);
+  ~HostResponses();
+  HostResponses(const HostResponses&) = delete;
+  HostResponses& operator=(const HostResponses&) = delete;
+
+  // Takes what the host has sent until that time is spent.
+  Served serve(HostLink& link, int64_t budget_ns);
+  // Whether serve() has something to do although the host has sent nothing.
+  bool can_go_on(const HostLink& link) const {
+    if (link.long_answer != nullptr) return true;
+    return !link.postponed.empty() && reader_.room(link) >= link.postponed.front().wanted_bytes;
+  }
+  void update_metrics() { refused_->add(reader_.refused() - refused_->value()); }
+
+ private:
+  // The functions that take a slot return since when its answer took long, or 0 (ResponseReader::Answer).
+  bool take_from(HostLink& link, uint32_t worker, TurnBudget& budget, bool* did);
+  int64_t take_slot(HostLink& link, uint32_t worker, const Slot& slot);
+  int64_t complete(HostLink& link, uint32_t worker, const CompleteSlot& slot);
+  void finished(HostLink& link, uint32_t worker, const FinishedSlot& slot);
+  int64_t answer(CallState& state, const CompleteSlot& slot);
+  int64_t give(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer, int64_t until_ns);
+  void deliver(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer);
+  void fail_for_memory(CallState& state, const CompleteSlot& slot);
+
+  // ---- what the client is charged with
+  static bool charge_reply(CallState& state, ResponseReader::Answer& answer);
+  static bool copy_reply(CallState& state, ResponseReader::Answer& answer);
+  ResponseReader::Answer refuse_reply(CallState& state);
+
+  // ---- answers that were put off
+  static void put_off(CallState& state, const CompleteSlot& slot);
+  CallState* put_off_call(HostLink& link, const CompleteSlot& slot);
+  bool go_on_with_long(HostLink& link, TurnBudget& budget);
+  bool retry_postponed(HostLink& link, TurnBudget& budget);
+  void retry(CallState& state, const HostLink::Postponed& postponed, bool late);
+
+  const int64_t wait_ns_;
+  Calls& calls_;
+  ReplySink& replies_;
+  ResponseReader reader_;
+  ThreadMetrics& metrics_;
+  Counter* long_answers_;
+  Counter* postponed_;
+  Counter* refused_;
+};
+
+}  // namespace drover::engine

@@ -1,0 +1,76 @@
+// Hosts: how hosts come to one engine thread, drain, fail and go, and what that means for routes and calls.
+//
+//   attach --> methods are taken in, 256 a turn --> host_attached --> drain --> its last call ends --> host_drained
+//     '----------------- failed: host_failed ------------'---> detach --> nothing refers to it --> host_let_go
+//
+// Thread-safety: none; one engine thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "engine/base/metrics.h"
+#include "engine/base/status.h"
+#include "engine/dispatch/calls.h"
+#include "engine/dispatch/host_events.h"
+#include "engine/dispatch/host_link.h"
+#include "engine/dispatch/host_links.h"
+#include "engine/dispatch/route_changes.h"
+#include "engine/dispatch/route_table.h"
+
+namespace drover::engine {
+
+class Hosts {
+ public:
+  // All of them outlive it; `events` may be null.
+  Hosts(uint32_t thread, HostLinks& links, RouteTable& routes, Calls& calls, ThreadMetrics& metrics,
+        HostEvents* events);
+  ~Hosts();
+  Hosts(const Hosts&) = delete;
+  Hosts& operator=(const Hosts&) = delete;
+
+  // ---- as Dispatcher has them
+  void expect(uint32_t listener, RouteChanges::Paths paths);
+  void forget_listener(uint32_t listener);
+  void attach(std::shared_ptr<const HostAttachment> host);
+  void detach(uint64_t host);
+  void drain(uint64_t host);
+  void drain_all();
+
+  // How a call to a method without a route ends.
+  Status unknown(uint32_t listener, std::string_view path) const;
+  const RouteChanges& changes() const { return changes_; }
+
+  // Once a poll: goes on with what changes, and tells of hosts that failed or have drained. True if it did anything.
+  bool turn();
+  // turn() has something to do at once.
+  bool busy() const { return changes_.pending(); }
+  // When it has at the latest.
+  int64_t next_ns() const;
+  // Ten times a second.
+  void update_metrics();
+
+ private:
+  void leave_routes(HostLink& link);
+  void change_routes();
+  void cut_off_replies_of_gone();
+  void report_failed_and_drained();
+
+  const uint32_t thread_;
+  HostLinks& links_;
+  RouteTable& routes_;
+  Calls& calls_;
+  ThreadMetrics& metrics_;
+  HostEvents* const events_;
+  RouteChanges changes_;
+  uint32_t changes_left_ = RouteChanges::kRoutesPerTurn;  // of this turn
+  bool draining_ = false;
+  int64_t next_metrics_ns_ = 0;
+  size_t most_routes_ = 0;  // lately
+  Counter* failures_;
+  Gauge* routes_gauge_;
+};
+
+}  // namespace drover::engine
