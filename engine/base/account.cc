@@ -98,8 +98,10 @@ Account* Account::over() {
 Ledger::Ledger(const LedgerLimits& limits, ThreadMetrics& metrics) : limits_(limits), metrics_(metrics) {
   for (size_t r = 0; r < kResources; ++r) {
     const char* resource = resource_name(static_cast<Resource>(r));
-    held_[r] = metrics.gauge("drover_client_held", "Memory (bytes) and calls that clients make the engine hold",
-                             {{"resource", resource}});
+    if (r < kHeldResources) {
+      held_[r] = metrics.gauge("drover_client_held", "Memory (bytes) and calls that clients make the engine hold",
+                               {{"resource", resource}});
+    }
     for (size_t l = 0; l < kLevels; ++l) {
       refused_[r][l] = metrics.counter("drover_client_refused_total", "What was over the budget of a principal",
                                        {{"resource", resource}, {"principal", level_name(static_cast<Level>(l))}});
@@ -132,7 +134,7 @@ AccountRef Ledger::open_connection(const std::string& address, int64_t now_ns) {
 }
 
 void Ledger::update() {
-  for (size_t r = 0; r < kResources; ++r) held_[r]->set(static_cast<int64_t>(thread_->held_[r]));
+  for (size_t r = 0; r < kHeldResources; ++r) held_[r]->set(static_cast<int64_t>(thread_->held_[r]));
   const size_t held = thread_->held(Resource::kMemory) + kBytesACall * thread_->held(Resource::kCalls);
   most_held_ = std::max(most_held_, held);
   if (most_held_ - held < kTrimBytes) return;

@@ -37,6 +37,7 @@ enum class Resource : uint8_t {
   kDecoding,  // work: bytes of header fields, decoded, a second; of addresses only
 };
 inline constexpr size_t kResources = 5;
+inline constexpr size_t kHeldResources = 4;  // those before kDecoding, which is spent rather than held
 const char* resource_name(Resource resource);
 
 // The levels of accounts, from the widest.
@@ -195,7 +196,7 @@ class Ledger {
   ThreadMetrics& metrics_;
   std::array<std::array<Counter*, kLevels>, kResources> refused_;
   std::array<Counter*, kLevels> cut_off_;
-  std::array<Gauge*, kResources> held_;
+  std::array<Gauge*, kHeldResources> held_;
   std::map<std::string, Account*, std::less<>> addresses_;
   AccountRef thread_;
   size_t most_held_ = 0;  // bytes, since the last trim

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace drover::engine {
@@ -148,6 +150,19 @@ TEST_F(AccountTest, WhatIsMeasuredIsNeverRefusedAndShowsWhoIsOver) {
   EXPECT_EQ(two->over(), nullptr);
   two.reset();  // what is measured goes with the connection
   EXPECT_EQ(ledger.thread().held(Resource::kMemory), 10u);
+}
+
+TEST_F(AccountTest, WhatIsHeldHasASeriesEachAndWorkHasNone) {
+  AccountRef one = ledger.open_connection("a");
+  ASSERT_TRUE(one->charge(Resource::kMemory, 7));
+  ASSERT_TRUE(one->charge(Resource::kCalls, 2));
+  ledger.update();
+  std::map<std::string, int64_t> held;
+  metrics.visit([](const MethodMetrics&) {},
+                [&](const ThreadMetrics::Series& series) {
+                  if (series.name == "drover_client_held") held[series.labels.at(0).second] = series.gauge->value();
+                });
+  EXPECT_EQ(held, (std::map<std::string, int64_t>{{"memory", 7}, {"calls", 2}, {"arriving", 0}, {"lent", 0}}));
 }
 
 TEST_F(AccountTest, DecodingIsBoundedByTheSecondForAllConnectionsOfAnAddress) {
