@@ -52,14 +52,19 @@ struct CallState {
   // ---- the host that it was given to, or whose memory it uses; pinned while not null
   HostLink* host = nullptr;
   uint32_t lane = 0;
-  uint32_t method = 0;         // its number at that host
-  bool owes_complete = false;  // the host has not sent COMPLETE
-  bool owes_finished = false;  // the host still reads the request
-  bool cancelled = false;      // CANCEL is on its way
-  bool owes_release = false;   // tx_call is to be given back when the reply is out
+  uint32_t method = 0;  // its number at that host
+  enum Owed : uint8_t {
+    kComplete = 1,  // the host has not sent COMPLETE
+    kFinished = 2,  // the host still reads the request
+    kRelease = 4,   // tx_call is to be given back when the reply is out
+  };
+  uint8_t owed = 0;        // of Owed: while anything is, the call keeps the host's memory
+  bool cancelled = false;  // CANCEL is on its way
   uint32_t tx_call = 0;
-  uint64_t tx_bytes = 0;  // about how much memory that is
-  RunList runs;           // rx memory of `host`
+  uint64_t tx_bytes = 0;              // about how much memory that is
+  RunList runs;                       // rx memory of `host`
+  CallState* next_of_host = nullptr;  // HostCalls' list
+  CallState** link_of_host = nullptr;
 
   // ---- the request's wire bytes while it is received or waits; in one of `runs`, or on the heap
   char* message = nullptr;

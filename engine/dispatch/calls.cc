@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "engine/base/clock.h"
 
@@ -90,7 +89,7 @@ bool Calls::started(CallState& state, HostLink& link) {
     pin(state, link);
   }
   state.phase = CallState::Phase::kRunning;
-  state.owes_complete = state.owes_finished = true;
+  state.owed = CallState::kComplete | CallState::kFinished;
   return waited;
 }
 
@@ -102,7 +101,8 @@ void Calls::cancel(CallState& state, CancelReason reason) {
 void Calls::abandon(CallState& state) {
   if (state.phase == CallState::Phase::kWaiting) waiting_.remove(state);
   timers_.disarm(state.timer);
-  if ((state.owes_complete || state.owes_finished) && !state.cancelled) cancel(state, CancelReason::kClient);
+  if ((state.owed & (CallState::kComplete | CallState::kFinished)) != 0 && !state.cancelled)
+    cancel(state, CancelReason::kClient);
   over(state);
 }
 
@@ -116,7 +116,7 @@ bool Calls::expire() {
 void Calls::expire(CallState& state) {
   if (state.call == nullptr) return;
   if (now_ns_ >= state.call->deadline_ns) {
-    if (state.owes_complete && !state.cancelled) cancel(state, CancelReason::kDeadline);
+    if ((state.owed & CallState::kComplete) != 0 && !state.cancelled) cancel(state, CancelReason::kDeadline);
     return fail(state, StatusCode::kDeadlineExceeded, "Deadline Exceeded");
   }
   if (state.phase == CallState::Phase::kWaiting && now_ns_ >= state.wait_until_ns) return end_waiting(state);
@@ -149,74 +149,60 @@ void Calls::fail(CallState& state, StatusCode code, std::string_view message) {
   replies_.reply(*state.call, reply);
 }
 
-void Calls::end_calls_of(HostLink& link) {
-  for (uint32_t i = 0; i < table_.size(); ++i) {
-    CallState& state = *table_.at(i);
-    if (state.phase == CallState::Phase::kFree || state.host != &link) continue;
-    bool running = state.phase == CallState::Phase::kRunning;
-    bool given = state.owes_complete || state.owes_finished || state.owes_release;
-    state.owes_complete = state.owes_finished = false;
-    if (running) {
-      state.owes_release = false;  // of an answer that was put off
-      fail(state, StatusCode::kUnavailable, "the service's process ended");
-    } else if (given) {
-      settle(state);
-    }
+void Calls::host_gone(CallState& state, bool cut_off) {
+  if (state.phase == CallState::Phase::kRunning) {
+    state.owed = 0;  // nor is an answer that was put off
+    return fail(state, StatusCode::kUnavailable, "the service's process ended");
   }
+  if (cut_off && state.phase == CallState::Phase::kReplied) return replies_.cut_off(*state.call);
+  if (state.owed == 0) return;
+  state.owed &= CallState::kRelease;
+  settle(state);
 }
 
-void Calls::cut_off_replies_of(const HostLink& link) {
-  std::vector<Call*> calls;
-  for (uint32_t i = 0; i < table_.size(); ++i) {
-    CallState& state = *table_.at(i);
-    if (state.phase == CallState::Phase::kReplied && state.host == &link) calls.push_back(state.call);
+void Calls::settle_over(CallState& state) {
+  if (state.reply != nullptr) drop_reply(state);
+  if ((state.owed & CallState::kRelease) != 0) {
+    state.owed &= ~CallState::kRelease;
+    if (!state.host->gone) state.host->release(state.lane, state.tx_call, state.tx_bytes, now_ns_);
   }
-  for (Call* call : calls) replies_.cut_off(*call);
-}
-
-void Calls::settle(CallState& state) {
-  if (state.phase == CallState::Phase::kOver) {
-    if (state.reply != nullptr) drop_reply(state);
-    if (state.owes_release) {
-      state.owes_release = false;
-      if (!state.host->gone) state.host->release(state.lane, state.tx_call, state.tx_bytes, now_ns_);
-    }
-  }
-  if (state.owes_complete || state.owes_finished || state.owes_release) return;
-  if (state.phase == CallState::Phase::kOver) {
-    let_go_of_message(state);
-    state.cancelled = false;
-    state.wanted_chunks = 0;
-    routes_.leave(*state.route);
-    state.route = nullptr;
-    if (state.payer != nullptr) state.payer->leave_call();
-    table_.give_back(state);
-  } else if (state.phase == CallState::Phase::kReplied) {
-    let_go_of_host(state);
-  }
+  if (state.owed != 0) return;
+  let_go_of_message(state);
+  state.cancelled = false;
+  state.wanted_chunks = 0;
+  routes_.leave(*state.route);
+  state.route = nullptr;
+  if (state.payer != nullptr) state.payer->leave_call();
+  table_.give_back(state);
 }
 
 // ---- what it holds
 
 void Calls::let_go_of_message(CallState& state) {
-  requests_.release(state);
-  if (!state.owes_complete && !state.owes_finished && !state.owes_release) let_go_of_host(state);
+  if (state.message != nullptr) requests_.release(state);
+  if (state.owed == 0) let_go_of_host(state);
 }
 
-void Calls::let_go_of_host(CallState& state) {
-  HostLink* link = state.host;
-  if (link == nullptr) return;
-  state.runs.free_all(link->rx());
+void Calls::unpin(CallState& state) {
+  HostLink& link = *state.host;
+  state.runs.free_all(link.rx());
   state.host = nullptr;
-  links_.unpin(*link);
+  HostCalls::remove(state);
+  links_.unpinned(link);
 }
 
 void Calls::drop_reply(CallState& state) {
-  if (state.reply_memory != 0) state.payer->release(Resource::kMemory, state.reply_memory);
+  if (state.reply_memory != 0) [[unlikely]]
+    release_charges(state);
+  reply_memory_.let_go(state);
+}
+
+// Of a reply that was not small enough to be part of the call.
+void Calls::release_charges(CallState& state) {
+  state.payer->release(Resource::kMemory, state.reply_memory);
   if (state.reply_lent != 0) state.payer->release(Resource::kLent, state.reply_lent);
   state.reply_memory = state.reply_lent = 0;
   state.reply_bytes.reset();
-  reply_memory_.let_go(state);
 }
 
 }  // namespace drover::engine

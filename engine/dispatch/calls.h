@@ -72,19 +72,25 @@ class Calls {
   void over(CallState& state) {
     state.call = nullptr;
     state.phase = CallState::Phase::kOver;
-    settle(state);
+    settle_over(state);
   }
   // The client has left: the transport lets go of the call before its end.
   void abandon(CallState& state);
   // Ends the call towards the client with an error. `state` may be free when this returns.
   void fail(CallState& state, StatusCode code, std::string_view message);
+  // Its host is gone and sends nothing any more: a running call is answered, and one that waited only for the host's
+  // slots is over. `cut_off`: also ends a reply that may refer to the host's memory.
+  void host_gone(CallState& state, bool cut_off);
   // Call after any step that may have removed the last reason to keep memory or the state itself.
-  void settle(CallState& state);
+  void settle(CallState& state) {
+    if (state.phase == CallState::Phase::kOver) return settle_over(state);
+    if (state.phase == CallState::Phase::kReplied && state.owed == 0) let_go_of_host(state);
+  }
 
   // ---- what it holds
   void pin(CallState& state, HostLink& link) {
     state.host = &link;
-    ++link.pins;
+    link.calls.push(state);
   }
   // Frees the request's wire bytes, if they are on the heap or in rx memory of a call that no host has.
   void let_go_of_message(CallState& state);
@@ -110,11 +116,6 @@ class Calls {
   int64_t next_ns() const;
   // Now and then; may take time that grows with size().
   void shrink() { table_.shrink(); }
-  // A host that is gone sends nothing any more: its running calls are answered, and calls that waited only for its
-  // slots are over.
-  void end_calls_of(HostLink& link);
-  // Ends those whose answers refer to the memory of a host that is gone.
-  void cut_off_replies_of(const HostLink& link);
 
  private:
   void arm(CallState& state, int64_t when_ns) {
@@ -123,7 +124,13 @@ class Calls {
   void cancel(CallState& state, CancelReason reason);
   void expire(CallState& state);
   void end_waiting(CallState& state);
-  void let_go_of_host(CallState& state);
+  void let_go_of_host(CallState& state) {
+    if (state.host != nullptr) [[likely]]
+      unpin(state);
+  }
+  void unpin(CallState& state);
+  void settle_over(CallState& state);
+  void release_charges(CallState& state);
 
   const Options options_;
   ReplySink& replies_;

@@ -100,7 +100,7 @@ std::vector<StatusCode> untaken(TestThread& engine, FakeHost& host, int count, s
     calls.push_back(&engine.call("x"));
     host.take();
     host.answer(host.calls.back(), echo_wire(std::string(size, 'r')), static_cast<uint32_t>(i) + 1);
-    engine.pump();
+    EXPECT_TRUE(engine.pump_until([&] { return engine.transport.answered(*calls.back()); }));
   }
   std::vector<StatusCode> codes;
   for (Call* call : calls) codes.push_back(engine.transport.answer(*call).code);

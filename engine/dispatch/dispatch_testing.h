@@ -82,7 +82,7 @@ class FakeTransport final : public ReplySink {
 // A host of one engine thread that serves the echo messages; 0: small defaults.
 inline std::shared_ptr<HostAttachment> make_attachment(uint32_t workers, const std::vector<std::string>& paths,
                                                        std::vector<uint32_t> listeners, uint64_t rx_bytes = 0,
-                                                       uint32_t ring_slots = 0) {
+                                                       uint32_t ring_slots = 0, uint64_t tx_bytes = 0) {
   static uint64_t next_id = 1'000'000;
   auto host = std::make_shared<HostAttachment>();
   host->id = next_id++;
@@ -92,7 +92,7 @@ inline std::shared_ptr<HostAttachment> make_attachment(uint32_t workers, const s
   channel.workers = workers;
   channel.ring_slots = ring_slots != 0 ? ring_slots : 64;
   channel.rx_bytes = rx_bytes != 0 ? rx_bytes : 1 << 20;
-  channel.tx_bytes = 16 << 20;  // FakeHost never uses memory again
+  channel.tx_bytes = tx_bytes != 0 ? tx_bytes : 16 << 20;  // FakeHost never uses memory again
   std::string why;
   host->layout = RegionLayout::compute(channel, &why);
   RegionError error;
@@ -222,6 +222,7 @@ class FakeHost {
     std::vector<std::string> addresses = {"0.0.0.0:50051"};
     uint64_t rx_bytes = 0;
     uint32_t ring_slots = 0;
+    uint64_t tx_bytes = 0;
   };
   // A CALL that a worker took.
   struct Taken {
@@ -341,8 +342,8 @@ class FakeHost {
     thread_ = &thread;
     std::vector<uint32_t> listeners;
     for (const std::string& address : options_.addresses) listeners.push_back(thread.listener(address));
-    auto host =
-        make_attachment(options_.workers, options_.paths, std::move(listeners), options_.rx_bytes, options_.ring_slots);
+    auto host = make_attachment(options_.workers, options_.paths, std::move(listeners), options_.rx_bytes,
+                                options_.ring_slots, options_.tx_bytes);
     ASSERT_TRUE(host);
     id = host->id;
     bells.emplace_back(::dup(host->bells[0].get()));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "engine/base/clock.h"
 
@@ -187,6 +188,7 @@ bool Dispatcher::poll(int64_t now_ns) {
   for (const auto& link : links_.attached()) did |= link->flush(now_ns);
   did |= hosts_.turn();
   if (now_ns >= next_metrics_ns_) update_metrics(now_ns);
+  if (did && looking_) awake();
   return did;
 }
 
@@ -199,20 +201,34 @@ void Dispatcher::update_metrics(int64_t now_ns) {
   hosts_.update_metrics();
 }
 
-// A host without calls is not told: it has nothing to send, and its end comes by the control socket.
+// A host without calls is not told: it has nothing to send, and its end comes by the control socket. Hosts with many
+// active lanes are looked at in turns, during which they stay told. A host rings once for what it was told, and the
+// event loop may have taken that ring: then all is told and looked at again.
 bool Dispatcher::prepare_to_sleep() {
+  if (std::exchange(looking_, false) && rung_) awake();
+  rung_ = false;
   if (hosts_.busy()) return true;
   for (const auto& link : links_.attached()) {
     if (link->active()) link->announce_sleep();
   }
+  bool more = false;
   for (const auto& link : links_.attached()) {
     if (responses_.can_go_on(*link)) return true;
-    if (link->failure() == nullptr && link->any_response_ready()) return true;
+    if (link->failure() != nullptr) continue;
+    HostLink::Look look = link->look_before_sleep();
+    if (look == HostLink::Look::kReady) return true;
+    more |= look == HostLink::Look::kMore;
   }
-  return false;
+  looking_ = more;
+  return more;
 }
 
 void Dispatcher::woke_up() {
+  if (!looking_) awake();
+}
+
+void Dispatcher::awake() {
+  looking_ = false;
   for (const auto& link : links_.attached()) link->awake();
 }
 

@@ -75,8 +75,8 @@ class Dispatcher final : public CallSink, public Pollable {
   // Calls may go to this host from now on, method by method; host_attached follows when that is true of all. As the
   // other changes of hosts, it takes effect within a few turns if the host has many methods.
   void attach(std::shared_ptr<const HostAttachment> host) { hosts_.attach(std::move(host)); }
-  // Its calls end in UNAVAILABLE at once; calls that wait go on waiting for another host. host_let_go
-  // follows, also for an id that is not known; asking again does no harm.
+  // Its calls end in UNAVAILABLE, 256 at once and further ones a turn; calls that wait go on waiting for another host.
+  // host_let_go follows, also for an id that is not known; asking again does no harm.
   void detach(uint64_t host) { hosts_.detach(host); }
   // No new calls; host_drained follows once the running ones have ended.
   void drain(uint64_t host) { hosts_.drain(host); }
@@ -96,6 +96,7 @@ class Dispatcher final : public CallSink, public Pollable {
   bool poll(int64_t now_ns) override;
   bool prepare_to_sleep() override;
   void woke_up() override;
+  void rung() override { rung_ = true; }
   int64_t next_timer_ns() const override;
   int wake_fd() const override { return links_.wake_fd(); }
 
@@ -115,6 +116,7 @@ class Dispatcher final : public CallSink, public Pollable {
   void start(CallState& state, const WorkerChoice::Choice& choice, const BuiltRequest& built);
   bool refuse(CallState& state, HostLink& link, const BuiltRequest& built);
   void update_metrics(int64_t now_ns);
+  void awake();
 
   ReplySink& replies_;
   ThreadMetrics& metrics_;
@@ -128,6 +130,8 @@ class Dispatcher final : public CallSink, public Pollable {
   Hosts hosts_;
   HostTurns turns_;
 
+  // Before sleep: hosts have been told, and not all lanes have been looked at; a host has rung since it was told.
+  bool looking_ = false, rung_ = false;
   int64_t next_metrics_ns_ = 0;
   Gauge* waiting_gauge_;
   Gauge* reply_bytes_gauge_;

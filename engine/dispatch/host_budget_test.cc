@@ -353,28 +353,5 @@ TEST_F(HostBudgetTest, AHostThatComesBackWithinTheTimeServesTheCallsThatWaited) 
   EXPECT_EQ(engine->transport.answer(waits).code, StatusCode::kOk);
 }
 
-TEST_F(HostBudgetTest, AThreadSleepsBesideIdleHostsAndIsToldOfWorkByBusyOnes) {
-  auto engine = thread({});
-  FakeHost idle(*engine, {.workers = 64, .paths = {"/test.Good/Say"}}), busy(*engine);
-  engine->pump();
-  EXPECT_FALSE(engine->dispatcher.prepare_to_sleep());
-  auto announced = [](const FakeHost& host) {
-    auto* words = reinterpret_cast<EngineThreadShared*>(host.region->base() + host.layout->engine_thread_shared(0));
-    return words->waiting.load() != 0;
-  };
-  EXPECT_FALSE(announced(idle));
-  EXPECT_FALSE(announced(busy));
-  engine->dispatcher.woke_up();
-  engine->call("x");
-  engine->pump();
-  EXPECT_FALSE(engine->dispatcher.prepare_to_sleep());
-  EXPECT_TRUE(announced(busy));
-  EXPECT_FALSE(announced(idle));
-  engine->dispatcher.woke_up();
-  busy.serve();
-  EXPECT_TRUE(engine->dispatcher.prepare_to_sleep()) << "its answer has come meanwhile";
-  engine->dispatcher.woke_up();
-}
-
 }  // namespace
 }  // namespace drover::engine

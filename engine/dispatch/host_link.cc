@@ -58,7 +58,7 @@ HostLink::HostLink(std::shared_ptr<const HostAttachment> host, uint32_t engine_t
 }
 
 HostLink::~HostLink() {
-  long_answer.reset();
+  long_answer.reset();  // before what it is charged to
   ReplyMemory::end(replies);
   for (const Gauge* gauge : {running_gauge_, ring_depth_gauge_, rx_used_gauge_, rx_size_gauge_, reply_bytes_gauge_}) {
     metrics_.remove(gauge);
@@ -253,11 +253,20 @@ void HostLink::look_at_idle_lanes(uint32_t count) {
   }
 }
 
-bool HostLink::any_response_ready() const {
-  for (uint32_t i = 0; i < active_.size(); ++i) {
-    if (lanes_[active_[i]].responses.ready()) return true;
+// By number and not in turn, since lanes take turns meanwhile. A lane that became active after it was looked at has had
+// its call after the announcement, so that its worker rings.
+HostLink::Look HostLink::look_before_sleep() {
+  if (active_.size() <= kLanesPerTurn) {
+    for (uint32_t i = 0; i < active_.size(); ++i) {
+      if (lanes_[active_[i]].responses.ready()) return Look::kReady;
+    }
+    return Look::kQuiet;
   }
-  return false;
+  for (uint32_t left = kLanesPerTurn; left != 0 && looked_at_ != workers(); --left, ++looked_at_) {
+    const Lane& lane = lanes_[looked_at_];
+    if (lane.active && lane.responses.ready()) return Look::kReady;
+  }
+  return looked_at_ == workers() ? Look::kQuiet : Look::kMore;
 }
 
 // The depth is that of the fullest of the lanes that one turn looks at.

@@ -27,8 +27,10 @@
 #include "channel/layout.h"
 #include "channel/ring.h"
 #include "engine/base/metrics.h"
+#include "engine/dispatch/host_calls.h"
 #include "engine/dispatch/lane_queue.h"
 #include "engine/dispatch/long_answer.h"
+#include "engine/dispatch/long_copy.h"
 #include "engine/dispatch/reply_memory.h"
 #include "object/region.h"
 #include "object/unique_fd.h"
@@ -118,15 +120,24 @@ class HostLink {
   // A few of the idle lanes, in turn: a slot there breaks the channel.
   void look_at_idle_lanes(uint32_t lanes);
 
+  // From now on until awake() the host rings when it sends.
   void announce_sleep() {
+    if (announced_) return;
     announced_ = true;
+    looked_at_ = 0;
     sleeper_.announce();
   }
   void awake() {
     if (announced_) sleeper_.awake();
     announced_ = false;
   }
-  bool any_response_ready() const;
+  // Whether a lane had a response when it was looked at after announce_sleep. kLanesPerTurn are looked at in one call.
+  enum class Look {
+    kReady,
+    kMore,   // none so far; go on with the others
+    kQuiet,  // none
+  };
+  Look look_before_sleep();
 
   // Marks the link as broken; the first reason stays.
   void fail(const char* why) {
@@ -143,11 +154,14 @@ class HostLink {
     int64_t until_ns;
   };
   std::unique_ptr<LongAnswer> long_answer;  // being encoded, or null
+  std::unique_ptr<LongCopy> long_copy;      // being copied, or null
   int64_t long_until_ns = 0;                // of a long answer that was postponed before; otherwise 0
   std::deque<Postponed> postponed;          // in order of until_ns; at most one for each call
   ReplyAccount* const replies;              // what its replies hold of the engine's memory
+  bool has_long() const { return long_answer != nullptr || long_copy != nullptr; }
+  bool has_put_off() const { return has_long() || !postponed.empty(); }
   // HostTurns: whether it may have sent something, or has answers that are not done; its time in hand.
-  bool waits_for_service() const { return active() || long_answer != nullptr || !postponed.empty(); }
+  bool waits_for_service() const { return active() || has_put_off(); }
   int64_t credit_ns = 0;
 
   // ---- RouteChanges
@@ -155,15 +169,21 @@ class HostLink {
   size_t listeners_served = 0;  // how many of its listeners know that it serves them
   bool leaving = false;         // it gets no new calls: it drains, failed or is gone
 
+  // ---- what refers to this host or its memory
+  HostCalls calls;
+  HostCalls told;     // once it is gone: the calls that know it
+  uint32_t pins = 0;  // changes of routes, and functions that go on with it
+  bool pinned() const { return !calls.empty() || !told.empty() || pins != 0; }
+
   // For the dispatcher.
-  uint32_t pins = 0;     // calls and changes of routes that use this host or its memory
   uint32_t running = 0;  // calls that it has not completed
   uint64_t completed = 0;
   bool draining = false;  // the host was told that no new calls will come
   bool drain_reported = false;
   bool failure_reported = false;
-  bool gone = false;  // detached; deleted when pins reaches 0
+  bool gone = false;  // detached; deleted when nothing pins it
   int64_t gone_since_ns = 0;
+  int64_t told_again_ns = 0;  // once it is gone: when calls that know it are told again
 
   void update_metrics();
 
@@ -188,6 +208,7 @@ class HostLink {
   ChunkPool rx_;
   EngineSleeper sleeper_;
   bool announced_ = false;
+  uint32_t looked_at_ = 0;  // lanes, since the announcement
   const uint64_t release_bytes_limit_;
   int64_t next_flush_ns_ = INT64_MAX;
   const char* failure_ = nullptr;

@@ -124,16 +124,28 @@ TEST_F(HostLinkTest, ABacklogGoesOutWhenItsRingHasRoomAgain) {
 
 TEST_F(HostLinkTest, ASlotOfAnIdleWorkerIsFoundInTime) {
   send(120);
-  EXPECT_FALSE(link_.any_response_ready());
+  EXPECT_EQ(link_.look_before_sleep(), HostLink::Look::kQuiet);
   for (int i = 0; i < 9 && link_.failure() == nullptr; ++i) link_.look_at_idle_lanes(16);
   EXPECT_STREQ(link_.failure(), "it sent a slot from a worker that has no call");
 }
 
 TEST_F(HostLinkTest, BeforeSleepAllActiveLanesAreLookedAt) {
   for (uint32_t worker = 0; worker < 150; ++worker) give(worker);
-  EXPECT_FALSE(link_.any_response_ready());
+  using Look = HostLink::Look;
+  link_.announce_sleep();
+  for (Look look : {Look::kMore, Look::kMore, Look::kQuiet, Look::kQuiet}) EXPECT_EQ(link_.look_before_sleep(), look);
   send(149);
-  EXPECT_TRUE(link_.any_response_ready());
+  link_.awake();
+  link_.announce_sleep();
+  for (Look look : {Look::kMore, Look::kMore, Look::kReady, Look::kReady}) EXPECT_EQ(link_.look_before_sleep(), look);
+}
+
+TEST_F(HostLinkTest, BeforeSleepSixtyFourActiveLanesAreLookedAtAtOnce) {
+  for (uint32_t worker = 0; worker < 64; ++worker) give(2 * worker);
+  link_.announce_sleep();
+  EXPECT_EQ(link_.look_before_sleep(), HostLink::Look::kQuiet);
+  send(126);
+  EXPECT_EQ(link_.look_before_sleep(), HostLink::Look::kReady);
 }
 
 TEST_F(HostLinkTest, AwakeEndsWhatWasAnnounced) {

@@ -35,7 +35,7 @@ class HostLinks {
   }
   // A pin has gone.
   void unpinned(HostLink& link) {
-    if (link.gone && link.pins == 0) [[unlikely]]
+    if (link.gone && !link.pinned()) [[unlikely]]
       end(link);
   }
 

@@ -5,6 +5,9 @@
 #include <new>
 #include <utility>
 
+#include "engine/base/clock.h"
+#include "engine/dispatch/long_copy.h"
+
 namespace drover::engine {
 namespace {
 
@@ -33,7 +36,7 @@ Served HostResponses::serve(HostLink& link, int64_t budget_ns) {
   TurnBudget budget(budget_ns);
   Served served;
   bool go_on = true;
-  if (link.long_answer != nullptr || !link.postponed.empty()) [[unlikely]] {
+  if (link.has_put_off()) [[unlikely]] {
     go_on = go_on_with_long(link, budget) && retry_postponed(link, budget);
     served.did = !go_on;
   }
@@ -55,7 +58,7 @@ bool HostResponses::take_from(HostLink& link, uint32_t worker, TurnBudget& budge
     *did = true;
     int64_t long_since_ns = take_slot(link, worker, slot);
     // A long answer has begun with one that was found to take long.
-    if (long_since_ns != 0 && link.long_answer != nullptr) [[unlikely]]
+    if (long_since_ns != 0 && link.has_long()) [[unlikely]]
       return false;
     if (!budget.go_on(long_since_ns)) return false;
   }
@@ -74,13 +77,13 @@ int64_t HostResponses::take_slot(HostLink& link, uint32_t worker, const Slot& sl
 
 int64_t HostResponses::complete(HostLink& link, uint32_t worker, const CompleteSlot& slot) {
   CallState* state = calls_.find(slot.call, slot.generation);
-  if (state == nullptr || state->host != &link || state->lane != worker || !state->owes_complete) {
+  if (state == nullptr || state->host != &link || state->lane != worker || (state->owed & CallState::kComplete) == 0) {
     return link.fail("it completed a call that this worker does not have"), 0;
   }
-  state->owes_complete = false;
+  state->owed &= ~CallState::kComplete;
   link.call_completed(worker);
   if ((slot.flags & kCompleteFinished) != 0) {
-    state->owes_finished = false;
+    state->owed &= ~CallState::kFinished;
     link.call_finished(worker);
   }
   if (state->phase == CallState::Phase::kRunning) {
@@ -98,29 +101,36 @@ int64_t HostResponses::complete(HostLink& link, uint32_t worker, const CompleteS
 
 void HostResponses::finished(HostLink& link, uint32_t worker, const FinishedSlot& slot) {
   CallState* state = calls_.find(slot.call, slot.generation);
-  if (state == nullptr || state->host != &link || state->lane != worker || state->owes_complete ||
-      !state->owes_finished) {
+  if (state == nullptr || state->host != &link || state->lane != worker ||
+      (state->owed & (CallState::kComplete | CallState::kFinished)) != CallState::kFinished) {
     return link.fail("it finished a call that this worker does not have");
   }
-  state->owes_finished = false;
+  state->owed &= ~CallState::kFinished;
   link.call_finished(worker);
   calls_.settle(*state);
 }
 
 // The host has completed the call, and nothing else of it has changed.
 void HostResponses::fail_for_memory(CallState& state, const CompleteSlot& slot) {
-  state.owes_release = false;
+  state.owed &= ~CallState::kRelease;
   state.host->release(state.lane, slot.tx_call, 0, calls_.now_ns());
   calls_.fail(state, StatusCode::kResourceExhausted, Calls::kNoMemory);
 }
 
 inline void HostResponses::deliver(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer) {
   const bool small = !answer.lent && answer.reply.message_size <= kCallReplyBytes;
-  if (!small && state.payer != nullptr && !charge_reply(state, answer)) [[unlikely]]
-    answer = refuse_reply(state);
+  if (!small && state.payer != nullptr) [[unlikely]] {
+    Charge charge = charge_reply(state, slot, answer);
+    if (charge == Charge::kNotYet) return;
+    if (charge == Charge::kRefused) answer = refuse_reply(state);
+  }
+  hand_over(state, slot, answer);
+}
+
+inline void HostResponses::hand_over(CallState& state, const CompleteSlot& slot, const ResponseReader::Answer& answer) {
   calls_.replied(state);
   if (answer.lent) {
-    state.owes_release = true;
+    state.owed |= CallState::kRelease;
     state.tx_call = slot.tx_call;
     state.tx_bytes = answer.reply.message_size;
   } else {
@@ -166,37 +176,41 @@ int64_t HostResponses::give(CallState& state, const CompleteSlot& slot, Response
   return answer.long_since_ns;
 }
 
-// What the reply holds until the client has taken it. False: over a budget; nothing was charged.
-bool HostResponses::charge_reply(CallState& state, ResponseReader::Answer& answer) {
+// What the reply holds until the client has taken it.
+HostResponses::Charge HostResponses::charge_reply(CallState& state, const CompleteSlot& slot,
+                                                  ResponseReader::Answer& answer) {
   Account& payer = *state.payer;
   const size_t buffers = state.reply->buffer_bytes();
-  if (!payer.charge(Resource::kMemory, buffers)) return false;
+  if (!payer.charge(Resource::kMemory, buffers)) return Charge::kRefused;
   state.reply_memory = buffers;
-  if (!answer.lent) return true;
+  if (!answer.lent) return Charge::kDone;
   const size_t size = answer.reply.message_size;
   if (payer.charge_share(Resource::kLent, size, state.host->host().layout->tx_chunks_of_host().size)) [[likely]] {
     state.reply_lent = size;
-    return true;
+    return Charge::kDone;
   }
-  return copy_reply(state, answer);
+  return copy_reply(state, slot, answer);
 }
 
 // The client has much of tx in use already: other clients' replies need the rest.
-bool HostResponses::copy_reply(CallState& state, ResponseReader::Answer& answer) {
+HostResponses::Charge HostResponses::copy_reply(CallState& state, const CompleteSlot& slot,
+                                                ResponseReader::Answer& answer) {
   const size_t size = answer.reply.message_size;
-  if (!state.payer->charge(Resource::kMemory, size)) return false;
-  state.reply_bytes.reset(static_cast<char*>(std::malloc(size)));
-  if (state.reply_bytes == nullptr) {
-    state.payer->release(Resource::kMemory, size);
-    return false;
-  }
+  if (!state.payer->charge(Resource::kMemory, size)) return Charge::kRefused;
   state.reply_memory += size;
-  // The host may change what it lends at any time; each byte is read once here, and never again.
-  state.reply->copy_to(state.reply_bytes.get());
+  state.reply_bytes.reset(static_cast<char*>(std::malloc(size)));
+  if (state.reply_bytes == nullptr) return Charge::kRefused;
   state.reply_copy = {state.reply_bytes.get(), size};
+  if (answer.long_since_ns == 0) answer.long_since_ns = monotonic_ns();
+  LongCopy copy(slot, state.reply->pieces(), state.reply_bytes.get());
+  if (!copy.step(0)) {
+    state.host->long_copy = std::make_unique<LongCopy>(copy);
+    put_off(state, slot);
+    return Charge::kNotYet;
+  }
   answer.reply.message = {&state.reply_copy, 1};
   answer.lent = false;
-  return true;
+  return Charge::kDone;
 }
 
 ResponseReader::Answer HostResponses::refuse_reply(CallState& state) {
@@ -212,7 +226,7 @@ ResponseReader::Answer HostResponses::refuse_reply(CallState& state) {
 // The answer is owed though the host has completed the call: as with one that is lent, the host gets its memory back
 // when the call is over.
 void HostResponses::put_off(CallState& state, const CompleteSlot& slot) {
-  state.owes_release = true;
+  state.owed |= CallState::kRelease;
   state.tx_call = slot.tx_call;
   state.tx_bytes = 0;
 }
@@ -224,9 +238,13 @@ CallState* HostResponses::put_off_call(HostLink& link, const CompleteSlot& slot)
   return waits ? state : nullptr;
 }
 
-// False: it is not done, or the host's time is over.
+// As the functions that it consists of; false: it is not done, or the host's time is over.
 bool HostResponses::go_on_with_long(HostLink& link, TurnBudget& budget) {
-  if (link.long_answer == nullptr) return true;
+  if (link.long_answer != nullptr && !go_on_encoding(link, budget)) return false;
+  return link.long_copy == nullptr || go_on_copying(link, budget);
+}
+
+bool HostResponses::go_on_encoding(HostLink& link, TurnBudget& budget) {
   if (put_off_call(link, link.long_answer->slot()) == nullptr) {
     link.long_answer.reset();
     return budget.go_on(calls_.now_ns());
@@ -234,12 +252,28 @@ bool HostResponses::go_on_with_long(HostLink& link, TurnBudget& budget) {
   if (!link.long_answer->step(budget.end_ns())) return false;
   std::unique_ptr<LongAnswer> done = std::move(link.long_answer);
   CallState& state = *put_off_call(link, done->slot());
-  state.owes_release = false;
+  state.owed &= ~CallState::kRelease;
   try {
     ResponseReader::Answer answer = reader_.finish(state, *done);
     give(state, done->slot(), answer, link.long_until_ns);
   } catch (const std::bad_alloc&) {
     fail_for_memory(state, done->slot());
+  }
+  return budget.go_on(calls_.now_ns());
+}
+
+// A call that has ended took the memory of its copy with it.
+bool HostResponses::go_on_copying(HostLink& link, TurnBudget& budget) {
+  const CompleteSlot slot = link.long_copy->slot();
+  CallState* state = put_off_call(link, slot);
+  if (state != nullptr && !link.long_copy->step(budget.end_ns())) return false;
+  link.long_copy.reset();
+  if (state == nullptr) return budget.go_on(calls_.now_ns());
+  state->owed &= ~CallState::kRelease;
+  try {
+    hand_over(*state, slot, reader_.copied(*state, slot));
+  } catch (const std::bad_alloc&) {
+    fail_for_memory(*state, slot);
   }
   return budget.go_on(calls_.now_ns());
 }
@@ -252,13 +286,13 @@ bool HostResponses::retry_postponed(HostLink& link, TurnBudget& budget) {
     if (state != nullptr && !late && reader_.room(link) < first.wanted_bytes) return true;
     link.postponed.pop_front();
     if (state != nullptr) retry(*state, first, late);
-    if (link.long_answer != nullptr || !budget.go_on(calls_.now_ns())) return false;
+    if (link.has_long() || !budget.go_on(calls_.now_ns())) return false;
   }
   return true;
 }
 
 void HostResponses::retry(CallState& state, const HostLink::Postponed& postponed, bool late) {
-  state.owes_release = false;
+  state.owed &= ~CallState::kRelease;
   try {
     ResponseReader::Answer answer = late ? reader_.no_room() : reader_.read(state, postponed.slot);
     give(state, postponed.slot, answer, postponed.until_ns);

@@ -4,8 +4,8 @@
 //                                                  |                               '-> kLong, kNoRoom: put off
 //                                                  '-> FINISHED: the request's memory is free
 //
-// An answer that takes long, or finds no room, is put off: the call goes on running and owes the host its memory, and
-// each further serve() of the host begins with it. The host's answers behind a long one wait for it.
+// An answer that takes long to encode or to copy, or finds no room, is put off: the call goes on running and owes the
+// host its memory, and each further serve() of the host begins with it. The host's answers behind a long one wait.
 //
 // A slot that no working host sends makes its HostLink fail; it has no other effect.
 // Thread-safety: none; one engine thread.
@@ -40,7 +40,7 @@ class HostResponses {
   Served serve(HostLink& link, int64_t budget_ns);
   // Whether serve() has something to do although the host has sent nothing.
   bool can_go_on(const HostLink& link) const {
-    if (link.long_answer != nullptr) return true;
+    if (link.has_long()) return true;
     return !link.postponed.empty() && reader_.room(link) >= link.postponed.front().wanted_bytes;
   }
   void update_metrics() { refused_->add(reader_.refused() - refused_->value()); }
@@ -54,17 +54,25 @@ class HostResponses {
   int64_t answer(CallState& state, const CompleteSlot& slot);
   int64_t give(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer, int64_t until_ns);
   void deliver(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer);
+  void hand_over(CallState& state, const CompleteSlot& slot, const ResponseReader::Answer& answer);
   void fail_for_memory(CallState& state, const CompleteSlot& slot);
 
   // ---- what the client is charged with
-  static bool charge_reply(CallState& state, ResponseReader::Answer& answer);
-  static bool copy_reply(CallState& state, ResponseReader::Answer& answer);
+  enum class Charge {
+    kDone,
+    kRefused,  // over a budget
+    kNotYet,   // the reply must be copied first, which goes on in later turns
+  };
+  static Charge charge_reply(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer);
+  static Charge copy_reply(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer);
   ResponseReader::Answer refuse_reply(CallState& state);
 
   // ---- answers that were put off
   static void put_off(CallState& state, const CompleteSlot& slot);
   CallState* put_off_call(HostLink& link, const CompleteSlot& slot);
   bool go_on_with_long(HostLink& link, TurnBudget& budget);
+  bool go_on_encoding(HostLink& link, TurnBudget& budget);
+  bool go_on_copying(HostLink& link, TurnBudget& budget);
   bool retry_postponed(HostLink& link, TurnBudget& budget);
   void retry(CallState& state, const HostLink::Postponed& postponed, bool late);
 

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kTrimRoutes = 1000;                // so many that went leave memory behind
 constexpr int64_t kGonePatienceNs = 5'000'000'000;  // replies may refer to the memory of a host that has gone
 constexpr uint32_t kIdleLanesPerPeriod = 16;        // of each host
-constexpr int64_t kPeriodNs = 100'000'000;
+constexpr int64_t kTellAgainNs = 100'000'000;
 
 }  // namespace
 
@@ -113,19 +113,44 @@ void Hosts::detach(uint64_t host) {
   leave_routes(*link);
   links_.detach(*link);
   link->gone_since_ns = calls_.now_ns();
-  ++link->pins;  // so that it stays while its calls end
+  link->told_again_ns = link->gone_since_ns + kGonePatienceNs;
   link->long_answer.reset();
+  link->long_copy.reset();
   link->postponed.clear();
   link->running = 0;
-  calls_.end_calls_of(*link);
-  links_.unpin(*link);
+  tell_calls_of(*link);
 }
 
-// Clients that do not take the replies which refer to its memory would keep the region for as long as they like.
-void Hosts::cut_off_replies_of_gone() {
-  for (const auto& link : links_.gone()) {
-    if (calls_.now_ns() - link->gone_since_ns >= kGonePatienceNs) calls_.cut_off_replies_of(*link);
+// The calls that this turn has left hear that their host is gone; further ones follow in the next turns.
+void Hosts::tell_calls_of(HostLink& link) {
+  const bool cut_off = calls_.now_ns() - link.gone_since_ns >= kGonePatienceNs;
+  ++link.pins;  // so that it stays while its calls end
+  for (; tell_left_ != 0 && !link.calls.empty(); --tell_left_) {
+    CallState& state = link.calls.front();
+    HostCalls::remove(state);
+    link.told.push(state);
+    calls_.host_gone(state, cut_off);
   }
+  links_.unpin(link);
+}
+
+// Clients that do not take the replies which refer to its memory would keep the region for as long as they like. They
+// are told again and again, as others of its calls may have got that far.
+void Hosts::tell_calls_of_gone() {
+  for (size_t i = links_.gone().size(); i-- != 0;) {
+    if (i >= links_.gone().size()) continue;  // the end of one host's calls may have ended another host
+    HostLink& link = *links_.gone()[i];
+    if (link.calls.empty() && calls_.now_ns() >= link.told_again_ns) {
+      link.told_again_ns = calls_.now_ns() + kTellAgainNs;
+      link.calls.take(link.told);
+    }
+    if (!link.calls.empty()) tell_calls_of(link);
+  }
+}
+
+bool Hosts::busy() const {
+  return changes_.pending() ||
+         std::any_of(links_.gone().begin(), links_.gone().end(), [](const auto& link) { return !link->calls.empty(); });
 }
 
 void Hosts::report_failed_and_drained() {
@@ -136,7 +161,7 @@ void Hosts::report_failed_and_drained() {
       leave_routes(*link);
       if (events_ != nullptr) events_->host_failed(link->host().id, thread_, link->failure());
     }
-    if (link->draining && !link->drain_reported && link->pins == 0) {
+    if (link->draining && !link->drain_reported && !link->pinned()) {
       link->drain_reported = true;
       if (events_ != nullptr) events_->host_drained(link->host().id, thread_, link->completed);
     }
@@ -145,9 +170,11 @@ void Hosts::report_failed_and_drained() {
 
 bool Hosts::turn() {
   const int64_t now_ns = calls_.now_ns();
-  bool did = changes_.pending();
+  bool did = busy();
   changes_left_ = RouteChanges::kRoutesPerTurn;
-  if (did) change_routes();
+  tell_left_ = kToldPerTurn;
+  if (changes_.pending()) change_routes();
+  if (!links_.gone().empty()) tell_calls_of_gone();
   if (now_ns >= routes_.next_orphan_ns()) did |= routes_.remove_orphans(now_ns, changes_left_) != 0;
   report_failed_and_drained();
   return did;
@@ -156,20 +183,18 @@ bool Hosts::turn() {
 int64_t Hosts::next_ns() const {
   int64_t next = routes_.next_orphan_ns();
   for (const auto& link : links_.gone()) {
-    next = std::min(next, std::max(link->gone_since_ns + kGonePatienceNs, next_metrics_ns_));
+    next = std::min(next, link->told_again_ns);
   }
   return next;
 }
 
 void Hosts::update_metrics() {
-  next_metrics_ns_ = calls_.now_ns() + kPeriodNs;
   routes_gauge_->set(static_cast<int64_t>(routes_.size()));
   most_routes_ = std::max(most_routes_, routes_.size());
   if (most_routes_ - routes_.size() >= kTrimRoutes) {
     most_routes_ = routes_.size();
     heap::want_trim();
   }
-  if (!links_.gone().empty()) cut_off_replies_of_gone();
   for (const auto& link : links_.attached()) {
     link->update_metrics();
     if (link->failure() == nullptr) link->look_at_idle_lanes(kIdleLanesPerPeriod);

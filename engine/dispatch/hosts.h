@@ -3,6 +3,8 @@
 //   attach --> methods are taken in, 256 a turn --> host_attached --> drain --> its last call ends --> host_drained
 //     '----------------- failed: host_failed ------------'---> detach --> nothing refers to it --> host_let_go
 //
+// The calls of a host that is gone hear of it, 256 a turn; answers that refer to its memory are cut off after five
+// seconds.
 // Thread-safety: none; one engine thread.
 #pragma once
 
@@ -24,6 +26,8 @@ namespace drover::engine {
 
 class Hosts {
  public:
+  static constexpr uint32_t kToldPerTurn = 256;  // calls that hear that their host is gone
+
   // All of them outlive it; `events` may be null.
   Hosts(uint32_t thread, HostLinks& links, RouteTable& routes, Calls& calls, ThreadMetrics& metrics,
         HostEvents* events);
@@ -46,7 +50,7 @@ class Hosts {
   // Once a poll: goes on with what changes, and tells of hosts that failed or have drained. True if it did anything.
   bool turn();
   // turn() has something to do at once.
-  bool busy() const { return changes_.pending(); }
+  bool busy() const;
   // When it has at the latest.
   int64_t next_ns() const;
   // Ten times a second.
@@ -55,7 +59,8 @@ class Hosts {
  private:
   void leave_routes(HostLink& link);
   void change_routes();
-  void cut_off_replies_of_gone();
+  void tell_calls_of(HostLink& link);
+  void tell_calls_of_gone();
   void report_failed_and_drained();
 
   const uint32_t thread_;
@@ -66,8 +71,8 @@ class Hosts {
   HostEvents* const events_;
   RouteChanges changes_;
   uint32_t changes_left_ = RouteChanges::kRoutesPerTurn;  // of this turn
+  uint32_t tell_left_ = kToldPerTurn;                     // the same
   bool draining_ = false;
-  int64_t next_metrics_ns_ = 0;
   size_t most_routes_ = 0;  // lately
   Counter* failures_;
   Gauge* routes_gauge_;

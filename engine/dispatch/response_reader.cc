@@ -132,6 +132,14 @@ ResponseReader::Answer ResponseReader::finish(CallState& state, LongAnswer& done
   return answer;
 }
 
+ResponseReader::Answer ResponseReader::copied(const CallState& state, const CompleteSlot& slot) {
+  Answer answer;
+  if (!read_head(state, slot, &answer)) return answer;  // the host has changed its mind
+  answer.reply.message = {&state.reply_copy, 1};
+  answer.reply.message_size = state.reply_copy.size;
+  return answer;
+}
+
 void ResponseReader::failed(const CallState& state, const EncodeResult& result, Answer* answer) {
   if (result.error != EncodeError::kNoRoom) {
     *answer = broken(to_string(result));

@@ -54,6 +54,8 @@ class ResponseReader {
   std::unique_ptr<LongAnswer> begin_long(const CallState& state, const CompleteSlot& slot);
   // As read, once it is done; never kLong.
   Answer finish(CallState& state, LongAnswer& done);
+  // As read, of a call whose reply was copied: its message is state.reply_copy.
+  Answer copied(const CallState& state, const CompleteSlot& slot);
   // For a call whose reply found no room for too long.
   Answer no_room();
   // How many answers no_room gave instead of replies.

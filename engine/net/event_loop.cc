@@ -84,6 +84,7 @@ void EventLoop::run(Pollable* pollable, TurnEnd* turn_end, ThreadMetrics* metric
 void EventLoop::turn(Pollable* pollable, TurnEnd* turn_end, int64_t max_wait_ns) {
   if (pollable && !doorbell_added_) {
     // Each ring is an edge; the descriptor is never read.
+    doorbell_.pollable = pollable;
     doorbell_added_ = io_->add(pollable->wake_fd(), EPOLLIN | EPOLLET, &doorbell_);
   }
   bool worked = wait_for_events(pollable, turn_end, max_wait_ns);

@@ -66,7 +66,8 @@ class EventLoop {
     UniqueFd fd;  // eventfd
   };
   struct Doorbell final : FdHandler {
-    void on_ready(uint32_t) override {}  // the loop polls the dispatcher in any case
+    void on_ready(uint32_t) override { pollable->rung(); }
+    Pollable* pollable = nullptr;
   };
 
   std::unique_ptr<Io> io_;

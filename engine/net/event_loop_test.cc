@@ -21,6 +21,7 @@ struct Doorbell : Pollable {
     return late_work;
   }
   void woke_up() override { ++woke; }
+  void rung() override { ++rings; }
   int64_t next_timer_ns() const override { return timer; }
   int wake_fd() const override { return fd.get(); }
   void ring() {
@@ -28,7 +29,7 @@ struct Doorbell : Pollable {
     ASSERT_EQ(::write(fd.get(), &one, sizeof one), 8);
   }
   UniqueFd fd{eventfd(0, EFD_NONBLOCK)};
-  int polls = 0, slept = 0, woke = 0;
+  int polls = 0, slept = 0, woke = 0, rings = 0;
   bool work = false, late_work = false;
   int64_t timer = kNoDeadline;
 };
@@ -46,6 +47,7 @@ TEST(EventLoop, AnIdleLoopSleepsUntilTheDoorbellRingsEachTime) {
   loop.turn(&bell, nullptr, 30'000'000);
   EXPECT_GE(monotonic_ns() - start, 25'000'000) << "an old ring does not keep it awake";
   EXPECT_EQ(bell.slept, bell.woke);
+  EXPECT_EQ(bell.rings, 3);
 }
 
 TEST(EventLoop, WorkThatCameWhileItWentToSleepKeepsItAwake) {

@@ -14,6 +14,8 @@ class Pollable {
   // Called before the loop sleeps: announces that it will. True if work came in meanwhile: the loop must not sleep.
   virtual bool prepare_to_sleep() = 0;
   virtual void woke_up() = 0;
+  // wake_fd was signalled.
+  virtual void rung() = 0;
   // When poll must be called again at the latest (CLOCK_MONOTONIC); kNoDeadline: no such time.
   virtual int64_t next_timer_ns() const = 0;
   // The descriptor that hosts signal. Each ring is an edge: register it edge-triggered and never read it.
