@@ -55,8 +55,9 @@ uint64_t ChunkPool::allocate_locked(uint32_t chunks) {
   uint32_t free_now = free_count_.load(std::memory_order_relaxed);
   if (chunks == 0 || chunks > free_now) return kNone;
   uint64_t first;
-  if (chunks == 1 && stack_size_ > 0) {
+  if (chunks == 1 && stack_size_ > 0) [[likely]] {
     first = stack_[--stack_size_];
+    held_[first / kBits] |= uint64_t{1} << first % kBits;
   } else {
     first = take_run(chunks);
     if (first == kNone && stack_size_ > 0) {
@@ -64,8 +65,8 @@ uint64_t ChunkPool::allocate_locked(uint32_t chunks) {
       first = take_run(chunks);
     }
     if (first == kNone) return kNone;
+    for_words(static_cast<uint32_t>(first), chunks, [&](uint32_t word, uint64_t mask) { held_[word] |= mask; });
   }
-  for_words(static_cast<uint32_t>(first), chunks, [&](uint32_t word, uint64_t mask) { held_[word] |= mask; });
   free_count_.store(free_now - chunks, std::memory_order_relaxed);
   return area_.offset + first * kChunkSize;
 }
@@ -111,25 +112,36 @@ void ChunkPool::flush_stack() {
   while (stack_size_ > 0) set_free(stack_[--stack_size_], 1);
 }
 
-void ChunkPool::free(uint64_t offset, uint32_t chunks) {
-  std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
-  if (locked_) lock.lock();
-  uint64_t at = offset - area_.offset;
-  if (offset < area_.offset || at % kChunkSize != 0 || at / kChunkSize >= total_ || chunks == 0 ||
-      chunks > total_ - at / kChunkSize) {
+void ChunkPool::lock_and_free(uint64_t offset, uint32_t chunks) {
+  std::lock_guard lock(mutex_);
+  free_locked(offset, chunks);
+}
+
+void ChunkPool::free_locked(uint64_t offset, uint32_t chunks) {
+  uint64_t at = offset - area_.offset;  // huge if it lies below
+  if (at % kChunkSize != 0 || at / kChunkSize >= total_ || chunks == 0 || chunks > total_ - at / kChunkSize) {
     fatal("ChunkPool::free: not a run of this pool");
   }
   uint32_t first = static_cast<uint32_t>(at / kChunkSize);
+  free_count_.store(free_count_.load(std::memory_order_relaxed) + chunks, std::memory_order_relaxed);
+  if (chunks != 1 || stack_size_ == stack_.size()) return free_run(first, chunks);
+  uint64_t bit = uint64_t{1} << first % kBits, &held = held_[first / kBits];
+  if ((held & bit) == 0) fatal("ChunkPool::free: a chunk that is not handed out");
+  held &= ~bit;
+  stack_[stack_size_++] = first;
+}
+
+void ChunkPool::free_run(uint32_t first, uint32_t chunks) {
   bool held = true;
   for_words(first, chunks, [&](uint32_t word, uint64_t mask) { held = held && (held_[word] & mask) == mask; });
   if (!held) fatal("ChunkPool::free: chunks that are not handed out");
   for_words(first, chunks, [&](uint32_t word, uint64_t mask) { held_[word] &= ~mask; });
-  if (chunks == 1 && stack_size_ < stack_.size()) {
-    stack_[stack_size_++] = first;
-  } else {
-    set_free(first, chunks);
-  }
-  free_count_.store(free_count_.load(std::memory_order_relaxed) + chunks, std::memory_order_relaxed);
+  set_free(first, chunks);
+}
+
+void RunList::free_several(ChunkPool& pool) {
+  for (size_t i = 0; i < size_; ++i) pool.free((*this)[i].offset, (*this)[i].chunks);
+  clear();
 }
 
 ChunkRun RunList::remove(uint64_t offset) {

@@ -32,7 +32,10 @@ class ChunkPool {
   // The region offset of a run of `chunks` contiguous chunks, or kNone if no such run is free (or chunks is 0).
   uint64_t allocate(uint32_t chunks);
   // Gives back a run, or a whole-chunk part of one.
-  void free(uint64_t offset, uint32_t chunks);
+  void free(uint64_t offset, uint32_t chunks) {
+    if (locked_) return lock_and_free(offset, chunks);
+    free_locked(offset, chunks);
+  }
 
   uint32_t total_chunks() const { return total_; }
   uint32_t free_chunks() const;  // exact on the owning thread, a recent value elsewhere
@@ -43,6 +46,9 @@ class ChunkPool {
  private:
   uint64_t allocate_locked(uint32_t chunks);
   uint64_t take_run(uint32_t chunks);
+  void free_locked(uint64_t offset, uint32_t chunks);
+  void lock_and_free(uint64_t offset, uint32_t chunks);
+  void free_run(uint32_t first, uint32_t chunks);
   void flush_stack();
   void set_free(uint32_t first, uint32_t chunks);
 
@@ -60,8 +66,8 @@ class ChunkPool {
 
 // One run of a pool.
 struct ChunkRun {
-  uint64_t offset = 0;  // region offset
-  uint32_t chunks = 0;
+  uint64_t offset;  // region offset
+  uint32_t chunks;
 };
 
 // A list of runs; the first four need no heap.
@@ -69,7 +75,7 @@ class RunList {
  public:
   static constexpr size_t kInline = 4;
   void push(ChunkRun run) {
-    if (size_ < kInline) {
+    if (size_ < kInline) [[likely]] {
       inline_[size_++] = run;
     } else {
       more_.push_back(run);
@@ -85,17 +91,20 @@ class RunList {
   const ChunkRun& operator[](size_t i) const { return i < kInline ? inline_[i] : more_[i - kInline]; }
   ChunkRun remove(uint64_t offset);  // the run that begins there; 0 chunks: no run
   void clear() {
+    if (size_ > kInline) more_.clear();
     size_ = 0;
-    more_.clear();
   }
   // Gives every run back to its pool and empties the list.
   void free_all(ChunkPool& pool) {
-    for (size_t i = 0; i < size_; ++i) pool.free((*this)[i].offset, (*this)[i].chunks);
-    clear();
+    if (size_ != 1) return free_several(pool);
+    size_ = 0;
+    pool.free(inline_[0].offset, inline_[0].chunks);
   }
 
  private:
-  std::array<ChunkRun, kInline> inline_;
+  void free_several(ChunkPool& pool);
+
+  std::array<ChunkRun, kInline> inline_;  // as far as size_
   size_t size_ = 0;
   std::vector<ChunkRun> more_;
 };

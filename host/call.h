@@ -51,8 +51,8 @@ class CallMemory final : public BlockSource {
  private:
   ChunkPool* pool_;
   char* base_;
-  RunList runs_;    // the arena's
-  ChunkRun extra_;  // of a linearized reply
+  RunList runs_;      // the arena's
+  ChunkRun extra_{};  // of a linearized reply
   bool used_heap_ = false;
 };
 

@@ -127,7 +127,7 @@ class Worker {
   std::vector<Channel> channels_;
   std::vector<std::unique_ptr<Call>> calls_;  // by id
   std::vector<ChunkRun> first_chunk_runs_;    // behind the calls' first chunks
-  ChunkRun unused_first_chunks_;              // the rest of the last of them
+  ChunkRun unused_first_chunks_{};            // the rest of the last of them
   std::vector<Call*> free_calls_;
   std::deque<Call*> waiting_for_memory_;
   CallEvent* inbox_taken_ = nullptr;  // taken from inbox_, in order, not yet served

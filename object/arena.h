@@ -85,7 +85,10 @@ class Arena {
         initial_size_(fixed.size) {}
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
-  ~Arena() { free_blocks(); }
+  ~Arena() {
+    if (blocks_ != nullptr || has_terminated_copies()) [[unlikely]]
+      free_blocks();
+  }
 
   // `size` bytes, 8-byte aligned, not zeroed; null if the source has no more.
   void* allocate(size_t size) {

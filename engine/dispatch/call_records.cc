@@ -106,8 +106,8 @@ size_t metadata_size(const Call& call) {
   return bytes;
 }
 
-const CallMetadata* write_metadata(const Call& call, Arena& arena) {
-  char* memory = static_cast<char*>(arena.allocate(metadata_size(call)));
+const CallMetadata* write_metadata(const Call& call, size_t size, Arena& arena) {
+  char* memory = static_cast<char*>(arena.allocate(size));
   if (memory == nullptr) return nullptr;
   auto* record = new (memory) CallMetadata;
   uint32_t count = static_cast<uint32_t>(call.metadata.size());

@@ -16,10 +16,11 @@
 
 namespace drover::engine {
 
-// Bytes that write_metadata will ask of the arena for this call.
+// Bytes that the call's record takes, with all its strings.
 size_t metadata_size(const Call& call);
-// The record with all its strings, NUL-terminated, in one piece. Null: the arena has no more.
-const CallMetadata* write_metadata(const Call& call, Arena& arena);
+// The record with all its strings, NUL-terminated, in one piece of `size` bytes, which metadata_size gave. Null: the
+// arena has no more.
+const CallMetadata* write_metadata(const Call& call, size_t size, Arena& arena);
 
 // A CallTrailer, copied out of the region.
 struct Trailer {

@@ -32,24 +32,6 @@ Calls::~Calls() {
   }
 }
 
-CallState* Calls::begin(Call& call, Route& route) {
-  table_.reserve();  // the last step that may fail for want of memory
-  // Also calls that the client has left and that a host still runs.
-  if (call.account != nullptr && !call.account->enter_call()) [[unlikely]]
-    return nullptr;
-  CallState& state = table_.take();
-  state.payer = call.account;
-  state.call = &call;
-  state.route = &route;
-  RouteTable::enter(route);
-  call.dispatch = &state;
-  if (call.deadline_ns != kNoDeadline) {
-    timers_.catch_up(call.start_ns);
-    arm(state, call.deadline_ns);
-  }
-  return &state;
-}
-
 std::span<char> Calls::heap_buffer(CallState& state, size_t size, size_t least) {
   if (!requests_.on_heap(state, size, least)) return {};
   return {state.message, least};
@@ -72,25 +54,6 @@ void Calls::wait(CallState& state, std::string_view wire) {
   // For room, or for what is left of the time after the last host's end in which another may come.
   state.wait_until_ns = std::min(now + options_.wait_ns, state.route->kept_until_ns);
   arm(state, std::min(state.wait_until_ns, state.call->deadline_ns));
-}
-
-bool Calls::started(CallState& state, HostLink& link) {
-  const bool waited = state.phase == CallState::Phase::kWaiting;
-  if (waited) {
-    waiting_.remove(state);
-    timers_.disarm(state.timer);
-    arm(state, state.call->deadline_ns);
-  }
-  if (state.host == &link) {  // its message lies there, and strings may refer to it
-    state.message = nullptr;
-    state.message_size = 0;
-  } else {
-    if (state.message != nullptr) let_go_of_message(state);
-    pin(state, link);
-  }
-  state.phase = CallState::Phase::kRunning;
-  state.owed = CallState::kComplete | CallState::kFinished;
-  return waited;
 }
 
 void Calls::cancel(CallState& state, CancelReason reason) {

@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "channel/layout.h"
+#include "codec/compiler.h"
 #include "engine/base/timer_wheel.h"
 #include "engine/call/call.h"
 #include "engine/dispatch/call_table.h"
@@ -144,5 +145,44 @@ class Calls {
   RequestMemory requests_;
   WaitingCalls waiting_;
 };
+
+// ---- on the way of every call
+
+DROVER_INLINE CallState* Calls::begin(Call& call, Route& route) {
+  table_.reserve();  // the last step that may fail for want of memory
+  // Also calls that the client has left and that a host still runs.
+  if (call.account != nullptr && !call.account->enter_call()) [[unlikely]]
+    return nullptr;
+  CallState& state = table_.take();
+  state.payer = call.account;
+  state.call = &call;
+  state.route = &route;
+  RouteTable::enter(route);
+  call.dispatch = &state;
+  if (call.deadline_ns != kNoDeadline) {
+    timers_.catch_up(call.start_ns);
+    arm(state, call.deadline_ns);
+  }
+  return &state;
+}
+
+inline bool Calls::started(CallState& state, HostLink& link) {
+  const bool waited = state.phase == CallState::Phase::kWaiting;
+  if (waited) {
+    waiting_.remove(state);
+    timers_.disarm(state.timer);
+    arm(state, state.call->deadline_ns);
+  }
+  if (state.host == &link) {  // its message lies there, and strings may refer to it
+    state.message = nullptr;
+    state.message_size = 0;
+  } else {
+    if (state.message != nullptr) let_go_of_message(state);
+    pin(state, link);
+  }
+  state.phase = CallState::Phase::kRunning;
+  state.owed = CallState::kComplete | CallState::kFinished;
+  return waited;
+}
 
 }  // namespace drover::engine

@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "codec/compiler.h"
 #include "engine/base/clock.h"
 #include "engine/dispatch/long_copy.h"
 
@@ -117,7 +118,7 @@ void HostResponses::fail_for_memory(CallState& state, const CompleteSlot& slot) 
   calls_.fail(state, StatusCode::kResourceExhausted, Calls::kNoMemory);
 }
 
-inline void HostResponses::deliver(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer) {
+DROVER_INLINE void HostResponses::deliver(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer) {
   const bool small = !answer.lent && answer.reply.message_size <= kCallReplyBytes;
   if (!small && state.payer != nullptr) [[unlikely]] {
     Charge charge = charge_reply(state, slot, answer);
@@ -127,7 +128,8 @@ inline void HostResponses::deliver(CallState& state, const CompleteSlot& slot, R
   hand_over(state, slot, answer);
 }
 
-inline void HostResponses::hand_over(CallState& state, const CompleteSlot& slot, const ResponseReader::Answer& answer) {
+DROVER_INLINE void HostResponses::hand_over(CallState& state, const CompleteSlot& slot,
+                                            const ResponseReader::Answer& answer) {
   calls_.replied(state);
   if (answer.lent) {
     state.owed |= CallState::kRelease;

@@ -19,7 +19,8 @@ BuiltRequest build_request(const Call& call, HostLink& link, const HostMethod& m
                            bool alias) {
   ChunkPool& pool = link.rx();
   size_t object_size = method.request.entry().object_size;
-  size_t estimate = 64 + object_size + metadata_size(call) + (alias ? wire.size() / 4 : wire.size() * 2);
+  const size_t metadata_bytes = metadata_size(call);
+  size_t estimate = 64 + object_size + metadata_bytes + (alias ? wire.size() / 4 : wire.size() * 2);
   uint32_t chunks = std::min(ChunkPool::chunks_for(estimate), kMaxFirstRun);
   BuiltRequest built;
   uint64_t offset = pool.allocate(chunks);
@@ -53,7 +54,7 @@ BuiltRequest build_request(const Call& call, HostLink& link, const HostMethod& m
     return built;
   }
   if (built.decoded.ok()) {
-    metadata = write_metadata(call, arena);
+    metadata = write_metadata(call, metadata_bytes, arena);
     if (metadata == nullptr) built.decoded.error = DecodeError::kOutOfMemory;
   }
   if (!built.decoded.ok()) {

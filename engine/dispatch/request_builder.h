@@ -21,8 +21,8 @@ struct BuiltRequest {
   // If ok():
   uint64_t object = 0;  // region offsets
   uint64_t metadata = 0;
-  ChunkRun run;  // the memory that holds them
-  RunList more;  // and what was added to it
+  ChunkRun run{};  // the memory that holds them
+  RunList more;    // and what was added to it
   bool ok() const { return decoded.ok() && !no_memory && !missing_required; }
 };
 
