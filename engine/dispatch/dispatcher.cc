@@ -201,9 +201,10 @@ void Dispatcher::update_metrics(int64_t now_ns) {
   hosts_.update_metrics();
 }
 
-// A host without calls is not told: it has nothing to send, and its end comes by the control socket. Hosts with many
-// active lanes are looked at in turns, during which they stay told. A host rings once for what it was told, and the
-// event loop may have taken that ring: then all is told and looked at again.
+// A host without calls is not told: it has nothing to send, and its end comes by the control socket. The lanes of a
+// host with many active ones are looked at in several turns, during which sleep stays announced. A worker rings once
+// for an announcement, and the event loop may have taken that ring: then sleep is announced anew, and all lanes are
+// looked at.
 bool Dispatcher::prepare_to_sleep() {
   if (std::exchange(looking_, false) && rung_) awake();
   rung_ = false;

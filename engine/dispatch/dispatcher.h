@@ -130,8 +130,8 @@ class Dispatcher final : public CallSink, public Pollable {
   Hosts hosts_;
   HostTurns turns_;
 
-  // Before sleep: hosts have been told, and not all lanes have been looked at; a host has rung since it was told.
-  bool looking_ = false, rung_ = false;
+  bool looking_ = false;  // before sleep: it is announced, and not all lanes have been looked at
+  bool rung_ = false;     // by a host, since prepare_to_sleep
   int64_t next_metrics_ns_ = 0;
   Gauge* waiting_gauge_;
   Gauge* reply_bytes_gauge_;

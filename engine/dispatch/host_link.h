@@ -171,7 +171,7 @@ class HostLink {
 
   // ---- what refers to this host or its memory
   HostCalls calls;
-  HostCalls told;     // once it is gone: the calls that know it
+  HostCalls told;     // once it is gone: those of its calls that have been told
   uint32_t pins = 0;  // changes of routes, and functions that go on with it
   bool pinned() const { return !calls.empty() || !told.empty() || pins != 0; }
 
@@ -183,7 +183,7 @@ class HostLink {
   bool failure_reported = false;
   bool gone = false;  // detached; deleted when nothing pins it
   int64_t gone_since_ns = 0;
-  int64_t told_again_ns = 0;  // once it is gone: when calls that know it are told again
+  int64_t told_again_ns = 0;  // once it is gone: when its calls are told again
 
   void update_metrics();
 

@@ -121,7 +121,7 @@ void Hosts::detach(uint64_t host) {
   tell_calls_of(*link);
 }
 
-// The calls that this turn has left hear that their host is gone; further ones follow in the next turns.
+// Tells calls that their host is gone, as many as this turn has left; further ones follow in the next turns.
 void Hosts::tell_calls_of(HostLink& link) {
   const bool cut_off = calls_.now_ns() - link.gone_since_ns >= kGonePatienceNs;
   ++link.pins;  // so that it stays while its calls end
@@ -134,8 +134,8 @@ void Hosts::tell_calls_of(HostLink& link) {
   links_.unpin(link);
 }
 
-// Clients that do not take the replies which refer to its memory would keep the region for as long as they like. They
-// are told again and again, as others of its calls may have got that far.
+// Clients that do not take the replies which refer to its memory would keep the region for as long as they like. After
+// kGonePatienceNs they are cut off, and again until the transport has let go of them.
 void Hosts::tell_calls_of_gone() {
   for (size_t i = links_.gone().size(); i-- != 0;) {
     if (i >= links_.gone().size()) continue;  // the end of one host's calls may have ended another host

@@ -3,8 +3,8 @@
 //   attach --> methods are taken in, 256 a turn --> host_attached --> drain --> its last call ends --> host_drained
 //     '----------------- failed: host_failed ------------'---> detach --> nothing refers to it --> host_let_go
 //
-// The calls of a host that is gone hear of it, 256 a turn; answers that refer to its memory are cut off after five
-// seconds.
+// The calls of a host that is gone are told so, 256 a turn: running ones end in UNAVAILABLE. Answers that refer to its
+// memory are cut off after five seconds.
 // Thread-safety: none; one engine thread.
 #pragma once
 
@@ -26,7 +26,7 @@ namespace drover::engine {
 
 class Hosts {
  public:
-  static constexpr uint32_t kToldPerTurn = 256;  // calls that hear that their host is gone
+  static constexpr uint32_t kToldPerTurn = 256;  // calls that are told that their host is gone
 
   // All of them outlive it; `events` may be null.
   Hosts(uint32_t thread, HostLinks& links, RouteTable& routes, Calls& calls, ThreadMetrics& metrics,
