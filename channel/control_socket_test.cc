@@ -1,4 +1,5 @@
 #include "channel/control_socket.h"
+#include "channel/raw_packet_testing.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -28,25 +29,6 @@ size_t open_descriptors() {
   while (::readdir(directory) != nullptr) ++count;
   ::closedir(directory);
   return count;
-}
-
-// Sends raw bytes and descriptors, as a hostile peer may.
-void send_raw(int socket, std::string bytes, const std::vector<int>& fds) {
-  iovec piece{bytes.data(), bytes.size()};
-  msghdr out{};
-  out.msg_iov = &piece;
-  out.msg_iovlen = 1;
-  std::vector<char> control(CMSG_SPACE(sizeof(int) * fds.size()));
-  if (!fds.empty()) {
-    out.msg_control = control.data();
-    out.msg_controllen = control.size();
-    cmsghdr* c = CMSG_FIRSTHDR(&out);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof(int) * fds.size());
-    std::memcpy(CMSG_DATA(c), fds.data(), sizeof(int) * fds.size());
-  }
-  ASSERT_GE(::sendmsg(socket, &out, MSG_NOSIGNAL), 0) << std::strerror(errno);
 }
 
 TEST(ControlSocket, AnAttachmentHandsOverARegionThatBothSidesUse) {
@@ -122,16 +104,16 @@ TEST(ControlSocket, UninvitedDescriptorsAreAnErrorAndTheCallersToClose) {
   size_t before = open_descriptors();
   std::vector<UniqueFd> fds;
   for (size_t count : {1, 2, 60, 253}) {  // 253 is what the kernel allows: it closes none of them in this thread
-    send_raw(pair.host.fd(), start, std::vector<int>(count, event.get()));
+    send_raw_packet(pair.host.fd(), start, std::vector<int>(count, event.get()));
     EXPECT_FALSE(pair.engine.receive(&fds, 1000, &error));
     EXPECT_EQ(error.code, ControlCode::kBadDescriptor) << error.message;
     EXPECT_EQ(fds.size(), count);
   }
-  send_raw(pair.host.fd(), image, {});
+  send_raw_packet(pair.host.fd(), image, {});
   EXPECT_FALSE(pair.engine.receive(&fds, 1000, &error));
   EXPECT_EQ(error.code, ControlCode::kBadDescriptor);
   EXPECT_NE(error.message.find("0 descriptors, expected 1"), std::string::npos) << error.message;
-  send_raw(pair.host.fd(), "garbage", {event.get()});
+  send_raw_packet(pair.host.fd(), "garbage", {event.get()});
   EXPECT_FALSE(pair.engine.receive(&fds, 1000, &error));
   EXPECT_EQ(error.code, ControlCode::kBadPacket);
   EXPECT_EQ(fds.size(), 1u);
@@ -146,7 +128,7 @@ TEST(ControlSocket, OversizedPacketsAreRefused) {
   Pair pair;
   ControlError error;
   std::vector<UniqueFd> fds;
-  send_raw(pair.host.fd(), std::string(kMaxControlPacket + 1, 'D'), {});
+  send_raw_packet(pair.host.fd(), std::string(kMaxControlPacket + 1, 'D'), {});
   EXPECT_FALSE(pair.engine.receive(&fds, 1000, &error));
   EXPECT_EQ(error.code, ControlCode::kBadPacket);
 }

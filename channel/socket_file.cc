@@ -98,6 +98,10 @@ bool make_room(const Place& place, const std::string& path, SocketFileError* err
 
 bool SocketFile::listen(int socket, const std::string& path, int backlog, SocketFileError* error) {
   Place place = open_place(path);
+  // Without the right to read the directory the name stays for ever; without descriptors it should not.
+  if (!place.directory && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
+    return fail(error, errno, path, std::strerror(errno));
+  }
   lock(place);
   int why = bind_to(socket, path);
   if (why == EADDRINUSE) {
@@ -107,6 +111,11 @@ bool SocketFile::listen(int socket, const std::string& path, int backlog, Socket
   if (why != 0) return fail(error, why, path, std::strerror(why));
   path_ = path;
   inode_ = inode_of(place);
+  if (place.locked && !inode_) {  // no descriptors; the name is ours as long as the lock is
+    fail(error, errno, path, std::strerror(errno));
+    ::unlinkat(place.directory.get(), place.name.c_str(), 0);
+    return false;
+  }
   if (::listen(socket, backlog) == 0) return true;
   fail(error, errno, path, std::strerror(errno));
   if (inode_) unlink_if_still(place, inode_.get());

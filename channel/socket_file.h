@@ -36,6 +36,8 @@ class SocketFile {
   // Binds `socket`, a stream or packet socket, to `path` and lets it listen. The file gets the permissions that were
   // set with fchmod on the socket, less the umask.
   bool listen(int socket, const std::string& path, int backlog, SocketFileError* error);
+  // Of the last listen() that succeeded.
+  const std::string& path() const { return path_; }
   // Removes the name if it is still ours. Nothing without a listen(), and the second time.
   void remove();
 

@@ -4,6 +4,7 @@ import ctypes
 import errno
 import os
 import re
+import resource
 import signal
 import socket
 import struct
@@ -59,6 +60,23 @@ def test_a_wrong_configuration_is_an_error_that_names_the_key(droverd, tmp_path,
     done = subprocess.run([droverd, "--config", str(file)], capture_output=True, text=True, timeout=20)
     assert done.returncode != 0
     assert key in done.stderr and "droverd.toml" in done.stderr, done.stderr
+
+
+def test_connections_are_limited_to_what_the_descriptors_allow(droverd, tmp_path):
+    """Of 3,072 descriptors 1,024 are kept for hosts and the engine; a limit within the rest stays as it is."""
+    def start(connections):
+        log = tmp_path / f"log{connections}"
+        process = subprocess.Popen(
+            [droverd, f"--engine.control_socket=unix:{tmp_path}/e{connections}.sock", f"--log.file={log}",
+             f"--limits.max_connections={connections}"],
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (3072, 3072)))
+        wait_for(lambda: log.exists() and "ready" in log.read_text())
+        process.kill()
+        process.wait()
+        return [line for line in log.read_text().splitlines() if "max_connections is lowered" in line]
+    lowered, = start(5000)
+    assert re.search(r"\b5000\b", lowered) and re.search(r"\b2048\b", lowered), lowered
+    assert start(2000) == []
 
 
 def forbid_io_uring():

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "channel/raw_packet_testing.h"
 #include "engine/control/control_testing.h"
 
 namespace drover::engine {
@@ -36,21 +37,7 @@ class Talker {
     ControlError error;
     socket_.send(message, fds, 1000, &error);
   }
-  void say_raw(std::string bytes, const std::vector<int>& fds) {
-    iovec piece{bytes.data(), bytes.size()};
-    std::vector<char> control(CMSG_SPACE(sizeof(int) * fds.size()));
-    msghdr out{};
-    out.msg_iov = &piece;
-    out.msg_iovlen = 1;
-    out.msg_control = control.data();
-    out.msg_controllen = control.size();
-    cmsghdr* c = CMSG_FIRSTHDR(&out);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof(int) * fds.size());
-    std::memcpy(CMSG_DATA(c), fds.data(), sizeof(int) * fds.size());
-    ASSERT_GE(::sendmsg(socket_.fd(), &out, MSG_NOSIGNAL), 0) << std::strerror(errno);
-  }
+  void say_raw(std::string bytes, const std::vector<int>& fds) { send_raw_packet(socket_.fd(), std::move(bytes), fds); }
   void say_bytes(std::string_view bytes) { EXPECT_GT(::write(socket_.fd(), bytes.data(), bytes.size()), 0); }
   template <typename T>
   T hear() {

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -36,6 +37,7 @@ class TestThreads final : public DispatchThreads {
   ListenResult listen(std::string_view address, uint32_t listener) override {
     std::lock_guard<std::mutex> lock(mutex_);
     if (address.starts_with("bad")) return {0, "not an address"};
+    if (late.contains(std::string(address))) return {0, "it did not answer", true};
     opened[listener] = std::string(address);
     return {static_cast<uint16_t>(5000 + listener), ""};
   }
@@ -62,6 +64,7 @@ class TestThreads final : public DispatchThreads {
 
   std::vector<Dispatcher*> dispatchers;
   std::map<uint32_t, std::string> opened;
+  std::set<std::string> late;  // addresses whose file system does not answer
 
  private:
   std::mutex mutex_;

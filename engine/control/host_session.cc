@@ -98,7 +98,7 @@ bool HostSession::take_listen(const Listen& listen, ControlError* error) {
   std::vector<std::string> paths;
   for (const HostMethod& method : attachment.methods) paths.push_back(method.path);
   ListenerRegistry::Listener listener;
-  if (!shared_.listeners.open(listen.address, paths, &listener, error)) return false;
+  if (!shared_.listeners.open(listen.address, socket_.peer_uid(), paths, &listener, error)) return false;
   if (listener.opened) opened_.push_back(listener.id);
   auto& own = attachment.listeners;
   if (std::find(own.begin(), own.end(), listener.id) == own.end()) own.push_back(listener.id);

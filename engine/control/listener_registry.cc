@@ -4,6 +4,8 @@
 #include <cstring>
 #include <memory>
 
+#include "engine/base/clock.h"
+
 namespace drover::engine {
 namespace {
 
@@ -13,8 +15,13 @@ bool has_port_zero(const std::string& address) {
 
 }  // namespace
 
-bool ListenerRegistry::open(const std::string& address, const std::vector<std::string>& paths, Listener* listener,
-                            ControlError* error) {
+bool ListenerRegistry::is_barred(std::string_view address, uid_t user) {
+  std::erase_if(barred_until_, [now = monotonic_ns()](const auto& entry) { return entry.second <= now; });
+  return address.starts_with("unix:") && barred_until_.contains(user);
+}
+
+bool ListenerRegistry::open(const std::string& address, uid_t user, const std::vector<std::string>& paths,
+                            Listener* listener, ControlError* error) {
   if (auto known = by_address_.find(address); known != by_address_.end()) {
     *listener = {known->second.id, known->second.port, false};
     return true;
@@ -25,6 +32,11 @@ bool ListenerRegistry::open(const std::string& address, const std::vector<std::s
               "the engine listens at " + std::to_string(by_address_.size()) + " addresses already"};
     return false;
   }
+  if (is_barred(address, user)) {
+    *error = {ControlCode::kTimeout, address + ": a file system that user " + std::to_string(user) +
+                                         " named has not answered lately; no Unix paths for 30 s"};
+    return false;
+  }
   uint32_t id = next_id_++;
   // Calls that arrive before the host serves wait for it, instead of ending as an unknown method.
   auto shared = std::make_shared<const std::vector<std::string>>(paths);
@@ -32,6 +44,11 @@ bool ListenerRegistry::open(const std::string& address, const std::vector<std::s
   ListenResult opened = threads_.listen(address, id);
   if (!opened.error.empty()) {
     forget_routes(id);
+    if (opened.late) {
+      barred_until_[user] = monotonic_ns() + kBarredNs;
+      *error = {ControlCode::kTimeout, address + ": " + opened.error};
+      return false;
+    }
     bool in_use = opened.error.find(std::strerror(EADDRINUSE)) != std::string::npos;
     *error = {in_use ? ControlCode::kAddressInUse : ControlCode::kAddressInvalid, address + ": " + opened.error};
     return false;

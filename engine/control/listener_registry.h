@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "channel/control.h"
@@ -30,14 +31,18 @@ class ListenerRegistry {
     bool opened = false;  // by this call
   };
   // The listener at `address`, opened now if none is open; from then on calls of `paths` wait there for a host.
-  // Nothing: it cannot be opened, `error` says why.
-  bool open(const std::string& address, const std::vector<std::string>& paths, Listener* listener, ControlError* error);
+  // Nothing: it cannot be opened, `error` says why. A Unix path whose file system did not answer is kTimeout, and then
+  // hosts of the same `user` open no Unix paths for kBarredNs: the control thread waits for each a moment.
+  bool open(const std::string& address, uid_t user, const std::vector<std::string>& paths, Listener* listener,
+            ControlError* error);
+  static constexpr int64_t kBarredNs = 30'000'000'000;
   // Closes those of `listeners` that are not in use.
   void close_unused(const std::vector<uint32_t>& listeners);
 
   size_t size() const { return by_address_.size(); }
 
  private:
+  bool is_barred(std::string_view address, uid_t user);
   void forget_routes(uint32_t id);
   void close_oldest_unused();
 
@@ -49,6 +54,7 @@ class ListenerRegistry {
   const uint32_t max_open_;
   const std::function<bool(uint32_t)> in_use_;
   std::map<std::string, Open> by_address_;  // as hosts say it; port 0 is never in it
+  std::map<uid_t, int64_t> barred_until_;   // monotonic_ns
   uint32_t next_id_ = 1;
 };
 

@@ -9,12 +9,14 @@
 namespace drover::engine {
 namespace {
 
+constexpr uid_t kUser = 1000;
+
 class ListenerRegistryTest : public testing::Test {
  protected:
   ListenerRegistry::Listener open(const std::string& address) {
     ListenerRegistry::Listener listener;
     ControlError error;
-    EXPECT_TRUE(registry_.open(address, {"/a.A/Say"}, &listener, &error)) << error.message;
+    EXPECT_TRUE(registry_.open(address, kUser, {"/a.A/Say"}, &listener, &error)) << error.message;
     return listener;
   }
 
@@ -40,12 +42,24 @@ TEST_F(ListenerRegistryTest, APortThatWasChosenIsFoundAgainByItsNumber) {
 TEST_F(ListenerRegistryTest, WhatCannotBeOpenedIsRefusedAndLeavesNothing) {
   ListenerRegistry::Listener listener;
   ControlError error;
-  EXPECT_FALSE(registry_.open("bad address", {}, &listener, &error));
+  EXPECT_FALSE(registry_.open("bad address", kUser, {}, &listener, &error));
   EXPECT_EQ(error.code, ControlCode::kAddressInvalid);
   EXPECT_EQ(registry_.size(), 0u);
   used_ = {open("0.0.0.0:80").id, open("0.0.0.0:81").id};
-  EXPECT_FALSE(registry_.open("0.0.0.0:82", {}, &listener, &error));
+  EXPECT_FALSE(registry_.open("0.0.0.0:82", kUser, {}, &listener, &error));
   EXPECT_EQ(error.code, ControlCode::kResourceExhausted);
+}
+
+TEST_F(ListenerRegistryTest, AUserWhosePathDidNotAnswerOpensNoPathsForAWhile) {
+  ListenerRegistry::Listener listener;
+  ControlError error;
+  threads_.late = {"unix:/slow/socket"};
+  EXPECT_FALSE(registry_.open("unix:/slow/socket", kUser, {}, &listener, &error));
+  EXPECT_EQ(error.code, ControlCode::kTimeout);
+  EXPECT_FALSE(registry_.open("unix:/tmp/socket", kUser, {}, &listener, &error));
+  EXPECT_EQ(error.code, ControlCode::kTimeout);
+  EXPECT_TRUE(registry_.open("0.0.0.0:80", kUser, {}, &listener, &error)) << "TCP is not concerned";
+  EXPECT_TRUE(registry_.open("unix:/tmp/socket", kUser + 1, {}, &listener, &error)) << "other users are not";
 }
 
 TEST_F(ListenerRegistryTest, OnlyUnusedListenersCloseAndIdsAreNotUsedAgain) {

@@ -17,6 +17,8 @@ namespace drover::engine {
 namespace {
 
 constexpr int kBacklog = 4096;
+// Nothing depends on a removal: one that is late goes on by itself.
+constexpr std::chrono::milliseconds kRemovePatience{50};
 
 log::Limit g_listener_limit(100);  // hosts open and close listeners
 
@@ -61,28 +63,52 @@ bool is_taken(const SocketAddress& address, std::string* error) {
 struct Opened {
   std::vector<UniqueFd> fds;
   uint16_t port = 0;
-  SocketFile file;
+  std::shared_ptr<SocketFile> file;
   std::string error;
+  bool late = false;
 };
 
-// Binds to the name and listens.
-bool listen_unix(int fd, const SocketAddress& address, Opened* opened) {
-  if (!address.unix_path.empty()) {
-    SocketFileError why;
-    if (opened->file.listen(fd, address.unix_path, kBacklog, &why)) return true;
-    opened->error = why.message;
-    return false;
+// An errand. If it is late, its end closes the socket and removes the file.
+struct PathListen {
+  UniqueFd socket;
+  std::string path;
+  std::shared_ptr<SocketFile> file = std::make_shared<SocketFile>();
+  SocketFileError why = {};
+  bool ok = false;
+};
+
+bool listen_at_path(int fd, const std::string& path, Errands* errands, Opened* opened) {
+  UniqueFd own(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (!own) return opened->error = errno_text("fcntl"), false;
+  auto errand = std::make_shared<PathListen>(PathListen{.socket = std::move(own), .path = path});
+  Errands::Outcome outcome = errands->run(
+      [errand] { errand->ok = errand->file->listen(errand->socket.get(), errand->path, kBacklog, &errand->why); });
+  if (outcome == Errands::Outcome::kDone) {
+    opened->error = errand->why.message;
+    opened->file = errand->file;
+    return errand->ok;
   }
+  opened->late = outcome == Errands::Outcome::kLate;
+  opened->error = "'" + path + "': its file system did not answer in time";
+  if (outcome == Errands::Outcome::kTooMany) {
+    opened->error = "'" + path + "': too many look-ups of paths have not returned";
+  }
+  return false;
+}
+
+// Binds to the name and listens.
+bool listen_unix(int fd, const SocketAddress& address, Errands* errands, Opened* opened) {
+  if (!address.unix_path.empty()) return listen_at_path(fd, address.unix_path, errands, opened);
   auto* name = reinterpret_cast<const sockaddr*>(&address.storage);
   if (::bind(fd, name, address.size) == 0 && ::listen(fd, kBacklog) == 0) return true;
   opened->error = errno_text("bind");
   return false;
 }
 
-Opened open_unix(const SocketAddress& address, size_t count) {
+Opened open_unix(const SocketAddress& address, size_t count, Errands* errands) {
   Opened opened;
   UniqueFd fd = make_socket(address, &opened.error);
-  if (!fd || !listen_unix(fd.get(), address, &opened)) return opened;
+  if (!fd || !listen_unix(fd.get(), address, errands, &opened)) return opened;
   for (size_t i = 1; i < count; ++i) {
     UniqueFd another(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
     if (!another) return opened.error = errno_text("fcntl"), std::move(opened);
@@ -124,9 +150,11 @@ ListenResult Listeners::listen(std::string_view text, uint32_t listener) {
   std::string error = "no usable address";
   for (const SocketAddress& address : parsed.candidates) {
     bool is_unix = address.storage.ss_family == AF_UNIX;
-    Opened opened = is_unix ? open_unix(address, threads_.size()) : open_inet(address, threads_.size());
+    Opened opened = is_unix ? open_unix(address, threads_.size(), &errands_) : open_inet(address, threads_.size());
     if (opened.fds.size() != threads_.size()) {
       error = "cannot listen on " + std::string(text) + ": " + opened.error;
+      remove(std::move(opened.file));
+      if (opened.late) return {0, error, true};
       continue;
     }
     for (size_t i = 0; i < threads_.size(); ++i) {
@@ -141,10 +169,25 @@ ListenResult Listeners::listen(std::string_view text, uint32_t listener) {
   return {0, error};
 }
 
+Listeners::~Listeners() {
+  for (Open& open : open_) remove(std::move(open.file));
+}
+
+// Where the file system does not answer, the file stays until it does.
+void Listeners::remove(std::shared_ptr<SocketFile> file) {
+  if (file == nullptr) return;
+  std::string path = file->path();
+  Errands::Outcome outcome = errands_.run([file = std::move(file)] { file->remove(); }, kRemovePatience);
+  if (outcome != Errands::Outcome::kDone)
+    log::warn(g_listener_limit, "socket_file_stays",
+              {{"path", path}, {"why", outcome == Errands::Outcome::kLate ? "late" : "too many are late"}});
+}
+
 void Listeners::close(uint32_t listener) {
   std::lock_guard<std::mutex> lock(mutex_);
-  std::erase_if(open_, [&](const Open& open) {
+  std::erase_if(open_, [&](Open& open) {
     if (open.id != listener) return false;
+    remove(std::move(open.file));
     for (const Thread& thread : threads_) {
       thread.loop->post([acceptor = thread.acceptor, listener] { acceptor->close(listener); });
     }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "channel/socket_file.h"
+#include "engine/base/errands.h"
 #include "engine/net/acceptor.h"
 #include "engine/net/event_loop.h"
 
@@ -22,8 +24,12 @@ namespace drover::engine {
 struct ListenResult {
   uint16_t port = 0;  // bound port (0 for unix sockets)
   std::string error;  // not empty: nothing was opened, and why
+  bool late = false;  // the file system did not answer in time
 };
 
+// Unix paths are looked up, bound and removed as errands (engine/base/errands.h): hosts name them, and the file system
+// may be of their own making. One that does not answer costs its caller the errands' patience.
+//
 // Thread-safe; does not wait for the engine threads.
 class Listeners {
  public:
@@ -32,6 +38,10 @@ class Listeners {
     Acceptor* acceptor;
   };
   explicit Listeners(std::vector<Thread> threads) : threads_(std::move(threads)) {}
+  // Removes the files of what is still open.
+  ~Listeners();
+  Listeners(const Listeners&) = delete;
+  Listeners& operator=(const Listeners&) = delete;
 
   // `address` as gRPC's AddListeningPort takes it: "host:port", "[v6]:port", "ipv4:...", "ipv6:...", "dns:///...",
   // "unix:path", "unix-abstract:name". Port 0 picks one. 0.0.0.0 and [::] listen on IPv4 and IPv6 alike. Asking
@@ -45,9 +55,12 @@ class Listeners {
     uint32_t id;
     std::string address;
     uint16_t port;
-    SocketFile file;  // of a unix address
+    std::shared_ptr<SocketFile> file;  // of a unix address; else null
   };
+  void remove(std::shared_ptr<SocketFile> file);
+
   const std::vector<Thread> threads_;
+  Errands errands_;
   std::mutex mutex_;
   std::vector<Open> open_;
 };

@@ -1,10 +1,13 @@
 // Listeners and acceptors over real sockets, on several engine threads.
 #include "engine/net/listeners.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/fanotify.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -121,7 +124,45 @@ TEST(Listeners, UnixSocketsWorkAndAreRemoved) {
   ASSERT_EQ(engine.listeners->listen("unix:" + path, 1).error, "");
   EXPECT_NE(hello(connect_to("unix:" + path)), "");
   engine.listeners->close(1);
-  EXPECT_NE(::access(path.c_str(), F_OK), 0);
+  EXPECT_TRUE(eventually([&] { return ::access(path.c_str(), F_OK) != 0; }));
+}
+
+// A directory whose opens wait until they are answered, as on a file system that another process serves (fanotify:
+// needs CAP_SYS_ADMIN).
+class SlowDirectory {
+ public:
+  SlowDirectory() : path(testing::TempDir() + "/drover_slow_" + std::to_string(getpid())) {
+    ::mkdir(path.c_str(), 0700);
+    events_ = UniqueFd(::fanotify_init(FAN_CLASS_CONTENT | FAN_CLOEXEC | FAN_NONBLOCK, O_RDONLY | O_CLOEXEC));
+    works =
+        events_ && ::fanotify_mark(events_.get(), FAN_MARK_ADD, FAN_OPEN_PERM | FAN_ONDIR, AT_FDCWD, path.c_str()) == 0;
+  }
+  ~SlowDirectory() {
+    answer();
+    ::rmdir(path.c_str());
+  }
+  // Lets all go on that wait, now and later.
+  void answer() { events_.reset(); }
+
+  const std::string path;
+  bool works = false;
+
+ private:
+  UniqueFd events_;
+};
+
+TEST(Listeners, APathWhoseFileSystemDoesNotAnswerIsRefusedInTimeAndLeavesNothing) {
+  SlowDirectory directory;
+  if (!directory.works) GTEST_SKIP() << "fanotify is not allowed here";
+  Engine engine(2);
+  auto began = std::chrono::steady_clock::now();
+  ListenResult slow = engine.listeners->listen("unix:" + directory.path + "/socket", 1);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 10 * Errands::kPatience);
+  EXPECT_TRUE(slow.late);
+  EXPECT_THAT(slow.error, HasSubstr("did not answer in time"));
+  EXPECT_EQ(engine.listeners->listen("127.0.0.1:0", 2).error, "") << "others are opened meanwhile";
+  directory.answer();
+  EXPECT_TRUE(eventually([&] { return ::rmdir(directory.path.c_str()) == 0; })) << "a socket file stayed";
 }
 
 TEST(Listeners, AUnixAddressThatNamesSomethingElseThanASocketIsAnErrorAndStays) {
