@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "engine/base/config.h"
+#include "engine/base/descriptor_table.h"
 #include "engine/base/heap.h"
 #include "engine/base/log.h"
 #include "engine/base/metrics.h"
@@ -345,6 +346,9 @@ int run_main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before any thread: the main thread waits for them
   signal(SIGPIPE, SIG_IGN);
   fit_connections_to_descriptors(loaded.config);
+  if (!reserve_descriptors(static_cast<size_t>(config.max_connections + kReservedDescriptors))) {
+    log::warn("no table of descriptors for limits.max_connections yet", {{"why", std::strerror(errno)}});
+  }
   return Engine(config).run();
 }
 

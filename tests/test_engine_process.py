@@ -204,6 +204,12 @@ def test_the_configuration_is_printed_with_the_origin_of_each_value(droverd, tmp
     assert lines["ring_slots"] == "default"
 
 
+def test_the_table_of_descriptors_has_room_for_all_connections_from_the_start(engine):
+    _, process, _ = engine("--limits.max_connections=3000")
+    status = open(f"/proc/{process.pid}/status").read()
+    assert int(status.split("FDSize:")[1].split()[0]) >= 3000
+
+
 def test_a_wrong_flag_is_an_error_that_names_it(droverd):
     done = subprocess.run([droverd, "--engine.threads=none"], capture_output=True, text=True, timeout=20)
     assert done.returncode != 0
