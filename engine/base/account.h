@@ -24,6 +24,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/base/fair_queue.h"
 #include "engine/base/metrics.h"
 #include "engine/base/token_bucket.h"
 
@@ -119,6 +120,8 @@ class Account {
   bool spend_decoding(size_t bytes, int64_t now_ns) {
     return parent_->decoding_.spend(now_ns, static_cast<double>(bytes)) || refuse(Resource::kDecoding);
   }
+  // Of the engine thread's time, where it is scarce: an address's.
+  FairQueue::Share& share() { return share_; }
   // The widest account, from this one upwards, that holds more memory than its limit; null: all is well.
   Account* over();
 
@@ -139,6 +142,7 @@ class Account {
   std::array<size_t, kResources> limits_;
   size_t measured_ = 0;
   TokenBucket decoding_;
+  FairQueue::Share share_;
   uint32_t references_ = 0;
   const Level level_;
   const std::string name_;

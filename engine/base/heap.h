@@ -12,8 +12,12 @@ namespace drover::engine::heap {
 
 inline std::atomic<bool> trim_wanted{false};
 
-// Large buffers are mapped one by one, so that free() gives them back at once. Call before the first thread.
-inline void configure() { mallopt(M_MMAP_THRESHOLD, 256 << 10); }
+// Large buffers are mapped one by one, so that free() gives them back at once. Of small ones some MiB are kept, so that
+// memory which comes and goes is not faulted in again each time. Call before the first thread.
+inline void configure() {
+  mallopt(M_MMAP_THRESHOLD, 256 << 10);
+  mallopt(M_TRIM_THRESHOLD, 4 << 20);
+}
 
 // Makes push_back succeed until `vector` has `size` elements. Throws std::bad_alloc.
 template <typename Vector>

@@ -42,15 +42,17 @@ GrpcConnection::~GrpcConnection() {
 
 // ---- Requests.
 
-void GrpcConnection::receive(const char* bytes, size_t size) {
-  if (session_.failed() || dead_) return;
-  context_.metrics.received_bytes->add(size);
+size_t GrpcConnection::receive(const char* bytes, size_t size) {
+  if (session_.failed() || dead_) return size;
+  size_t taken = size;  // unless it ends for want of memory
   guarded([&] {
-    session_.receive(bytes, size);
+    taken = session_.receive(bytes, size);
     if (!views_.empty()) spill_views();
     give_back();
   });
+  context_.metrics.received_bytes->add(taken);
   if (session_.failed()) session_.abandon();
+  return taken;
 }
 
 std::span<char> GrpcConnection::receive_into() const {
@@ -169,6 +171,8 @@ void GrpcConnection::on_end(http2::Stream& http2_stream) {
   stream.request_done = true;
   drop_view(stream);
   const uint32_t size = stream.assembler.message_size();
+  constexpr size_t kMessageBytesAUnit = 2048;  // of parsing it
+  context_.scratch.pace.spend(size / kMessageBytesAUnit);
   stream.metrics->request_bytes.add(size);
   const bool view = stream.assembler.is_view();
   context_.sink->message(stream, stream.assembler.view(), More::kLast);

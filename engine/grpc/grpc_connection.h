@@ -37,14 +37,17 @@ class GrpcConnection final : private http2::SessionHandler {
   GrpcConnection(const GrpcConnection&) = delete;
   GrpcConnection& operator=(const GrpcConnection&) = delete;
 
-  // Bytes from the peer. They are not needed after it returns. Flush afterwards.
-  void receive(const char* bytes, size_t size);
+  // Bytes from the peer: how many were taken, as Session::receive. They are not needed after it returns. Flush
+  // afterwards.
+  size_t receive(const char* bytes, size_t size);
   // Where the next bytes from the peer belong: the memory of a message whose DATA frame has begun. Empty: not known.
   std::span<char> receive_into() const;
   // Sends what is queued, through a segment of the context's batch.
   Flushed flush();
   // What became of a queued write: the number of bytes taken, or -errno. The batch must still hold its segment.
   Flushed written(ssize_t result);
+  // Bytes that flush() last had to write.
+  size_t write_size() const { return segment_.empty() ? unsent_.bytes() : segment_bytes_; }
   // Nothing more will be read or written: close it.
   bool finished() const;
   // The byte sink failed, or memory has: a GOAWAY would not arrive.
@@ -74,7 +77,7 @@ class GrpcConnection final : private http2::SessionHandler {
   void cut_off(CallStream& stream);
 
  private:
-  static constexpr int kBatchesPerTurn = 4;
+  static constexpr int kBatchesPerTurn = 2;  // what was left of the last one, and another
   // Messages from this size on come in larger frames, most of each received where it belongs (receive_into).
   static constexpr uint32_t kLargeMessage = 64 << 10;
   static constexpr uint32_t kLargeFrame = 256 << 10;

@@ -1,6 +1,9 @@
 #include "engine/grpc/grpc_context.h"
 
 #include <algorithm>
+#include <cstddef>
+
+#include "engine/base/heap.h"
 
 namespace drover::engine {
 
@@ -46,6 +49,7 @@ CallStream* GrpcContext::take_stream() {
   if (spare_streams_.empty()) return new CallStream();
   CallStream* stream = spare_streams_.back();
   spare_streams_.pop_back();
+  least_spare_ = std::min(least_spare_, spare_streams_.size());
   return stream;
 }
 
@@ -56,6 +60,14 @@ void GrpcContext::recycle(CallStream* stream) {
   }
   stream->reset();
   spare_streams_.push_back(stream);
+}
+
+void GrpcContext::shrink() {
+  constexpr size_t kWorthATrim = 256;
+  for (size_t i = 0; i < least_spare_; ++i) delete spare_streams_[i];
+  spare_streams_.erase(spare_streams_.begin(), spare_streams_.begin() + static_cast<std::ptrdiff_t>(least_spare_));
+  if (least_spare_ >= kWorthATrim) heap::want_trim();
+  least_spare_ = spare_streams_.size();
 }
 
 }  // namespace drover::engine

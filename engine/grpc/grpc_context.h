@@ -28,6 +28,10 @@ class GrpcContext {
 
   CallStream* take_stream();
   void recycle(CallStream* stream);
+  // Frees the pooled streams that no call has needed since the last time. Each may keep a page of the heap. Call about
+  // once a second.
+  void shrink();
+  size_t spare_streams() const { return spare_streams_.size(); }
 
   const TransportOptions options;
   const http2::SessionOptions session_options;
@@ -42,6 +46,7 @@ class GrpcContext {
 
   const int64_t* now_ns_;
   std::vector<CallStream*> spare_streams_;
+  size_t least_spare_ = 0;  // since the last shrink()
 };
 
 }  // namespace drover::engine

@@ -7,7 +7,7 @@
 
 #include "engine/base/heap.h"
 #include "engine/base/log.h"
-#include "engine/net/byte_stream.h"
+#include "engine/grpc/transport_connection.h"
 #include "engine/net/socket_address.h"
 
 namespace drover::engine {
@@ -16,76 +16,30 @@ namespace {
 
 constexpr int64_t kSweepNs = 1'000'000'000;
 constexpr int64_t kDrainSweepNs = 50'000'000;
-// A connection that we end is read for so long, and so far, so that GOAWAY arrives.
-constexpr int64_t kLingerNs = 1'000'000'000;
-constexpr size_t kLingerBytes = 256 << 10;
-
 // Where connections run out, those that idle make room: this part of them at a time, and not more often.
 constexpr size_t kMakeRoomPart = 64;
 constexpr int64_t kMakeRoomNs = 100'000'000;
 constexpr int64_t kMakeRoomIdleNs = 1'000'000'000;
 
+// Where memory is over its limit, this part of the limit is made free. More would take longer than a turn may.
+constexpr size_t kRelievedPart = 32;
+
 log::Limit g_refused_limit;
 
 }  // namespace
-
-class Transport::Connection final : public StreamHandler, public ByteSink {
- public:
-  Connection(Transport& transport, std::string peer, uint32_t listener)
-      : http2(*transport.context_, *this, Peer{std::move(peer), {}}, listener), transport_(transport) {}
-  // As Account::name.
-  const std::string& address() const { return http2.account().parent()->name(); }
-
-  // Before anything else. False: errno says why.
-  bool open(UniqueFd socket) {
-    stream_ = transport_.loop_.io().open_stream(std::move(socket), *this);
-    return stream_ != nullptr;
-  }
-  void close() {
-    closed = true;
-    if (stream_) stream_->close();
-  }
-  ssize_t write(const iovec* parts, size_t count) override { return stream_->write(parts, count); }
-  void want_writable() { stream_->want_writable(); }
-  // We end it: no more is written; what the peer still sends is read and dropped, so that it sees the GOAWAY.
-  void linger(int64_t now_ns) {
-    stream_->end_writes();
-    linger_until_ns = now_ns + kLingerNs;
-  }
-
-  GrpcConnection http2;
-  bool closed = false;
-  bool dirty = false;
-  int64_t linger_until_ns = 0;
-
- private:
-  void on_bytes(const char* bytes, size_t size) override {
-    if (closed) return;
-    if (linger_until_ns != 0) {
-      lingered_ += size;
-      if (lingered_ > kLingerBytes) transport_.close(*this);
-      return;
-    }
-    http2.receive(bytes, size);
-    transport_.mark_dirty(*this);
-  }
-  std::span<char> place() override { return closed || linger_until_ns != 0 ? std::span<char>() : http2.receive_into(); }
-  void on_end(int) override { transport_.close(*this); }
-  void on_writable() override { transport_.mark_dirty(*this); }
-  void on_written(ssize_t result) override { transport_.settle(*this, http2.written(result)); }
-
-  Transport& transport_;
-  std::unique_ptr<ByteStream> stream_;
-  size_t lingered_ = 0;  // bytes that were read and dropped
-};
 
 Transport::Transport(EventLoop& loop, ThreadMetrics& metrics, const TransportOptions& options, TransportShared& shared)
     : loop_(loop),
       shared_(shared),
       context_(std::make_unique<GrpcContext>(options, metrics, loop.clock())),
-      acceptor_(loop, *this) {}
+      acceptor_(loop, *this),
+      postponed_(metrics.counter("drover_work_postponed_total",
+                                 "Times that a connection's input or output had to wait for a later turn")) {}
 
-Transport::~Transport() { close_all(); }
+Transport::~Transport() {
+  close_all();
+  context_->metrics.remove(postponed_);
+}
 
 void Transport::set_sink(CallSink* sink) { context_->sink = sink; }
 
@@ -110,17 +64,75 @@ void Transport::cut_off(Call& call) {
 }
 
 void Transport::close_all() {
-  while (!connections_.empty()) close(**connections_.begin());
+  while (!connections_.empty()) close(*connections_.front());
   for (Connection* connection : closed_) delete connection;
   closed_.clear();
   dirty_.clear();
   acceptor_.close_all();
 }
 
+// ---- Time.
+
+// Whether work for the connection may be done as it comes. `units`: of the pace, if it is large.
+bool Transport::may_work(const Connection& connection, size_t units) {
+  Pace& pace = context_->scratch.pace;
+  if (turn_ns_ != loop_.now_ns()) {
+    turn_ns_ = loop_.now_ns();
+    pace.run_until(turn_ns_ + kAtOnceNs);
+  }
+  pace.spend(units);
+  return !connection.share().waits() && pace.go_on();
+}
+
+void Transport::wait_for_time(Connection& connection) {
+  if (connection.waits()) return;
+  postponed_->add();
+  waiting_.add(connection, connection.share());
+}
+
+// Some of what waits. True: there is more of it.
+bool Transport::work(Connection& connection, int64_t until_ns) {
+  if (connection.ended()) {
+    close(connection);
+    return false;
+  }
+  context_->scratch.pace.run_until(until_ns);
+  connection.work();
+  if (connection.dirty) {
+    flush(connection);
+    submit();
+  }
+  return connection.has_backlog() || connection.dirty;
+}
+
 void Transport::mark_dirty(Connection& connection) {
   if (connection.dirty || connection.closed) return;
   connection.dirty = true;
-  dirty_.push_back(&connection);
+  if (!connection.share().waits()) [[likely]]
+    return dirty_.push_back(&connection);
+  wait_for_time(connection);
+}
+
+// Until `end_ns`, or at least as much as is done between two looks at the clock.
+void Transport::flush_dirty(int64_t end_ns) {
+  flushing_.swap(dirty_);
+  size_t connections = 0, bytes = 0;
+  bool over = false;
+  for (Connection* connection : flushing_) {
+    if (over || connection->share().waits()) [[unlikely]] {
+      if (!connection->closed) wait_for_time(*connection);
+      continue;
+    }
+    flush(*connection);
+    bytes += connection->http2.write_size();
+    if (++connections < kWriteConnections && bytes < kWriteBytes) [[likely]]
+      continue;
+    submit();
+    connections = bytes = 0;
+    over = monotonic_ns() >= end_ns;
+  }
+  flushing_.clear();
+  submit();
 }
 
 void Transport::flush(Connection& connection) {
@@ -155,8 +167,9 @@ void Transport::settle(Connection& connection, GrpcConnection::Flushed flushed) 
 
 void Transport::close(Connection& connection) {
   if (connection.closed) return;
+  waiting_.remove(connection);
   connection.close();
-  connections_.erase(&connection);
+  connections_.erase(connection.place_in_list);
   closed_.push_back(&connection);
   shared_.connections.leave(connection.address());
   context_->metrics.connections->add(-1);
@@ -165,10 +178,12 @@ void Transport::close(Connection& connection) {
 bool Transport::end_turn(int64_t now_ns) {
   if (now_ns >= acceptor_.resume_ns()) acceptor_.resume();
   if (now_ns >= next_sweep_ns_) sweep();
-  flushing_.swap(dirty_);
-  for (Connection* connection : flushing_) flush(*connection);
-  flushing_.clear();
-  submit();
+  flush_dirty(now_ns + kTurnNs);
+  if (!waiting_.empty()) {
+    waiting_.run(monotonic_ns() + kWaitingNs, [this](FairQueue::Member& member, int64_t until_ns) {
+      return work(static_cast<Connection&>(member), until_ns);
+    });
+  }
   if (!closed_.empty()) {
     for (Connection* connection : closed_) {
       std::erase(dirty_, connection);
@@ -176,39 +191,47 @@ bool Transport::end_turn(int64_t now_ns) {
     }
     closed_.clear();
   }
-  return !dirty_.empty();
+  return !dirty_.empty() || !waiting_.empty();
 }
 
 int64_t Transport::next_turn_ns() const { return std::min(next_sweep_ns_, acceptor_.resume_ns()); }
 
+// About once a second for each connection: those that it finds no time for have their turn next.
 void Transport::sweep() {
-  try {
-    check_time();
-  } catch (const std::bad_alloc&) {  // next time
+  if (to_sweep_ == 0) {
+    context_->ledger.update();
+    context_->shrink();
+    to_sweep_ = connections_.size();
   }
+  const int64_t end = monotonic_ns() + kSweepSliceNs;
+  for (; to_sweep_ > 0 && !connections_.empty(); --to_sweep_) {
+    if (monotonic_ns() >= end) return;
+    Connection& connection = *connections_.front();
+    connections_.splice(connections_.end(), connections_, connections_.begin());
+    try {
+      check_time(connection);
+    } catch (const std::bad_alloc&) {  // next time
+    }
+  }
+  to_sweep_ = 0;
   next_sweep_ns_ = connections_.empty() ? kNoDeadline : context_->now_ns() + (draining_ ? kDrainSweepNs : kSweepNs);
 }
 
-void Transport::check_time() {
-  int64_t now = context_->now_ns();
-  context_->ledger.update();
-  std::vector<Connection*> over;
-  for (Connection* connection : connections_) {
-    if (connection->linger_until_ns != 0) {
-      if (now >= connection->linger_until_ns) over.push_back(connection);
-      continue;
-    }
-    connection->http2.sweep();
-    mark_dirty(*connection);
+void Transport::check_time(Connection& connection) {
+  if (connection.linger_until_ns != 0) {
+    if (context_->now_ns() >= connection.linger_until_ns) close(connection);
+    return;
   }
-  for (Connection* connection : over) close(*connection);
+  if (connection.has_backlog()) return;  // it is we who make it wait
+  connection.http2.sweep();
+  mark_dirty(connection);
 }
 
 // ---- Budgets.
 
 void Transport::charge(Connection& connection) {
   Account& account = connection.http2.account();
-  account.measure(connection.http2.memory());
+  account.measure(connection.memory());
   Account* over = account.over();
   if (over == nullptr) [[likely]]
     return;
@@ -229,20 +252,23 @@ void Transport::relieve(Account& over) {
     }
   }
   auto held = [](const Account& account) { return account.held(Resource::kMemory); };
-  std::sort(inside.begin(), inside.end(), [&](const Connection* a, const Connection* b) {
+  auto holds_less = [&](const Connection* a, const Connection* b) {
     const Account &x = a->http2.account(), &y = b->http2.account();
     if (x.parent() != y.parent() && held(*x.parent()) != held(*y.parent()))
-      return held(*x.parent()) > held(*y.parent());
-    return held(x) > held(y);
-  });
+      return held(*x.parent()) < held(*y.parent());
+    return held(x) < held(y);
+  };
+  std::make_heap(inside.begin(), inside.end(), holds_less);
   const size_t limit = over.limit(Resource::kMemory);
-  size_t left = held(over);
-  for (Connection* connection : inside) {
-    if (left <= limit - limit / 8) break;
-    left -= held(connection->http2.account());
+  while (!inside.empty() && held(over) > limit - limit / kRelievedPart) {
+    std::pop_heap(inside.begin(), inside.end(), holds_less);
+    Connection* connection = inside.back();
+    inside.pop_back();
     context_->ledger.count_cut_off(over.level());
     connection->http2.cut_off("more memory is held for this " + std::string(level_name(over.level())) +
                               " than its budget");
+    connection->drop_backlog();
+    connection->http2.account().measure(connection->memory());
     mark_dirty(*connection);
   }
 }
@@ -287,7 +313,7 @@ void Transport::adopt_connection(UniqueFd fd, std::string peer, uint32_t listene
     made = std::make_unique<Connection>(*this, std::move(peer), listener);
     for (auto* list : {&dirty_, &flushing_, &closed_})
       heap::reserve(*list, connections_.size() + 1);  // no list needs more
-    connections_.insert(made.get());
+    made->place_in_list = connections_.insert(connections_.end(), made.get());
   } catch (...) {
     shared_.connections.leave(address);
     throw;

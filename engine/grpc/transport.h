@@ -5,16 +5,21 @@
 //   dispatcher --reply----> GrpcConnection, marked dirty --end_turn--> ByteStream, one write a connection and turn,
 //                           carried out together (Io::submit)
 //
+// A turn takes a bounded time, whatever clients ask. Input is worked upon, and replies are written, as they come until
+// the turn has lasted for kAtOnceNs or kTurnNs. What is left waits in a FairQueue, in which addresses have equal shares
+// of time; it has kWaitingNs of each turn. An address that has something in the queue does nothing at once.
+//
 // Thread-safety: everything on the loop's thread, or before it runs.
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "engine/base/clock.h"
+#include "engine/base/fair_queue.h"
 #include "engine/base/metrics.h"
 #include "engine/call/call.h"
 #include "engine/grpc/grpc_connection.h"
@@ -61,15 +66,29 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink 
   void close_all();
 
  private:
-  class Connection;  // transport.cc: a byte stream joined to a GrpcConnection
+  class Connection;  // transport_connection.h: a byte stream joined to a GrpcConnection
 
+  // Of a turn, counted from its start: for input, and for writing. Each does a little at least.
+  static constexpr int64_t kAtOnceNs = 500'000;
+  static constexpr int64_t kTurnNs = 1'000'000;
+  // Of a turn: for what waits, and for time-outs.
+  static constexpr int64_t kWaitingNs = 500'000;
+  static constexpr int64_t kSweepSliceNs = 200'000;
+  // Written between two looks at the clock.
+  static constexpr size_t kWriteConnections = 32;
+  static constexpr size_t kWriteBytes = 256 << 10;
+
+  bool may_work(const Connection& connection, size_t units = 0);
+  void wait_for_time(Connection& connection);
+  bool work(Connection& connection, int64_t until_ns);
   void mark_dirty(Connection& connection);
+  void flush_dirty(int64_t end_ns);
   void flush(Connection& connection);
   void submit();
   void settle(Connection& connection, GrpcConnection::Flushed flushed);
   void close(Connection& connection);
   void sweep();
-  void check_time();
+  void check_time(Connection& connection);
   void charge(Connection& connection);
   void relieve(Account& over);
   void make_room(const std::string& address, bool of_address);
@@ -79,13 +98,17 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink 
   std::unique_ptr<GrpcContext> context_;
   Acceptor acceptor_;
 
-  std::unordered_set<Connection*> connections_;
+  std::list<Connection*> connections_;  // a sweep moves each from the front to the back
+  size_t to_sweep_ = 0;                 // of those at the front
   std::vector<Connection*> dirty_;
   std::vector<Connection*> flushing_;
+  FairQueue waiting_;
+  int64_t turn_ns_ = 0;              // the turn that the scratch memory's pace is set for
   std::vector<Connection*> closed_;  // destroyed at the end of the turn: events of this turn may name them
   int64_t next_sweep_ns_ = kNoDeadline;
   int64_t next_make_room_ns_ = 0;
   bool draining_ = false;
+  Counter* const postponed_;
 };
 
 }  // namespace drover::engine

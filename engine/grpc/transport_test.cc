@@ -50,6 +50,15 @@ struct Engine {
     for (auto& one : all) sum += one->metrics.connections_accepted->value();
     return sum;
   }
+  // Of the first thread.
+  uint64_t postponed() const {
+    uint64_t found = 0;
+    all[0]->metrics.visit([](const MethodMetrics&) {},
+                          [&](const ThreadMetrics::Series& series) {
+                            if (series.name == "drover_work_postponed_total") found = series.counter->value();
+                          });
+    return found;
+  }
   TransportShared shared;
   std::vector<std::unique_ptr<Thread>> all;
   std::unique_ptr<Listeners> listeners;
@@ -121,6 +130,66 @@ TEST_P(TransportTest, AConnectionThatHoldsTooMuchIsCutOff) {
   EXPECT_TRUE(closes(greedy));
   ASSERT_GT(::send(modest.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), 0);
   EXPECT_NE(hello(modest), "");
+}
+
+// Frames that take time and have no answer; the last one is a PING.
+std::string flood_of_window_updates(size_t frames) {
+  const std::string one("\0\0\4\10\0\0\0\0\0\0\0\0\1", 13), ping("\0\0\10\6\0\0\0\0\0drovers!", 17);
+  std::string flood("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 24 + 9);
+  for (; frames > 0; --frames) flood += one;
+  return flood + ping;
+}
+
+struct Flood {
+  Flood(const std::string& address, const std::string& bytes) : fd(connect_to(address, "127.0.0.2")) {
+    sender = std::thread([this, &bytes] {
+      sent = ::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
+    });
+  }
+  ~Flood() {
+    if (sender.joinable()) sender.join();
+  }
+  // Until the answer to the PING.
+  bool answered() {
+    std::string all, some;
+    while (all.find("drovers!") == std::string::npos && !(some = hello(fd)).empty()) all += some;
+    return !some.empty();
+  }
+  UniqueFd fd;
+  std::thread sender;
+  bool sent = false;
+};
+
+TEST_P(TransportTest, AFloodThatFindsNoTimeIsPostponedAndNothingOfItIsLost) {
+  TransportOptions options;
+  options.control_frame_rate = 100'000'000;
+  Engine engine(GetParam(), 1, options);
+  const std::string address = "127.0.0.1:" + std::to_string(engine.listeners->listen("127.0.0.1:0", 1).port);
+  const std::string bytes = flood_of_window_updates(400'000);
+  std::vector<std::unique_ptr<Flood>> floods;
+  for (int i = 0; i < 4; ++i) floods.push_back(std::make_unique<Flood>(address, bytes));
+  EXPECT_NE(hello(connect_to(address)), "") << "others are served meanwhile";
+  for (auto& flood : floods) {
+    EXPECT_TRUE(flood->answered());
+    flood->sender.join();
+    EXPECT_TRUE(flood->sent);
+  }
+  EXPECT_EQ(engine.all[0]->metrics.received_bytes->value(), 4 * bytes.size());
+  EXPECT_GT(engine.postponed(), 0u);
+}
+
+TEST_P(TransportTest, ConnectionsThatEndWhileTheirInputWaitsAreClosed) {
+  TransportOptions options;
+  options.control_frame_rate = 100'000'000;
+  Engine engine(GetParam(), 1, options);
+  const std::string address = "127.0.0.1:" + std::to_string(engine.listeners->listen("127.0.0.1:0", 1).port);
+  const std::string bytes = flood_of_window_updates(200'000);
+  {
+    std::vector<std::unique_ptr<Flood>> floods;
+    for (int i = 0; i < 8; ++i) floods.push_back(std::make_unique<Flood>(address, bytes));
+  }
+  EXPECT_TRUE(eventually([&] { return engine.all[0]->metrics.connections->value() == 0; }));
+  EXPECT_GT(engine.postponed(), 0u);
 }
 
 TEST_P(TransportTest, DrainingClosesListenersAndIdleConnections) {

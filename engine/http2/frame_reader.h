@@ -8,7 +8,8 @@
 //   bool on_data_begin(const FrameHeader&, size_t padding)
 //   bool on_data(const char*, size_t)              some of the payload, without padding
 //   bool on_data_end()                             the payload is over
-// False ends the reading for good.
+//   bool go_on()                                   asked between frames; false: it has no time for the next one now
+// False of the others ends the reading for good.
 #pragma once
 
 #include <algorithm>
@@ -29,9 +30,10 @@ class FrameReader {
   // `preface`: bytes that come before the first frame.
   explicit FrameReader(std::string_view preface) : preface_(preface) {}
 
-  // True if all went well; false if the visitor ended it, or the preface is wrong (bad_preface).
+  // How many bytes were read: fewer than `size` if the visitor had no time for more, behind a frame, or if it ended
+  // the reading, or if the preface is wrong (bad_preface). At least one frame is read.
   template <typename Visitor>
-  bool read(const char* bytes, size_t size, Visitor& visitor);
+  size_t read(const char* bytes, size_t size, Visitor& visitor);
 
   bool bad_preface() const { return bad_preface_; }
   // Bytes of data that are still to come of the DATA frame at hand.
@@ -125,30 +127,32 @@ bool FrameReader::stream_payload(const char*& at, const char* end, Visitor& visi
 }
 
 template <typename Visitor>
-bool FrameReader::read(const char* bytes, size_t size, Visitor& visitor) {
+size_t FrameReader::read(const char* bytes, size_t size, Visitor& visitor) {
   const char* at = bytes;
   const char* const end = bytes + size;
-  if (!preface_.empty() && !match_preface(at, end)) return false;
-  while (true) {
+  const auto taken = [&] { return static_cast<size_t>(at - bytes); };
+  if (!preface_.empty() && !match_preface(at, end)) return taken();
+  for (bool first = true;; first = false) {
     if (state_ == State::kHeader) {
       size_t have = static_cast<size_t>(end - at);
+      if (!first && have != 0 && !visitor.go_on()) return taken();
       if (partial_.empty() && have >= kFrameHeaderBytes) {
         header_ = FrameHeader::read(at);
         at += kFrameHeaderBytes;
       } else {
-        if (have == 0) return true;
+        if (have == 0) return taken();
         size_t n = std::min(kFrameHeaderBytes - partial_.size(), have);
         partial_.append(at, n);
         at += n;
-        if (partial_.size() < kFrameHeaderBytes) return true;
+        if (partial_.size() < kFrameHeaderBytes) return taken();
         header_ = FrameHeader::read(partial_.data());
         partial_.clear();
       }
-      if (!begin_frame(visitor)) return false;
+      if (!begin_frame(visitor)) return taken();
     }
     if (state_ != State::kWhole) {
-      if (!stream_payload(at, end, visitor)) return false;
-      if (state_ != State::kHeader) return true;
+      if (!stream_payload(at, end, visitor)) return taken();
+      if (state_ != State::kHeader) return taken();
       continue;
     }
     size_t have = static_cast<size_t>(end - at);
@@ -157,13 +161,13 @@ bool FrameReader::read(const char* bytes, size_t size, Visitor& visitor) {
       size_t n = std::min(header_.length - partial_.size(), have);
       partial_.append(at, n);
       at += n;
-      if (partial_.size() < header_.length) return true;
+      if (partial_.size() < header_.length) return taken();
       payload = partial_.data();
     } else {
       at += header_.length;
     }
     state_ = State::kHeader;
-    if (!visitor.on_frame(header_, payload)) return false;
+    if (!visitor.on_frame(header_, payload)) return taken();
     if (!partial_.empty()) partial_ = std::string();  // memory goes back
   }
 }

@@ -35,13 +35,13 @@ Session::Session(const SessionOptions& options, SessionScratch& scratch, Session
   if (uint32_t increment = receive_.resize(options.connection_window)) outbox_.window_update(0, increment);
 }
 
-void Session::receive(const char* bytes, size_t size) {
-  if (failed_) return;
-  if (!reader_.read(bytes, size, *this) && reader_.bad_preface()) {
-    connection_error(ErrorCode::kProtocolError, "not an HTTP/2 connection");
-  }
+size_t Session::receive(const char* bytes, size_t size) {
+  if (failed_) return size;
+  const size_t taken = reader_.read(bytes, size, *this);
+  if (reader_.bad_preface()) connection_error(ErrorCode::kProtocolError, "not an HTTP/2 connection");
   // Whatever queued them: answers and resets that the peer does not read end here.
   if (outbox_.over_budget()) connection_error(ErrorCode::kEnhanceYourCalm, "the answers to its frames are not read");
+  return failed_ ? size : taken;
 }
 
 bool Session::produce(SendBatch& batch) {
@@ -311,6 +311,8 @@ bool Session::decode(std::string_view block, BlockRange* variable_value) {
   if (!decoder_.decode(block, scratch_.strings, scratch_.fields, options_.variable_field, variable_value)) {
     return connection_error(ErrorCode::kCompressionError, "a malformed header block");
   }
+  constexpr size_t kFieldBytesAUnit = 512;
+  scratch_.pace.spend(scratch_.fields.size() / kFieldBytesAUnit);
   return handler_.on_decoded(scratch_.fields.size()) ||
          connection_error(ErrorCode::kEnhanceYourCalm, "too much of header blocks a second");
 }

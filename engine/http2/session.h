@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/base/pace.h"
 #include "engine/http2/budget.h"
 #include "engine/http2/flow_window.h"
 #include "engine/http2/frame_reader.h"
@@ -61,6 +62,7 @@ struct SessionScratch {
   FieldList fields;
   HpackDecoder::Scratch strings;
   std::string block;
+  Pace pace;  // of the reading: a session stops behind a frame when its time is over
 };
 
 class Session final : private SenderOwner {
@@ -70,8 +72,9 @@ class Session final : private SenderOwner {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Bytes from the peer.
-  void receive(const char* bytes, size_t size);
+  // Bytes from the peer: how many were taken. Those that the scratch memory's pace left no time for must be given
+  // again, before others. At least one frame is taken.
+  size_t receive(const char* bytes, size_t size);
   // Appends what may be sent now to `batch`, as far as it has room. True: nothing is left that could be sent.
   bool produce(SendBatch& batch);
   // Bytes that produce() has appended so far.
@@ -141,6 +144,7 @@ class Session final : private SenderOwner {
   bool on_data_begin(const FrameHeader& header, size_t padding);
   bool on_data(const char* bytes, size_t size);
   bool on_data_end();
+  bool go_on() { return scratch_.pace.go_on(); }
 
  private:
   // A header block of several frames.

@@ -53,6 +53,25 @@ TEST(Session, ClientAndServerExchangeHeadersBodiesAndTrailers) {
   EXPECT_EQ(pair.server.session->open_streams(), 0u);
 }
 
+TEST(Session, WithoutTimeItStopsBehindAFrameAndGoesOnThere) {
+  Pair pair;
+  for (int i = 0; i < 100; ++i) ASSERT_NE(pair.client.request(kRequest, "hello"), nullptr);
+  const std::string bytes = pair.client.take();
+  int steps = 0;
+  for (size_t at = 0; at < bytes.size(); ++steps) {
+    pair.server.scratch.pace.run_until(1);  // long ago
+    const size_t taken = pair.server.session->receive(bytes.data() + at, bytes.size() - at);
+    ASSERT_GT(taken, 0u);
+    at += taken;
+    if (at == bytes.size()) break;
+    FrameHeader next = FrameHeader::read(bytes.data() + at);
+    EXPECT_TRUE(next.type == FrameType::kHeaders || next.type == FrameType::kData) << "at " << at;
+  }
+  EXPECT_GE(steps, 10);
+  Endpoint::pump(pair.client, pair.server);
+  for (uint32_t id = 1; id < 200; id += 2) EXPECT_EQ(pair.client.received[id].body, "hello") << id;
+}
+
 TEST(Session, BytesMayBeCutAnywhere) {
   for (size_t step : {1u, 2u, 3u, 7u, 8u, 9u, 10u, 17u, 100u}) {
     Endpoint client(client_options());

@@ -14,7 +14,7 @@ namespace drover::engine {
 
 namespace {
 
-constexpr int kAcceptsPerTurn = 64;
+constexpr int kAcceptsPerTurn = 16;  // of a listener: 25 us each, with the greeting
 constexpr int64_t kPauseNs = 100'000'000;
 
 log::Limit g_accept_limit;

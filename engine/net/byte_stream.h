@@ -34,6 +34,8 @@ class StreamHandler {
   // Where the next bytes belong, if that is known: a large message's memory. Empty: nowhere in particular. They are
   // then received there, and on_bytes names the place. Asked for right before a receive.
   virtual std::span<char> place() { return {}; }
+  // Asked before the kernel is asked to receive. False: the stream pauses, as by pause_reading().
+  virtual bool may_read() { return true; }
   // The peer ended the stream (0), or it broke (errno). No further call of on_bytes.
   virtual void on_end(int error) = 0;
   // What became of a write that was queued: the number of bytes taken, or -errno (-EAGAIN: none now).
@@ -51,6 +53,13 @@ class ByteStream : public ByteSink {
   virtual ~ByteStream() = default;
   // One call of on_writable, when the stream takes bytes.
   virtual void want_writable() = 0;
+  // Reads no more by itself; what has been received already may still come, and an end.
+  virtual void pause_reading() = 0;
+  // While it pauses: on_bytes for what the socket has, at most `most` bytes and what has a place, or on_end. False:
+  // nothing is there, or it cannot be read yet.
+  virtual bool read_paused(size_t most) = 0;
+  // Where reading cannot go on, the handler is told of an end.
+  virtual void resume_reading() = 0;
   // No more will be written; reading goes on.
   virtual void end_writes() = 0;
   // The handler is not called any more, and nothing that was given to write() is needed any more.

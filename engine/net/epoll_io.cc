@@ -28,18 +28,23 @@ class EpollStream final : public ByteStream, private FdHandler {
   bool start();
   ssize_t write(const iovec* parts, size_t count) override;
   void want_writable() override { watch(true); }
+  void pause_reading() override { read_events(0); }
+  bool read_paused(size_t most) override { return fd_ && read(most); }
+  void resume_reading() override { read_events(EPOLLIN); }
   void end_writes() override { ::shutdown(fd_.get(), SHUT_WR); }
   void close() override;
 
  private:
   void on_ready(uint32_t events) override;
-  void read();
+  bool read(size_t most);
   void watch(bool writable);
+  void read_events(uint32_t events);
 
   EpollIo& io_;
   UniqueFd fd_;
   StreamHandler& handler_;
   bool writable_wanted_ = false;
+  uint32_t read_events_ = EPOLLIN;  // 0: paused
 };
 
 class EpollIo final : public Io {
@@ -100,7 +105,13 @@ ssize_t EpollStream::write(const iovec* parts, size_t count) {
 void EpollStream::watch(bool writable) {
   if (writable == writable_wanted_) return;
   writable_wanted_ = writable;
-  io_.modify(fd_.get(), EPOLLIN | (writable ? EPOLLOUT : 0u), this);
+  io_.modify(fd_.get(), read_events_ | (writable ? EPOLLOUT : 0u), this);
+}
+
+void EpollStream::read_events(uint32_t events) {
+  if (!fd_ || events == read_events_) return;
+  read_events_ = events;
+  io_.modify(fd_.get(), read_events_ | (writable_wanted_ ? EPOLLOUT : 0u), this);
 }
 
 void EpollStream::on_ready(uint32_t events) {
@@ -109,15 +120,26 @@ void EpollStream::on_ready(uint32_t events) {
     watch(false);
     handler_.on_writable();
   }
-  if (fd_ && (events & (EPOLLIN | EPOLLHUP | EPOLLERR))) read();
+  if (fd_ && (events & (EPOLLIN | EPOLLHUP | EPOLLERR))) {
+    if (handler_.may_read()) {
+      read(kReceiveBuffer);
+    } else {
+      pause_reading();
+    }
+  }
 }
 
-void EpollStream::read() {
-  const Received got = receive_into_place(fd_.get(), handler_.place(), {io_.receive_buffer(), kReceiveBuffer});
-  if (got.result < 0 && errno == EAGAIN) return;
-  if (got.result <= 0) return handler_.on_end(got.result < 0 ? errno : 0);
+bool EpollStream::read(size_t most) {
+  const std::span<char> buffer(io_.receive_buffer(), std::min(most, kReceiveBuffer));
+  const Received got = receive_into_place(fd_.get(), handler_.place(), buffer);
+  if (got.result < 0 && errno == EAGAIN) return false;
+  if (got.result <= 0) {
+    handler_.on_end(got.result < 0 ? errno : 0);
+    return true;
+  }
   if (!got.place.empty()) handler_.on_bytes(got.place.data(), got.place.size());
   if (fd_ && !got.rest.empty()) handler_.on_bytes(got.rest.data(), got.rest.size());
+  return true;
 }
 
 // ---- The loop's side.

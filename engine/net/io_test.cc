@@ -316,5 +316,65 @@ TEST(Io, TheKindIsReadFromItsName) {
   EXPECT_NE(make_io(IoKind::kAuto, &why), nullptr);
 }
 
+TEST_P(IoTest, AStreamThatPausesReadsOnlyWhatItIsAskedFor) {
+  auto [ours, theirs] = socket_pair();
+  Client client;
+  client.stream = io->open_stream(std::move(ours), client);
+  ASSERT_TRUE(client.stream);
+  turn(0);
+  client.stream->pause_reading();
+  turn(0);  // the end of the receive that was under way
+  const std::string text(10'000, 'x');
+  ASSERT_EQ(::send(theirs.get(), text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
+  turn(kShortNs);
+  EXPECT_EQ(client.received.size(), 0u);
+  EXPECT_TRUE(client.stream->read_paused(3'000));
+  EXPECT_EQ(client.received.size(), 3'000u);
+  EXPECT_TRUE(client.stream->read_paused(1'000'000));
+  EXPECT_EQ(client.received, text);
+  EXPECT_FALSE(client.stream->read_paused(1'000'000)) << "nothing is there";
+  ASSERT_EQ(::send(theirs.get(), "y", 1, 0), 1);
+  client.stream->resume_reading();
+  for (int i = 0; i < 10 && client.received.size() == text.size(); ++i) turn();
+  EXPECT_EQ(client.received, text + "y");
+}
+
+TEST_P(IoTest, AStreamMayPauseAndResumeAtAnyTimeWithoutLoss) {
+  auto [ours, theirs] = socket_pair();
+  Client client;
+  client.stream = io->open_stream(std::move(ours), client);
+  ASSERT_TRUE(client.stream);
+  std::string text;
+  for (int i = 0; i < 200; ++i) {
+    const std::string piece = std::to_string(i) + ' ';
+    ASSERT_EQ(::send(theirs.get(), piece.data(), piece.size(), 0), static_cast<ssize_t>(piece.size()));
+    text += piece;
+    if (i % 3 != 0) client.stream->pause_reading();
+    if (i % 2 != 0) turn(0);
+    if (i % 5 == 0) client.stream->read_paused(7);
+    if (i % 4 != 0) client.stream->resume_reading();
+    if (i % 7 == 0) turn(0);
+  }
+  client.stream->resume_reading();
+  for (int i = 0; i < 10 && client.received.size() < text.size(); ++i) turn();
+  EXPECT_EQ(client.received, text);
+}
+
+TEST_P(IoTest, APausedStreamIsToldOfTheEndWhenItAsks) {
+  auto [ours, theirs] = socket_pair();
+  Client client;
+  client.stream = io->open_stream(std::move(ours), client);
+  ASSERT_TRUE(client.stream);
+  turn(0);
+  client.stream->pause_reading();
+  turn(0);
+  theirs.reset();
+  for (int i = 0; i < 10 && !client.ended; ++i) {
+    client.stream->read_paused(100);
+    turn(kShortNs);
+  }
+  EXPECT_TRUE(client.ended);
+}
+
 }  // namespace
 }  // namespace drover::engine

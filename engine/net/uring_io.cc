@@ -74,6 +74,9 @@ class UringStream final : public ByteStream {
 
   ssize_t write(const iovec* parts, size_t count) override;
   void want_writable() override;
+  void pause_reading() override;
+  bool read_paused(size_t most) override;
+  void resume_reading() override;
   void end_writes() override { ::shutdown(fd_.get(), SHUT_WR); }
   void close() override;
 
@@ -86,6 +89,8 @@ class UringStream final : public ByteStream {
   uint32_t slot_ = 0;
   bool registered_ = false;  // the slot's number is its registered file
   bool writable_wanted_ = false;
+  bool reading_ = false;  // a receive or a poll for it is with the kernel, or its last completion is on its way
+  bool paused_ = false;
   // Its bytes go to the handler's places; the number of receives in a row without one after which that ends.
   bool placing_ = false;
   int patience_ = 0;
@@ -119,6 +124,10 @@ class UringIo final : public Io {
 
   void queue_write(UringStream& stream, const iovec* parts, size_t count);
   bool arm_writable(UringStream& stream) { return arm_poll(stream, Op::kWritable); }
+  void pause(UringStream& stream);
+  void resume(UringStream& stream);
+  enum class Got : uint8_t { kNothing, kBytes, kEnd };
+  Got read(UringStream& stream, size_t most);
   void close_stream(UringStream& stream);
 
  private:
@@ -182,6 +191,18 @@ ssize_t UringStream::write(const iovec* parts, size_t count) {
 }
 
 void UringStream::want_writable() { writable_wanted_ = writable_wanted_ || io_.arm_writable(*this); }
+
+void UringStream::pause_reading() {
+  if (fd_) io_.pause(*this);
+}
+
+bool UringStream::read_paused(size_t most) {
+  return fd_ && !reading_ && io_.read(*this, most) != UringIo::Got::kNothing;
+}
+
+void UringStream::resume_reading() {
+  if (fd_) io_.resume(*this);
+}
 
 void UringStream::close() {
   if (!fd_) return;
@@ -416,6 +437,7 @@ void UringIo::address(io_uring_sqe* sqe, const UringStream& stream) {
 bool UringIo::arm_receive(UringStream& stream) {
   io_uring_sqe* sqe = request();
   if (!sqe) return false;
+  stream.reading_ = true;
   io_uring_prep_recv_multishot(sqe, stream.fd_.get(), nullptr, 0, 0);
   sqe->user_data = token(Op::kReceive, stream.slot_).bits();
   sqe->flags |= IOSQE_BUFFER_SELECT;
@@ -436,12 +458,13 @@ void UringIo::on_receive(const Completion& completion) {
   slot = slot_of(completion.token);  // the handler may have closed it
   if (!slot || !slot->stream) return;
   stream = slot->stream;
+  const bool armed = (completion.flags & IORING_CQE_F_MORE) != 0;
+  stream->reading_ = armed;
   const int32_t result = completion.result;
   const bool again = result == -ENOBUFS || result == -EINTR || result == -EAGAIN || result == -ECANCELED;
   if (result <= 0 && !again) return stream->handler_.on_end(-result);
-  const bool armed = (completion.flags & IORING_CQE_F_MORE) != 0;
   if (!armed) return receive_next(*stream);
-  if (!stream->placing_ && stream->handler_.place().size() >= kSmallestPlace) {
+  if (!stream->placing_ && !stream->paused_ && stream->handler_.place().size() >= kSmallestPlace) {
     stream->placing_ = true;  // goes on when the receive has ended
     cancel(token(Op::kReceive, stream->slot_));
   }
@@ -450,6 +473,8 @@ void UringIo::on_receive(const Completion& completion) {
 // Waits for the next bytes. Changing between the two ways costs more than a receive or two in the wrong one.
 void UringIo::receive_next(UringStream& stream) {
   constexpr int kPatience = 8;
+  stream.paused_ = stream.paused_ || !stream.handler_.may_read();
+  if (stream.paused_) return;
   if (stream.handler_.place().size() >= kSmallestPlace) stream.patience_ = kPatience;
   stream.placing_ = stream.patience_ > 0;
   if (stream.placing_) --stream.patience_;
@@ -461,19 +486,46 @@ void UringIo::on_readable(const Completion& completion) {
   Slot* slot = slot_of(completion.token);
   if (!slot || !slot->stream) return;
   UringStream* stream = slot->stream;
-  StreamHandler& handler = stream->handler_;
-  const Received got = receive_into_place(stream->fd_.get(), handler.place(), buffers_.spare());
-  if (got.result == 0 || (got.result < 0 && errno != EAGAIN)) return handler.on_end(got.result < 0 ? errno : 0);
+  stream->reading_ = false;
+  stream->paused_ = stream->paused_ || !stream->handler_.may_read();
+  if (stream->paused_) return;
+  if (read(*stream, SIZE_MAX) != Got::kEnd && slot_of(completion.token)) receive_next(*stream);
+}
+
+// What the socket has now: what has a place, and up to `most` bytes that have none.
+UringIo::Got UringIo::read(UringStream& stream, size_t most) {
+  StreamHandler& handler = stream.handler_;
+  const std::span<char> spare = buffers_.spare();
+  const Received got = receive_into_place(stream.fd_.get(), handler.place(), spare.first(std::min(most, spare.size())));
+  if (got.result < 0 && errno == EAGAIN) return Got::kNothing;
+  if (got.result <= 0) {
+    handler.on_end(got.result < 0 ? errno : 0);
+    return Got::kEnd;
+  }
   if (!got.place.empty()) handler.on_bytes(got.place.data(), got.place.size());
-  if (!slot_of(completion.token)) return;  // closed by its handler
-  if (!got.rest.empty()) handler.on_bytes(got.rest.data(), got.rest.size());
-  if (slot_of(completion.token)) receive_next(*stream);
+  // Its handler may have closed it.
+  if (stream.fd_ && !got.rest.empty()) handler.on_bytes(got.rest.data(), got.rest.size());
+  return Got::kBytes;
+}
+
+// A multishot receive would go on to fill buffers that others need; what it has taken already still comes.
+void UringIo::pause(UringStream& stream) {
+  if (stream.paused_) return;
+  stream.paused_ = true;
+  if (stream.reading_ && !stream.placing_) cancel(token(Op::kReceive, stream.slot_));
+}
+
+void UringIo::resume(UringStream& stream) {
+  if (!stream.paused_) return;
+  stream.paused_ = false;
+  if (!stream.reading_) receive_next(stream);  // else the end of what is under way does
 }
 
 // A poll that tells once.
 bool UringIo::arm_poll(UringStream& stream, Op op) {
   io_uring_sqe* sqe = request();
   if (!sqe) return false;
+  if (op == Op::kReadable) stream.reading_ = true;
   io_uring_prep_poll_add(sqe, stream.fd_.get(), op == Op::kReadable ? POLLIN : POLLOUT);
   sqe->user_data = token(op, stream.slot_).bits();
   address(sqe, stream);
