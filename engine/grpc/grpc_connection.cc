@@ -172,7 +172,7 @@ void GrpcConnection::on_end(http2::Stream& http2_stream) {
   drop_view(stream);
   const uint32_t size = stream.assembler.message_size();
   constexpr size_t kMessageBytesAUnit = 2048;  // of parsing it
-  context_.scratch.pace.spend(size / kMessageBytesAUnit);
+  if (size >= kMessageBytesAUnit) context_.scratch.pace.spend(size / kMessageBytesAUnit);
   stream.metrics->request_bytes.add(size);
   const bool view = stream.assembler.is_view();
   context_.sink->message(stream, stream.assembler.view(), More::kLast);

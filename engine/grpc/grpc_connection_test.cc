@@ -596,5 +596,22 @@ TEST(GrpcConnection, AnIdleConnectionIsDrainedIfSoConfigured) {
   EXPECT_TRUE(rig.connection->finished());
 }
 
+TEST(GrpcContext, PooledStreamsThatNoCallHasNeededLatelyAreFreed) {
+  Rig rig;
+  auto calls = [&](size_t count) {
+    std::vector<CallStream*> taken;
+    for (size_t i = 0; i < count; ++i) taken.push_back(rig.context.take_stream());
+    for (CallStream* stream : taken) rig.context.recycle(stream);
+  };
+  calls(10);
+  rig.context.shrink();
+  EXPECT_EQ(rig.context.spare_streams(), 10u);
+  calls(3);
+  rig.context.shrink();
+  EXPECT_EQ(rig.context.spare_streams(), 3u);
+  rig.context.shrink();
+  EXPECT_EQ(rig.context.spare_streams(), 0u);
+}
+
 }  // namespace
 }  // namespace drover::engine

@@ -105,8 +105,7 @@ bool Transport::work(Connection& connection, int64_t until_ns) {
   return connection.has_backlog() || connection.dirty;
 }
 
-void Transport::mark_dirty(Connection& connection) {
-  if (connection.dirty || connection.closed) return;
+void Transport::add_dirty(Connection& connection) {
   connection.dirty = true;
   if (!connection.share().waits()) [[likely]]
     return dirty_.push_back(&connection);

@@ -82,6 +82,7 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink 
   void wait_for_time(Connection& connection);
   bool work(Connection& connection, int64_t until_ns);
   void mark_dirty(Connection& connection);
+  void add_dirty(Connection& connection);
   void flush_dirty(int64_t end_ns);
   void flush(Connection& connection);
   void submit();

@@ -79,4 +79,10 @@ class Transport::Connection final : public StreamHandler, public ByteSink, publi
   bool ended_ = false;
 };
 
+// It has something to write, or may be over.
+inline void Transport::mark_dirty(Connection& connection) {
+  if (!connection.dirty && !connection.closed) [[unlikely]]
+    add_dirty(connection);
+}
+
 }  // namespace drover::engine
