@@ -7,7 +7,6 @@
 
 #include "engine/base/heap.h"
 #include "engine/base/log.h"
-#include "engine/grpc/transport_connection.h"
 #include "engine/net/socket_address.h"
 
 namespace drover::engine {
@@ -47,20 +46,20 @@ void Transport::reply(Call& call, const Reply& reply) {
   CallStream& stream = static_cast<CallStream&>(call);
   GrpcConnection& connection = *stream.connection;
   GrpcConnection::reply(stream, reply);
-  mark_dirty(static_cast<Connection&>(connection.out()));
+  static_cast<Connection&>(connection.out()).mark_dirty();
 }
 
 void Transport::started(Call& call) {
   CallStream& stream = static_cast<CallStream&>(call);
   stream.connection->started(stream);
-  mark_dirty(static_cast<Connection&>(stream.connection->out()));
+  static_cast<Connection&>(stream.connection->out()).mark_dirty();
 }
 
 void Transport::cut_off(Call& call) {
   CallStream& stream = static_cast<CallStream&>(call);
   GrpcConnection& connection = *stream.connection;
   connection.cut_off(stream);
-  mark_dirty(static_cast<Connection&>(connection.out()));
+  static_cast<Connection&>(connection.out()).mark_dirty();
 }
 
 void Transport::close_all() {
@@ -73,7 +72,6 @@ void Transport::close_all() {
 
 // ---- Time.
 
-// Whether work for the connection may be done as it comes. `units`: of the pace, if it is large.
 bool Transport::may_work(const Connection& connection, size_t units) {
   Pace& pace = context_->scratch.pace;
   if (turn_ns_ != loop_.now_ns()) {
@@ -155,7 +153,7 @@ void Transport::submit() {
 void Transport::settle(Connection& connection, GrpcConnection::Flushed flushed) {
   if (connection.closed) return;
   if (flushed == GrpcConnection::Flushed::kBlocked) connection.want_writable();
-  if (flushed == GrpcConnection::Flushed::kMore) mark_dirty(connection);
+  if (flushed == GrpcConnection::Flushed::kMore) connection.mark_dirty();
   if (connection.http2.finished()) {
     if (connection.http2.broken()) return close(connection);
     connection.linger(context_->now_ns());
@@ -223,7 +221,7 @@ void Transport::check_time(Connection& connection) {
   }
   if (connection.has_backlog()) return;  // it is we who make it wait
   connection.http2.sweep();
-  mark_dirty(connection);
+  connection.mark_dirty();
 }
 
 // ---- Budgets.
@@ -268,7 +266,7 @@ void Transport::relieve(Account& over) {
                               " than its budget");
     connection->drop_backlog();
     connection->http2.account().measure(connection->memory());
-    mark_dirty(*connection);
+    connection->mark_dirty();
   }
 }
 
@@ -289,7 +287,7 @@ void Transport::make_room(const std::string& address, bool of_address) {
       [](const Connection* a, const Connection* b) { return a->http2.idle_since_ns() < b->http2.idle_since_ns(); });
   for (size_t i = 0; i < going; ++i) {
     idle[i]->http2.drain();
-    mark_dirty(*idle[i]);
+    idle[i]->mark_dirty();
   }
 }
 
@@ -309,7 +307,7 @@ void Transport::adopt_connection(UniqueFd fd, std::string peer, uint32_t listene
   }
   std::unique_ptr<Connection> made;
   try {
-    made = std::make_unique<Connection>(*this, std::move(peer), listener);
+    made = std::make_unique<Connection>(static_cast<ConnectionOwner&>(*this), *context_, std::move(peer), listener);
     for (auto* list : {&dirty_, &flushing_, &closed_})
       heap::reserve(*list, connections_.size() + 1);  // no list needs more
     made->place_in_list = connections_.insert(connections_.end(), made.get());
@@ -321,11 +319,11 @@ void Transport::adopt_connection(UniqueFd fd, std::string peer, uint32_t listene
   context_->metrics.connections->add(1);
   context_->metrics.connections_accepted->add();
   if (next_sweep_ns_ == kNoDeadline) next_sweep_ns_ = context_->now_ns() + kSweepNs;
-  if (!connection->open(std::move(fd))) {
+  if (!connection->open(loop_.io(), std::move(fd))) {
     log::error(g_refused_limit, "cannot watch a connection", {{"why", std::strerror(errno)}});
     return close(*connection);
   }
-  mark_dirty(*connection);  // our SETTINGS
+  connection->mark_dirty();  // our SETTINGS
 }
 
 void Transport::drain() {
@@ -334,7 +332,7 @@ void Transport::drain() {
   acceptor_.stop();
   for (Connection* connection : connections_) {
     connection->http2.drain();
-    mark_dirty(*connection);
+    connection->mark_dirty();
   }
   next_sweep_ns_ = context_->now_ns();
 }

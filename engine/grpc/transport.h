@@ -24,6 +24,7 @@
 #include "engine/call/call.h"
 #include "engine/grpc/grpc_connection.h"
 #include "engine/grpc/grpc_context.h"
+#include "engine/grpc/transport_connection.h"
 #include "engine/grpc/transport_options.h"
 #include "engine/net/acceptor.h"
 #include "engine/net/connection_count.h"
@@ -37,7 +38,7 @@ struct TransportShared {
   ConnectionCount connections;
 };
 
-class Transport final : public ReplySink, public TurnEnd, public ConnectionSink {
+class Transport final : public ReplySink, public TurnEnd, public ConnectionSink, private ConnectionOwner {
  public:
   Transport(EventLoop& loop, ThreadMetrics& metrics, const TransportOptions& options, TransportShared& shared);
   ~Transport();  // as close_all
@@ -66,7 +67,7 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink 
   void close_all();
 
  private:
-  class Connection;  // transport_connection.h: a byte stream joined to a GrpcConnection
+  using Connection = TransportConnection;
 
   // Of a turn, counted from its start: for input, and for writing. Each does a little at least.
   static constexpr int64_t kAtOnceNs = 500'000;
@@ -78,19 +79,20 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink 
   static constexpr size_t kWriteConnections = 32;
   static constexpr size_t kWriteBytes = 256 << 10;
 
-  bool may_work(const Connection& connection, size_t units = 0);
-  void wait_for_time(Connection& connection);
+  // ConnectionOwner.
+  bool may_work(const Connection& connection, size_t units) override;
+  void wait_for_time(Connection& connection) override;
+  void add_dirty(Connection& connection) override;
+  void settle(Connection& connection, GrpcConnection::Flushed flushed) override;
+  void charge(Connection& connection) override;
+  void close(Connection& connection) override;
+
   bool work(Connection& connection, int64_t until_ns);
-  void mark_dirty(Connection& connection);
-  void add_dirty(Connection& connection);
   void flush_dirty(int64_t end_ns);
   void flush(Connection& connection);
   void submit();
-  void settle(Connection& connection, GrpcConnection::Flushed flushed);
-  void close(Connection& connection);
   void sweep();
   void check_time(Connection& connection);
-  void charge(Connection& connection);
   void relieve(Account& over);
   void make_room(const std::string& address, bool of_address);
 

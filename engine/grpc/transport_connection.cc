@@ -2,8 +2,6 @@
 
 #include <new>
 
-#include "engine/net/io.h"
-
 namespace drover::engine {
 
 namespace {
@@ -14,34 +12,35 @@ constexpr size_t kLingerBytes = 256 << 10;
 
 }  // namespace
 
-Transport::Connection::Connection(Transport& transport, std::string peer, uint32_t listener)
-    : http2(*transport.context_, *this, Peer{std::move(peer), {}}, listener),
-      transport_(transport),
+TransportConnection::TransportConnection(ConnectionOwner& owner, GrpcContext& context, std::string peer,
+                                         uint32_t listener)
+    : http2(context, *this, Peer{std::move(peer), {}}, listener),
+      owner_(owner),
       share_(http2.account().parent()->share()) {}
 
-bool Transport::Connection::open(UniqueFd socket) {
-  stream_ = transport_.loop_.io().open_stream(std::move(socket), *this);
+bool TransportConnection::open(Io& io, UniqueFd socket) {
+  stream_ = io.open_stream(std::move(socket), *this);
   return stream_ != nullptr;
 }
 
-void Transport::Connection::close() {
+void TransportConnection::close() {
   closed = true;
   if (stream_) stream_->close();
 }
 
-void Transport::Connection::linger(int64_t now_ns) {
+void TransportConnection::linger(int64_t now_ns) {
   stream_->end_writes();
   linger_until_ns = now_ns + kLingerNs;
   drop_backlog();
   resume();
 }
 
-void Transport::Connection::on_bytes(const char* bytes, size_t size) {
+void TransportConnection::on_bytes(const char* bytes, size_t size) {
   if (closed || (linger_until_ns != 0 && drop_lingering(size))) return;
   // Bytes that lie where they belong have been copied: the rest of the work is small.
-  if (backlog_.empty() && (transport_.may_work(*this) || bytes == http2.receive_into().data())) [[likely]] {
+  if (backlog_.empty() && (owner_.may_work(*this, 0) || bytes == http2.receive_into().data())) [[likely]] {
     const size_t taken = http2.receive(bytes, size);
-    transport_.mark_dirty(*this);
+    mark_dirty();
     if (taken == size) [[likely]]
       return;
     bytes += taken;
@@ -50,13 +49,13 @@ void Transport::Connection::on_bytes(const char* bytes, size_t size) {
   postpone(bytes, size);
 }
 
-bool Transport::Connection::drop_lingering(size_t size) {
+bool TransportConnection::drop_lingering(size_t size) {
   lingered_ += size;
-  if (lingered_ > kLingerBytes) transport_.close(*this);
+  if (lingered_ > kLingerBytes) owner_.close(*this);
   return true;
 }
 
-void Transport::Connection::postpone(const char* bytes, size_t size) {
+void TransportConnection::postpone(const char* bytes, size_t size) {
   try {
     backlog_.erase(0, worked_);
     worked_ = 0;
@@ -64,53 +63,53 @@ void Transport::Connection::postpone(const char* bytes, size_t size) {
   } catch (const std::bad_alloc&) {
     http2.cut_off("no memory");
     drop_backlog();
-    transport_.mark_dirty(*this);
+    mark_dirty();
   }
   pause();
-  transport_.charge(*this);
+  owner_.charge(*this);
 }
 
 // Until work() has come to the end of what there is.
-void Transport::Connection::pause() {
+void TransportConnection::pause() {
   if (!paused_) stream_->pause_reading();
   paused_ = true;
-  transport_.wait_for_time(*this);
+  owner_.wait_for_time(*this);
 }
 
-void Transport::Connection::work() {
+void TransportConnection::work() {
   if (!paused_) return;
   if (backlog_.empty() && !stream_->read_paused(kReadBytes)) return resume();
   if (closed || backlog_.empty()) return;
   worked_ += http2.receive(backlog_.data() + worked_, backlog_.size() - worked_);
-  transport_.mark_dirty(*this);
+  mark_dirty();
   if (worked_ == backlog_.size()) drop_backlog();
 }
 
-void Transport::Connection::drop_backlog() {
+void TransportConnection::drop_backlog() {
   backlog_ = std::string();
   worked_ = 0;
 }
 
-void Transport::Connection::resume() {
+void TransportConnection::resume() {
   if (!paused_ || ended_) return;
   paused_ = false;
   stream_->resume_reading();
 }
 
-std::span<char> Transport::Connection::place() {
+std::span<char> TransportConnection::place() {
   return closed || linger_until_ns != 0 || !backlog_.empty() ? std::span<char>() : http2.receive_into();
 }
 
 // What the peer sends while its address waits for time stays with the kernel.
-bool Transport::Connection::may_read() {
+bool TransportConnection::may_read() {
   if (closed || linger_until_ns != 0 || !share_.waits()) return true;
   pause();
   return false;
 }
 
-void Transport::Connection::on_end(int) {
+void TransportConnection::on_end(int) {
   if (closed || ended_) return;
-  if (transport_.may_work(*this, kCloseUnits)) return transport_.close(*this);
+  if (owner_.may_work(*this, kCloseUnits)) return owner_.close(*this);
   ended_ = true;
   pause();
 }

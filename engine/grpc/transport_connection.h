@@ -1,7 +1,7 @@
 // One connection of a Transport: a byte stream joined to a GrpcConnection, and its bytes and its end that have found no
 // time yet.
 //
-//   ByteStream --on_bytes--> GrpcConnection              while its principal may work at once (Transport::may_work)
+//   ByteStream --on_bytes--> GrpcConnection              while its principal may work at once (may_work)
 //                   \------> backlog --work()--> GrpcConnection     later, when FairQueue says so
 //
 // While it waits, the socket is read by work() only, a little at a time: the rest stays with the kernel, and with the
@@ -17,27 +17,54 @@
 
 #include "engine/base/fair_queue.h"
 #include "engine/grpc/grpc_connection.h"
-#include "engine/grpc/transport.h"
 #include "engine/net/byte_stream.h"
+#include "engine/net/io.h"
+#include "object/unique_fd.h"
 
 namespace drover::engine {
 
-class Transport::Connection final : public StreamHandler, public ByteSink, public FairQueue::Member {
+class TransportConnection;
+
+// The transport, as its connections see it.
+class ConnectionOwner {
  public:
-  Connection(Transport& transport, std::string peer, uint32_t listener);
+  // Whether work for the connection may be done as it comes. `units`: of the pace, if it is large.
+  virtual bool may_work(const TransportConnection& connection, size_t units) = 0;
+  // Later: work().
+  virtual void wait_for_time(TransportConnection& connection) = 0;
+  // It has something to write, or may be over.
+  virtual void add_dirty(TransportConnection& connection) = 0;
+  // After a write, or when there is nothing to write.
+  virtual void settle(TransportConnection& connection, GrpcConnection::Flushed flushed) = 0;
+  // What it holds has changed.
+  virtual void charge(TransportConnection& connection) = 0;
+  virtual void close(TransportConnection& connection) = 0;
+
+ protected:
+  ~ConnectionOwner() = default;
+};
+
+class TransportConnection final : public StreamHandler, public ByteSink, public FairQueue::Member {
+ public:
+  TransportConnection(ConnectionOwner& owner, GrpcContext& context, std::string peer, uint32_t listener);
   // As Account::name.
   const std::string& address() const { return http2.account().parent()->name(); }
   // Of its address.
   FairQueue::Share& share() const { return share_; }
 
   // Before anything else. False: errno says why.
-  bool open(UniqueFd socket);
+  bool open(Io& io, UniqueFd socket);
   void close();
   ssize_t write(const iovec* parts, size_t count) override { return stream_->write(parts, count); }
   void want_writable() { stream_->want_writable(); }
   // We end it: no more is written; what the peer still sends is read and dropped, so that it sees the GOAWAY.
   void linger(int64_t now_ns);
 
+  // It has something to write, or may be over.
+  void mark_dirty() {
+    if (!dirty && !closed) [[unlikely]]
+      owner_.add_dirty(*this);
+  }
   // Its input waits for time: some of it, or all that the peer may have sent.
   bool has_backlog() const { return paused_; }
   bool ended() const { return ended_; }  // by the peer: it is to be closed
@@ -52,7 +79,7 @@ class Transport::Connection final : public StreamHandler, public ByteSink, publi
   bool closed = false;
   bool dirty = false;  // to be flushed: in the transport's list, or it waits for time
   int64_t linger_until_ns = 0;
-  std::list<Connection*>::iterator place_in_list;
+  std::list<TransportConnection*>::iterator place_in_list;
 
  private:
   static constexpr size_t kReadBytes = 16 << 10;  // at a time, of input that waits
@@ -62,14 +89,14 @@ class Transport::Connection final : public StreamHandler, public ByteSink, publi
   std::span<char> place() override;
   bool may_read() override;
   void on_end(int) override;
-  void on_writable() override { transport_.mark_dirty(*this); }
-  void on_written(ssize_t result) override { transport_.settle(*this, http2.written(result)); }
+  void on_writable() override { mark_dirty(); }
+  void on_written(ssize_t result) override { owner_.settle(*this, http2.written(result)); }
   bool drop_lingering(size_t size);
   void postpone(const char* bytes, size_t size);
   void pause();
   void resume();
 
-  Transport& transport_;
+  ConnectionOwner& owner_;
   FairQueue::Share& share_;
   std::unique_ptr<ByteStream> stream_;
   size_t lingered_ = 0;  // bytes that were read and dropped
@@ -78,11 +105,5 @@ class Transport::Connection final : public StreamHandler, public ByteSink, publi
   bool paused_ = false;
   bool ended_ = false;
 };
-
-// It has something to write, or may be over.
-inline void Transport::mark_dirty(Connection& connection) {
-  if (!connection.dirty && !connection.closed) [[unlikely]]
-    add_dirty(connection);
-}
 
 }  // namespace drover::engine
