@@ -72,14 +72,14 @@ void Transport::close_all() {
 
 // ---- Time.
 
-bool Transport::may_work(const Connection& connection, size_t units) {
+bool Transport::may_work(size_t units) {
   Pace& pace = context_->scratch.pace;
   if (turn_ns_ != loop_.now_ns()) {
     turn_ns_ = loop_.now_ns();
     pace.run_until(turn_ns_ + kAtOnceNs);
   }
   pace.spend(units);
-  return !connection.share().waits() && pace.go_on();
+  return pace.go_on();
 }
 
 void Transport::wait_for_time(Connection& connection) {
@@ -105,9 +105,7 @@ bool Transport::work(Connection& connection, int64_t until_ns) {
 
 void Transport::add_dirty(Connection& connection) {
   connection.dirty = true;
-  if (!connection.share().waits()) [[likely]]
-    return dirty_.push_back(&connection);
-  wait_for_time(connection);
+  if (!connection.waits()) dirty_.push_back(&connection);
 }
 
 // Until `end_ns`, or at least as much as is done between two looks at the clock.
@@ -116,7 +114,7 @@ void Transport::flush_dirty(int64_t end_ns) {
   size_t connections = 0, bytes = 0;
   bool over = false;
   for (Connection* connection : flushing_) {
-    if (over || connection->share().waits()) [[unlikely]] {
+    if (over || connection->waits()) [[unlikely]] {
       if (!connection->closed) wait_for_time(*connection);
       continue;
     }

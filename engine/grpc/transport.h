@@ -7,7 +7,7 @@
 //
 // A turn takes a bounded time, whatever clients ask. Input is worked upon, and replies are written, as they come until
 // the turn has lasted for kAtOnceNs or kTurnNs. What is left waits in a FairQueue, in which addresses have equal shares
-// of time; it has kWaitingNs of each turn. An address that has something in the queue does nothing at once.
+// of time; it has kWaitingNs of each turn.
 //
 // Thread-safety: everything on the loop's thread, or before it runs.
 #pragma once
@@ -80,7 +80,7 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink,
   static constexpr size_t kWriteBytes = 256 << 10;
 
   // ConnectionOwner.
-  bool may_work(const Connection& connection, size_t units) override;
+  bool may_work(size_t units) override;
   void wait_for_time(Connection& connection) override;
   void add_dirty(Connection& connection) override;
   void settle(Connection& connection, GrpcConnection::Flushed flushed) override;

@@ -36,9 +36,10 @@ void TransportConnection::linger(int64_t now_ns) {
 }
 
 void TransportConnection::on_bytes(const char* bytes, size_t size) {
+  read_ += size;
   if (closed || (linger_until_ns != 0 && drop_lingering(size))) return;
   // Bytes that lie where they belong have been copied: the rest of the work is small.
-  if (backlog_.empty() && (owner_.may_work(*this, 0) || bytes == http2.receive_into().data())) [[likely]] {
+  if (backlog_.empty() && ((!paused_ && owner_.may_work(0)) || bytes == http2.receive_into().data())) [[likely]] {
     const size_t taken = http2.receive(bytes, size);
     mark_dirty();
     if (taken == size) [[likely]]
@@ -78,11 +79,21 @@ void TransportConnection::pause() {
 
 void TransportConnection::work() {
   if (!paused_) return;
-  if (backlog_.empty() && !stream_->read_paused(kReadBytes)) return resume();
+  if (backlog_.empty() && (!unread_ || !read())) return resume();
   if (closed || backlog_.empty()) return;
   worked_ += http2.receive(backlog_.data() + worked_, backlog_.size() - worked_);
   mark_dirty();
-  if (worked_ == backlog_.size()) drop_backlog();
+  if (worked_ < backlog_.size()) return;
+  drop_backlog();
+  if (!unread_) resume();
+}
+
+// A little of what the kernel has. False: it has nothing, or the peer has ended.
+bool TransportConnection::read() {
+  const size_t before = read_;
+  const bool some = stream_->read_paused(kReadBytes);
+  unread_ = read_ - before >= kReadBytes;
+  return some && !ended_;
 }
 
 void TransportConnection::drop_backlog() {
@@ -103,13 +114,14 @@ std::span<char> TransportConnection::place() {
 // What the peer sends while its address waits for time stays with the kernel.
 bool TransportConnection::may_read() {
   if (closed || linger_until_ns != 0 || !share_.waits()) return true;
+  unread_ = true;
   pause();
   return false;
 }
 
 void TransportConnection::on_end(int) {
   if (closed || ended_) return;
-  if (owner_.may_work(*this, kCloseUnits)) return owner_.close(*this);
+  if (owner_.may_work(kCloseUnits)) return owner_.close(*this);
   ended_ = true;
   pause();
 }

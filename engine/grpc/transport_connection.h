@@ -28,8 +28,8 @@ class TransportConnection;
 // The transport, as its connections see it.
 class ConnectionOwner {
  public:
-  // Whether work for the connection may be done as it comes. `units`: of the pace, if it is large.
-  virtual bool may_work(const TransportConnection& connection, size_t units) = 0;
+  // Whether work may be done as it comes. `units`: of the pace, if it is large.
+  virtual bool may_work(size_t units) = 0;
   // Later: work().
   virtual void wait_for_time(TransportConnection& connection) = 0;
   // It has something to write, or may be over.
@@ -94,6 +94,7 @@ class TransportConnection final : public StreamHandler, public ByteSink, public 
   bool drop_lingering(size_t size);
   void postpone(const char* bytes, size_t size);
   void pause();
+  bool read();
   void resume();
 
   ConnectionOwner& owner_;
@@ -103,6 +104,8 @@ class TransportConnection final : public StreamHandler, public ByteSink, public 
   std::string backlog_;
   size_t worked_ = 0;  // bytes of the backlog that the protocol has taken
   bool paused_ = false;
+  size_t read_ = 0;      // bytes that came
+  bool unread_ = false;  // the kernel may have more of them
   bool ended_ = false;
 };
 
