@@ -23,14 +23,11 @@
 #include <memory>
 
 #include "channel/layout.h"
+#include "rtl/driver/nic_host.h"
 #include "rtl/model/axi_memory.h"
 #include "rtl/model/simulation.h"
-#include "rtl/nic/nic_format.h"
 
 namespace drover::rtl {
-
-using nic::BalancePolicy;
-using nic::TxInterface;
 
 struct NicConfig {
   TxInterface tx_interface = TxInterface::kCoherent;
@@ -44,7 +41,7 @@ struct NicConfig {
 // A line between the NIC and the network.
 struct NicLine {
   LineSlot line;
-  uint8_t flow = 0;  // it came from; to the NIC: the connection's
+  uint8_t flow = 0;                                       // it came from; to the NIC: the connection's
   BalancePolicy policy = BalancePolicy::kConnectionFlow;  // to the NIC only
 };
 
