@@ -35,7 +35,15 @@ BLOCKS = {
     "  arena": ("serializer", "ser_arena", {}),
     "  gather": ("serializer", "ser_gather", {}),
     "  reader": ("serializer", "ser_reader", {}),
+    "nic-host": ("nic", "nic_host", {"Interface": 2}),
+    "  mmio": ("nic", "nic_host", {"Interface": 0}),
+    "  doorbell": ("nic", "nic_host", {"Interface": 1}),
+    "  cxl": ("nic", "nic_host", {"Interface": 3}),
+    "  synchronous": ("nic", "nic_host", {"Interface": 2, "Threading": 1}),
 }
+# What --read looks at, and what the total is of.
+ENGINES = ("deserializer", "serializer")
+READ = (*ENGINES, "nic-host", "  mmio", "  doorbell", "  cxl")
 # In this block, that module is synthesized once and not dissolved; it is the block named behind it.
 KEPT = {"deserializer": ("deser_lane", "deserializer-lane")}
 PAPER = """
@@ -150,7 +158,7 @@ def main():
     parser.add_argument("--read", action="store_true", help="only see whether yosys takes the sources, without a warning")
     arguments = parser.parse_args()
     if arguments.read:
-        found = [f"{block}: {warning}" for block in arguments.block or ("deserializer", "serializer")
+        found = [f"{block}: {warning}" for block in arguments.block or READ
                  for warning in warnings_of(block, arguments.packages)]
         print("\n".join(found))
         return 1 if found else 0
@@ -170,9 +178,8 @@ def main():
             for name, total in synthesize(block, arguments.packages, work).items():
                 results[name] = total
                 show(name, total)
-    both = ("deserializer", "serializer")
-    if all(name in results for name in both):
-        show("both engines", sum_of(results, both))
+    if all(name in results for name in ENGINES):
+        show("both engines", sum_of(results, ENGINES))
         print(PAPER, file=table, flush=True)
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:

@@ -108,17 +108,15 @@ module nic_fetch #(
   book_t book_in, book;
   logic book_valid, book_ready, book_done;
   logic [4:0] lines;
+  logic [6:0] to_edge;
   logic [nic_pkg::IndexBits-1:0] index;
   logic back;  // a flow goes back to the line that it accepts next
   logic [FlowW-1:0] beat_flow;
   assign index      = fetch_q[picked_flow_q];
   assign ask_flow_o = nic_pkg::FlowBits'(picked_flow_q);
   assign ask_o      = picked_q && !(back && beat_flow == picked_flow_q) && !start_i[picked_flow_q];
-  always_comb begin
-    logic [6:0] to_edge;
-    to_edge = nic_pkg::lines_to_edge(index[5:0], ask_ring_i.lines_log);
-    lines = to_edge < 7'(picked_lines_q) ? to_edge[4:0] : picked_lines_q;
-  end
+  assign to_edge    = nic_pkg::lines_to_edge(index[5:0], ask_ring_i.lines_log);
+  assign lines      = to_edge < 7'(picked_lines_q) ? to_edge[4:0] : picked_lines_q;
   assign ask_what_o.flow   = ask_flow_o;
   assign ask_what_o.lines  = lines;
   assign ask_what_o.cached = picked_cached_q;
@@ -127,7 +125,7 @@ module nic_fetch #(
   assign book_in.lines  = 4'(lines - 5'd1);
   assign book_in.epoch  = epoch_q[picked_flow_q];
   assign book_in.cached = picked_cached_q;
-  drover_fifo #(.Width($bits(book_t)), .Depth(Reads)) u_book (
+  drover_fifo #(.Width($bits(book_in)), .Depth(Reads)) u_book (
       .clk_i, .rst_ni, .wvalid_i(ask_o), .wready_o(book_ready), .wdata_i(book_in), .rvalid_o(book_valid),
       .rready_i(book_done), .rdata_o(book), .level_o(book_level));
 

@@ -243,6 +243,11 @@ module nic_host #(
                       ({host_aruser_o, host_arid_o, host_arlen_o, host_araddr_o}))
   `DROVER_ASSERT(ReadStaysInside4K,
                  !host_arvalid_o || {3'd0, host_araddr_o[11:6]} + {1'b0, host_arlen_o} < 9'd64)
+  `DROVER_ASSERT(PackageAgreesWithTheFormats,
+                 32'd1 << nic_pkg::FlowBits == drover_nic_pkg::MaxFlows &&
+                 nic_pkg::IndexBits == 32'(drover_nic_pkg::MaxRingLog) &&
+                 nic_pkg::SequenceAt == 8 * 32'(drover_channel_pkg::LineSlotSequenceAt) &&
+                 nic_pkg::Counters == 32'(drover_nic_pkg::NicCountersBytes / 8))
   `DROVER_ASSERT_HOLD(LineHolds, tx_valid_o, tx_ready_i, ({tx_flow_o, tx_line_o}))
 
   logic unused;

@@ -2,20 +2,20 @@
 /* verilator lint_off UNUSEDPARAM */
 package nic_pkg;
   localparam int unsigned LineBits = 512;
-  localparam int unsigned FlowBits = $clog2(drover_nic_pkg::MaxFlows);
-  localparam int unsigned IndexBits = 32'(drover_nic_pkg::MaxRingLog);  // of a line in its ring
-  localparam int unsigned UsedBits = IndexBits + 1;                    // lines in a ring
-  localparam int unsigned SequenceAt = 8 * 32'(drover_channel_pkg::LineSlotSequenceAt);
+  localparam int unsigned FlowBits = 6;               // of drover_nic_pkg::MaxFlows; nic_host checks these
+  localparam int unsigned IndexBits = 16;             // of a line in its ring: drover_nic_pkg::MaxRingLog
+  localparam int unsigned UsedBits = IndexBits + 1;   // lines in a ring
+  localparam int unsigned SequenceAt = 0;             // drover_channel_pkg::LineSlotSequenceAt, in bits
+  localparam int unsigned Counters = 21;              // of drover_nic_pkg::NicCountersBytes
   localparam int unsigned TagBits = 14;  // of a line's address, from bit 6 on: what a flow that waits looks for
-  localparam int unsigned Counters = drover_nic_pkg::NicCountersBytes / 8;
 
   // The soft registers.
   typedef struct packed {
-    logic [6:0] flows_in_use;
-    drover_nic_pkg::batch_register_t batch;
-    drover_nic_pkg::poll_register_t poll;
-    drover_nic_pkg::interval_register_t interval;
-    drover_nic_pkg::key_register_t key;
+    logic [6:0]  flows_in_use;
+    logic [63:0] batch;     // drover_nic_pkg::batch_register_t
+    logic [63:0] poll;      // drover_nic_pkg::poll_register_t
+    logic [63:0] interval;  // drover_nic_pkg::interval_register_t
+    logic [63:0] key;       // drover_nic_pkg::key_register_t
   } soft_t;
 
   // A read of lines that is asked for.

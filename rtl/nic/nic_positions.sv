@@ -56,7 +56,7 @@ module nic_positions #(
   always_ff @(posedge clk_i) begin
     if (picked_q) position[flow_q] <= published;
   end
-  drover_fifo #(.Width($bits(nic_pkg::job_t)), .Depth(2)) u_out (
+  drover_fifo #(.Width($bits(job)), .Depth(2)) u_out (
       .clk_i, .rst_ni, .wvalid_i(picked_q), .wready_o(out_ready), .wdata_i(job), .rvalid_o(job_valid_o),
       .rready_i(job_ready_i), .rdata_o(job_o), .level_o(out_level));
 

@@ -100,52 +100,59 @@ module nic_registers #(
   function automatic logic [63:0] between(logic [63:0] value, logic [63:0] low, logic [63:0] high);
     between = value < low ? low : value > high ? high : value;
   endfunction
-  nic_pkg::soft_t soft_q;
-  batch_register_t batch;
-  poll_register_t poll;
-  interval_register_t interval;
-  key_register_t key;
+  logic [6:0] flows_in_use_q;
+  drover_nic_pkg::batch_register_t batch, batch_q;
+  drover_nic_pkg::poll_register_t poll, poll_q;
+  drover_nic_pkg::interval_register_t interval, interval_q;
+  drover_nic_pkg::key_register_t key, key_q;
   assign batch    = write_word_i;
   assign poll     = write_word_i;
   assign interval = write_word_i;
   assign key      = write_word_i;
-  assign soft_o   = soft_q;
+  assign soft_o.flows_in_use = flows_in_use_q;
+  assign soft_o.batch        = batch_q;
+  assign soft_o.poll         = poll_q;
+  assign soft_o.interval     = interval_q;
+  assign soft_o.key          = key_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      soft_q <= '0;
-      soft_q.flows_in_use      <= 7'(Flows);
-      soft_q.batch.tx_lines    <= 5'd4;
-      soft_q.batch.rx_lines    <= 5'd4;
-      soft_q.batch.rx_timeout  <= 16'd64;
-      soft_q.poll.threshold    <= 16'd32;
-      soft_q.poll.window       <= 16'd1024;
-      soft_q.poll.interval     <= 16'd32;
-      soft_q.poll.ahead        <= 4'd4;
-      soft_q.interval.publish  <= 16'd256;
-      soft_q.interval.look     <= 16'd128;
-      soft_q.key.length        <= 6'd8;
+      batch_q    <= '0;
+      poll_q     <= '0;
+      interval_q <= '0;
+      key_q      <= '0;
+      flows_in_use_q      <= 7'(Flows);
+      batch_q.tx_lines    <= 5'd4;
+      batch_q.rx_lines    <= 5'd4;
+      batch_q.rx_timeout  <= 16'd64;
+      poll_q.threshold    <= 16'd32;
+      poll_q.window       <= 16'd1024;
+      poll_q.interval     <= 16'd32;
+      poll_q.ahead        <= 4'd4;
+      interval_q.publish  <= 16'd256;
+      interval_q.look     <= 16'd128;
+      key_q.length        <= 6'd8;
     end else if (control) begin
-      if (control_at == ControlPageFlowsInUseAt) soft_q.flows_in_use <= 7'(between(write_word_i, 64'd1, 64'(Flows)));
+      if (control_at == ControlPageFlowsInUseAt) flows_in_use_q <= 7'(between(write_word_i, 64'd1, 64'(Flows)));
       if (control_at == ControlPageBatchAt) begin
-        soft_q.batch.tx_lines   <= 5'(between(64'(batch.tx_lines), 64'd1, 64'(MaxBatch)));
-        soft_q.batch.adaptive   <= batch.adaptive;
-        soft_q.batch.rx_lines   <= 5'(between(64'(batch.rx_lines), 64'd1, 64'(MaxBatch)));
-        soft_q.batch.rx_timeout <= batch.rx_timeout;
+        batch_q.tx_lines   <= 5'(between(64'(batch.tx_lines), 64'd1, 64'(MaxBatch)));
+        batch_q.adaptive   <= batch.adaptive;
+        batch_q.rx_lines   <= 5'(between(64'(batch.rx_lines), 64'd1, 64'(MaxBatch)));
+        batch_q.rx_timeout <= batch.rx_timeout;
       end
       if (control_at == ControlPagePollAt) begin
-        soft_q.poll       <= poll;
-        soft_q.poll.ahead <= 4'(between(64'(poll.ahead), 64'd1, 64'(MaxAhead)));
+        poll_q       <= poll;
+        poll_q.ahead <= 4'(between(64'(poll.ahead), 64'd1, 64'(MaxAhead)));
       end
-      if (control_at == ControlPageIntervalAt) soft_q.interval <= interval;
+      if (control_at == ControlPageIntervalAt) interval_q <= interval;
       if (control_at == ControlPageKeyAt) begin
-        soft_q.key.offset <= key.offset;
-        soft_q.key.length <= key.length;
+        key_q.offset <= key.offset;
+        key_q.length <= key.length;
       end
     end
   end
 
   // ---- the flows' switches
-  flow_control_t switches;
+  drover_nic_pkg::flow_control_t switches;
   assign switches = write_word_i;
   for (genvar f = 0; f < Flows; f++) begin : gen_flow
     logic here;
@@ -166,8 +173,8 @@ module nic_registers #(
   // ---- reads: what is here in the next cycle, the network half's when it answers
   logic looked_q, network_done;
   logic [63:0] word, word_q, control_word, flow_word;
-  hard_register_t hard;
-  flow_control_t switched;
+  drover_nic_pkg::hard_register_t hard;
+  drover_nic_pkg::flow_control_t switched;
   logic [nic_pkg::FlowBits-1:0] read_flow;
   assign read_flow          = read_addr_i[6+:nic_pkg::FlowBits];
   assign table_read_flow_o  = read_flow;
@@ -176,17 +183,17 @@ module nic_registers #(
   assign window_flow_o      = read_addr_i[PageW+:nic_pkg::FlowBits];
   always_comb begin
     hard = '0;
-    hard.tx_interface = tx_interface_e'(2'(Interface));
-    hard.threading    = threading_e'(1'(Threading));
+    hard.tx_interface = drover_nic_pkg::tx_interface_e'(2'(Interface));
+    hard.threading    = drover_nic_pkg::threading_e'(1'(Threading));
     hard.flows        = 7'(Flows);
     hard.flow_lines   = 8'(FlowLines);
     unique case (32'(read_addr_i[11:0]))
       ControlPageHardAt:       control_word = hard;
-      ControlPageFlowsInUseAt: control_word = 64'(soft_q.flows_in_use);
-      ControlPageBatchAt:      control_word = soft_q.batch;
-      ControlPagePollAt:       control_word = soft_q.poll;
-      ControlPageIntervalAt:   control_word = soft_q.interval;
-      ControlPageKeyAt:        control_word = soft_q.key;
+      ControlPageFlowsInUseAt: control_word = 64'(flows_in_use_q);
+      ControlPageBatchAt:      control_word = batch_q;
+      ControlPagePollAt:       control_word = poll_q;
+      ControlPageIntervalAt:   control_word = interval_q;
+      ControlPageKeyAt:        control_word = key_q;
       default:                 control_word = '0;
     endcase
     switched = '0;

@@ -57,26 +57,32 @@ module nic_rx #(
   for (genvar f = 0; f < Flows; f++) begin : gen_stop
     assign stopped[f] = stop_o[f] != drover_nic_pkg::StopNone;
   end
+  drover_nic_pkg::batch_register_t batch;
+  drover_nic_pkg::interval_register_t interval;
+  drover_nic_pkg::key_register_t key;
+  assign batch    = soft_i.batch;
+  assign interval = soft_i.interval;
+  assign key      = soft_i.key;
   assign busy_o         = queued | writing | looking;
   assign ring_flow_o[0] = burst_flow;
   assign ring_flow_o[1] = freed_flow;
 
   nic_balancer #(.Flows(Flows), .FlowLines(FlowLines), .Connections(Connections)) u_balancer (
-      .clk_i, .rst_ni, .on_i(on_i & ~stopped), .flows_in_use_i(soft_i.flows_in_use), .key_i(soft_i.key), .line_i,
+      .clk_i, .rst_ni, .on_i(on_i & ~stopped), .flows_in_use_i(soft_i.flows_in_use), .key_i(key), .line_i,
       .flow_i, .policy_i, .valid_i, .refused_o, .room_o, .push_o(push), .push_flow_o(push_flow),
       .push_line_o(push_line), .pop_i, .pop_flow_i, .busy_o(queued));
   nic_queues #(.Flows(Flows), .Lines(FlowLines)) u_queues (
       .clk_i, .rst_ni, .push_i(push), .push_flow_i(push_flow), .push_line_i(push_line), .avail_o(avail), .pop_i,
       .pop_flow_i, .line_o);
   nic_rx_bursts #(.Flows(Flows), .FlowLines(FlowLines)) u_bursts (
-      .clk_i, .rst_ni, .on_i, .start_i, .batch_i(soft_i.batch), .push_i(push), .push_flow_i(push_flow),
+      .clk_i, .rst_ni, .on_i, .start_i, .batch_i(batch), .push_i(push), .push_flow_i(push_flow),
       .flow_o(burst_flow), .ring_i(ring_0_i), .job_valid_o, .job_ready_i, .job_o, .done_i, .done_flow_i, .done_error_i,
       .claim_o(claim), .half_o(half), .freed_i(freed), .freed_error_i(freed_error), .freed_bus_i(freed_bus),
       .freed_flow_i(freed_flow), .freed_lines_i(freed_lines), .freed_lines_log_i(ring_1_i.lines_log), .used_o(used),
       .burst_o(burst), .burst_full_o(burst_full), .burst_timeout_o(burst_timeout), .lines_o(lines), .drop_o(drop),
       .busy_o(writing), .stop_o);
   nic_rx_look #(.Flows(Flows)) u_look (
-      .clk_i, .rst_ni, .on_i(on_i & ~stopped), .start_i, .interval_i(soft_i.interval.look), .half_i(half),
+      .clk_i, .rst_ni, .on_i(on_i & ~stopped), .start_i, .interval_i(interval.look), .half_i(half),
       .flow_o(position_flow_o), .address_i(position_address_i), .ar_valid_o, .ar_ready_i, .ar_addr_o, .r_valid_i,
       .r_error_i, .r_word_i, .claim_i(claim), .claim_flow_i(burst_flow), .used_i(used), .freed_o(freed),
       .freed_error_o(freed_error), .freed_bus_o(freed_bus), .freed_flow_o(freed_flow), .freed_lines_o(freed_lines),
@@ -94,5 +100,5 @@ module nic_rx #(
   end
 
   logic unused;
-  assign unused = ^{soft_i, avail, ring_0_i, ring_1_i};
+  assign unused = ^{soft_i, interval, avail, ring_0_i, ring_1_i};
 endmodule

@@ -83,6 +83,7 @@ module nic_rx_bursts #(
 
   // ---- its burst
   logic [4:0] lines, ready;
+  logic [6:0] to_edge;
   logic [nic_pkg::UsedBits-1:0] capacity, free, used;
   logic [nic_pkg::IndexBits-1:0] index, behind;
   logic drop, add;  // add: to the ring
@@ -93,9 +94,8 @@ module nic_rx_bursts #(
   assign free     = capacity - used_o[flow_q];
   assign drop     = !writes[flow_q];
   assign ready    = level_q[flow_q] >= LevelW'(batch_i.rx_lines) ? batch_i.rx_lines : 5'(level_q[flow_q]);
+  assign to_edge  = nic_pkg::lines_to_edge(index[5:0], ring_i.lines_log);
   always_comb begin
-    logic [6:0] to_edge;
-    to_edge = nic_pkg::lines_to_edge(index[5:0], ring_i.lines_log);
     lines = ready;
     if (!drop && 7'(lines) > to_edge) lines = to_edge[4:0];
     if (!drop && nic_pkg::UsedBits'(lines) > free) lines = free[4:0];
@@ -114,7 +114,7 @@ module nic_rx_bursts #(
   assign burst_timeout_o = add && ready < batch_i.rx_lines;
   assign lines_o         = lines;
   assign drop_o          = picked_q && drop;
-  drover_fifo #(.Width($bits(nic_pkg::job_t)), .Depth(Jobs)) u_jobs (
+  drover_fifo #(.Width($bits(job)), .Depth(Jobs)) u_jobs (
       .clk_i, .rst_ni, .wvalid_i(picked_q && lines != '0), .wready_o(job_ready), .wdata_i(job),
       .rvalid_o(job_valid_o), .rready_i(job_ready_i), .rdata_o(job_o), .level_o(job_level));
 

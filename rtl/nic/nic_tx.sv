@@ -81,6 +81,12 @@ module nic_tx #(
     assign stopped[f]  = stop_o[f] != drover_nic_pkg::StopNone;
   end
   assign busy_o = busy | publishing;
+  drover_nic_pkg::batch_register_t batch;
+  drover_nic_pkg::poll_register_t poll;
+  drover_nic_pkg::interval_register_t interval;
+  assign batch    = soft_i.batch;
+  assign poll     = soft_i.poll;
+  assign interval = soft_i.interval;
 
   // ---- the interface
   if (Fetches) begin : gen_fetch
@@ -89,7 +95,7 @@ module nic_tx #(
     logic [Flows-1:0][4:0] lines;
     if (Doorbell) begin : gen_doorbell
       nic_doorbell #(.Flows(Flows)) u_doorbell (
-          .clk_i, .rst_ni, .on_i, .start_i, .tx_lines_i(soft_i.batch.tx_lines), .ring_i, .ring_flow_i(store_flow_i),
+          .clk_i, .rst_ni, .on_i, .start_i, .tx_lines_i(batch.tx_lines), .ring_i, .ring_flow_i(store_flow_i),
           .ring_position_i(store_word_i), .ring_ring_i(ring_2_i), .want_o(want), .lines_o(lines), .ask_i(ask),
           .ask_what_i(ask_what), .beat_i(beat), .beat_what_i(beat_what), .stop_position_o(stop_position));
       assign cached        = '0;
@@ -99,7 +105,7 @@ module nic_tx #(
       assign direct_o      = '0;
     end else begin : gen_poll
       nic_poll #(.Flows(Flows)) u_poll (
-          .clk_i, .rst_ni, .on_i, .start_i, .batch_i(soft_i.batch), .poll_i(soft_i.poll), .interval_i(soft_i.interval),
+          .clk_i, .rst_ni, .on_i, .start_i, .batch_i(batch), .poll_i(poll), .interval_i(interval),
           .snoop_valid_i, .snoop_tag_i, .want_o(want), .lines_o(lines), .cached_o(cached), .ask_i(ask),
           .ask_what_i(ask_what), .beat_i(beat), .beat_what_i(beat_what), .direct_o, .waits_o(waits),
           .direct_begins_o(direct_begins), .direct_ends_o(direct_ends));
@@ -182,7 +188,7 @@ module nic_tx #(
   // ---- what the host has to know
   if (Threading == 32'(drover_nic_pkg::ThreadingAsynchronous)) begin : gen_positions
     nic_positions #(.Flows(Flows)) u_positions (
-        .clk_i, .rst_ni, .on_i(on_i & ~stopped), .start_i, .interval_i(soft_i.interval.publish), .take_i(take),
+        .clk_i, .rst_ni, .on_i(on_i & ~stopped), .start_i, .interval_i(interval.publish), .take_i(take),
         .take_flow_i(take_flow), .take_lines_log_i(take_log), .flow_o(position_flow_o), .address_i(position_address_i),
         .job_valid_o, .job_ready_i, .job_o, .done_i, .done_flow_i, .busy_o(publishing));
   end else begin : gen_no_positions
@@ -214,7 +220,7 @@ module nic_tx #(
   end
 
   logic unused;
-  assign unused = ^{soft_i, ask_what, beat_what, ring_0_i, ring_1_i, ring_2_i, ring_3_i, push, push_flow, push_line, pop_ready, ring_i,
+  assign unused = ^{soft_i, batch, poll, interval, ask_what, beat_what, ring_0_i, ring_1_i, ring_2_i, ring_3_i, push, push_flow, push_line, pop_ready, ring_i,
                     store_slot_i, store_strb_i, store_word_i, window_read_i, window_flow_i, window_slot_i, store_i,
                     store_line_i, r_i, r_valid_i, ar_ready_i, snoop_tag_i, stopped, position_address_i, job_ready_i,
                     take, take_flow, take_log};

@@ -72,7 +72,7 @@ module nic_write_port #(
       .clk_i, .rst_ni, .wvalid_i(take && !drop), .wready_o(aw_ready), .wdata_i({job.addr, 5'(job.lines - 5'd1)}),
       .rvalid_o(awvalid_o), .rready_i(awready_i), .rdata_o({awaddr_o, awlen_o[4:0]}), .level_o(aw_level));
   assign awlen_o[7:5] = '0;
-  drover_fifo #(.Width($bits(book_t)), .Depth(Writes)) u_book (
+  drover_fifo #(.Width($bits(book_in)), .Depth(Writes)) u_book (
       .clk_i, .rst_ni, .wvalid_i(take && !drop), .wready_o(book_ready), .wdata_i(book_in), .rvalid_o(book_valid),
       .rready_i(bvalid_i && bready_o), .rdata_o(book), .level_o(book_level));
 
@@ -84,7 +84,7 @@ module nic_write_port #(
   data_job_t fetched_work_q;
   logic fetched_last_q;
   logic [511:0] out_line;
-  drover_fifo #(.Width($bits(data_job_t)), .Depth(Jobs)) u_data (
+  drover_fifo #(.Width($bits(data_in)), .Depth(Jobs)) u_data (
       .clk_i, .rst_ni, .wvalid_i(take), .wready_o(data_ready), .wdata_i(data_in), .rvalid_o(work_valid),
       .rready_i(work_done), .rdata_o(work), .level_o(data_level));
   assign last       = count_q == work.lines - 5'd1;
