@@ -35,7 +35,8 @@ module nic_balancer #(
   (* ram_style = "distributed" *) logic [FlowW-1:0] remembered[Connections];
   logic [Flows-1:0][CreditW-1:0] credit_q;
   drover_channel_pkg::line_slot_t line;
-  logic [ConnectionW-1:0] connection;
+  logic [ConnectionW-1:0] connection, learnt_connection_q;
+  logic learnt_q;
   logic first, by_connection, push;
   logic [FlowW-1:0] target, hashed, next;
   assign line          = line_i;
@@ -79,15 +80,19 @@ module nic_balancer #(
 
   always_comb begin
     if (by_connection) target = flow_i[FlowW-1:0];
-    else if (!first) target = remembered[connection];
+    else if (!first) target = learnt_q && learnt_connection_q == connection ? push_flow_o[FlowW-1:0]
+                                                                            : remembered[connection];
     else if (policy_i == drover_nic_pkg::BalanceRoundRobin) target = next;
     else target = hashed;
   end
   assign push      = valid_i && room_o[target];
   assign refused_o = !room_o[target];
 
+  // Written a cycle later, with another address than is read: yosys's memories with one address are no deeper than 512.
   always_ff @(posedge clk_i) begin
-    if (push && first) remembered[connection] <= target;
+    learnt_q            <= push && first;
+    learnt_connection_q <= connection;
+    if (learnt_q) remembered[learnt_connection_q] <= push_flow_o[FlowW-1:0];
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

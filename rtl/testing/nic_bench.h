@@ -24,6 +24,7 @@ struct NicBenchOptions {
   NicMemoryTiming reads = {};
   AxiTiming writes = {.latency = 20};
   uint32_t stalls_of_256 = 0;  // of stores, answers and lines to the network
+  bool lossy = false;  // the network drops a line that is refused, instead of sending it again
   uint64_t seed = 1;
   uint32_t power_up_seed = 0;
 };
@@ -37,7 +38,9 @@ class NicBench {
                         .power_up = {options.power_up_seed != 0, options.power_up_seed},
                         .store_stall = Stalls(options.stalls_of_256, options.seed + 10),
                         .answer_stall = Stalls(options.stalls_of_256, options.seed + 11),
-                        .line_stall = Stalls(options.stalls_of_256, options.seed + 12)})),
+                        .line_stall = [this, stalls = Stalls(options.stalls_of_256, options.seed + 12)]() mutable {
+                          return held_ || stalls();
+                        }})),
         room_(options.flows * kFlowBytes + nic::kRingAlign),
         bytes_(align(room_.data()), options.flows * kFlowBytes),
         reads_(nic_->read_port(), nic_->read_cached(), bytes_, options.reads,
@@ -57,6 +60,8 @@ class NicBench {
 
   // Where a line that the NIC sends comes back to: the flow and policy of its connection. As it left, without.
   void direct(std::function<NicLine(const NicLine&)> direction) { direction_ = std::move(direction); }
+  // While set, the network takes no line from the NIC.
+  void hold(bool held) { held_ = held; }
   // While set, the host takes nothing from its RX ring.
   void pause(uint32_t flow, bool paused) { hosts_[flow].paused = paused; }
 
@@ -171,7 +176,7 @@ class NicBench {
   void offer_first(uint8_t flow) {
     nic_->offer(network_[flow].front(), [this, flow](bool taken) {
       auto& queue = network_[flow];
-      if (taken) queue.pop_front();
+      if (taken || options_.lossy) queue.pop_front();
       if (!queue.empty()) offer_first(flow);
     });
   }
@@ -185,6 +190,7 @@ class NicBench {
   std::vector<Host> hosts_;
   std::vector<NicLine> sent_;
   std::function<NicLine(const NicLine&)> direction_;
+  bool held_ = false;
   std::array<std::deque<NicLine>, nic::kMaxFlows> network_;
 };
 
