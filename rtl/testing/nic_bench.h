@@ -24,9 +24,10 @@ struct NicBenchOptions {
   NicMemoryTiming reads = {};
   AxiTiming writes = {.latency = 20};
   uint32_t stalls_of_256 = 0;  // of stores, answers and lines to the network
-  bool lossy = false;  // the network drops a line that is refused, instead of sending it again
+  uint64_t lossy = 0;  // flows (a bit each) whose lines the network drops if they are refused, instead of sending them again
   uint64_t seed = 1;
   uint32_t power_up_seed = 0;
+  uint32_t refuse_write_of = 0;  // the flow whose writes break_writes() breaks
 };
 
 class NicBench {
@@ -45,7 +46,7 @@ class NicBench {
         bytes_(align(room_.data()), options.flows * kFlowBytes),
         reads_(nic_->read_port(), nic_->read_cached(), bytes_, options.reads,
                [this](uint64_t address) { nic_->snoop(address); }),
-        writes_(nic_->write_port(), bytes_, options.writes.writes()),
+        writes_(nic_->write_port(), bytes_, write_behaviour()),
         hosts_(options.flows) {
     nic_->add(&reads_);
     nic_->add(&writes_);
@@ -60,6 +61,8 @@ class NicBench {
 
   // Where a line that the NIC sends comes back to: the flow and policy of its connection. As it left, without.
   void direct(std::function<NicLine(const NicLine&)> direction) { direction_ = std::move(direction); }
+  // While set, host memory answers writes to a flow's memory (refuse_write_of) with errors.
+  void break_writes(bool broken) { broken_ = broken; }
   // While set, the network takes no line from the NIC.
   void hold(bool held) { held_ = held; }
   // While set, the host takes nothing from its RX ring.
@@ -162,6 +165,14 @@ class NicBench {
     std::vector<LineSlot> received;
     bool on = false, paused = false;
   };
+  AxiWriteBehaviour write_behaviour() {
+    AxiWriteBehaviour behaviour = options_.writes.writes();
+    behaviour.faults = [this](uint64_t address, uint32_t) {
+      bool refused = broken_ && address / kFlowBytes == options_.refuse_write_of;
+      return AxiFault{.response = refused ? kAxiSlaveError : kAxiOkay};
+    };
+    return behaviour;
+  }
   static char* align(char* bytes) {
     auto at = reinterpret_cast<uintptr_t>(bytes);
     return bytes + (nic::kRingAlign - at % nic::kRingAlign) % nic::kRingAlign;
@@ -176,7 +187,7 @@ class NicBench {
   void offer_first(uint8_t flow) {
     nic_->offer(network_[flow].front(), [this, flow](bool taken) {
       auto& queue = network_[flow];
-      if (taken || options_.lossy) queue.pop_front();
+      if (taken || (options_.lossy >> flow & 1) != 0) queue.pop_front();
       if (!queue.empty()) offer_first(flow);
     });
   }
@@ -190,7 +201,7 @@ class NicBench {
   std::vector<Host> hosts_;
   std::vector<NicLine> sent_;
   std::function<NicLine(const NicLine&)> direction_;
-  bool held_ = false;
+  bool held_ = false, broken_ = false;
   std::array<std::deque<NicLine>, nic::kMaxFlows> network_;
 };
 
