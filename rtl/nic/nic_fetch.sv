@@ -14,7 +14,7 @@
 module nic_fetch #(
     parameter int unsigned Flows = 16,
     parameter int unsigned FlowLines = 32,
-    parameter int unsigned Reads = 64,  // under way
+    parameter int unsigned Reads = 128,  // under way
     parameter bit Announced = 1'b0      // a line that is not new stops its flow
 ) (
     input  logic                          clk_i,

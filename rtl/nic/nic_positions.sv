@@ -1,5 +1,5 @@
 // Tells the host how far its TX rings are taken (ConsumerPosition): after a quarter of a ring, and, so that a host that
-// waits for the rest of it goes on, at intervals, for flows that took lines since.
+// waits for the rest of it goes on, when a flow took no line for an interval.
 //
 // A flow has one publication under way; lines taken meanwhile go into the next.
 module nic_positions #(
@@ -24,7 +24,7 @@ module nic_positions #(
 );
   localparam int unsigned FlowW = Flows > 1 ? $clog2(Flows) : 1;
   (* ram_style = "distributed" *) logic [63:0] position[Flows];  // as published, unless first_q
-  logic [Flows-1:0] first_q, due_q, under_way_q, can, pick;
+  logic [Flows-1:0] first_q, quiet_q, due_q, under_way_q, can, pick;
   logic [Flows-1:0][nic_pkg::UsedBits-1:0] taken_q;  // since the last publication
   logic [FlowW-1:0] flow_q;
   logic picked_q, out_ready, tick;
@@ -70,14 +70,16 @@ module nic_positions #(
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) begin
         first_q[f]     <= 1'b1;
+        quiet_q[f]     <= 1'b0;
         due_q[f]       <= 1'b0;
         under_way_q[f] <= 1'b0;
         taken_q[f]     <= '0;
       end else begin
         taken_q[f] <= (sent ? '0 : taken_q[f]) + nic_pkg::UsedBits'(take);
+        quiet_q[f] <= !take && (quiet_q[f] || tick);
         if (sent) first_q[f] <= 1'b0;
         if (sent) due_q[f] <= 1'b0;
-        else if ((tick && taken_q[f] != '0) || (take && taken_q[f] + 1'b1 >= quarter)) due_q[f] <= 1'b1;
+        else if ((tick && quiet_q[f] && taken_q[f] != '0) || (take && taken_q[f] + 1'b1 >= quarter)) due_q[f] <= 1'b1;
         if (pick[f]) under_way_q[f] <= 1'b1;
         else if (done_i && done_flow_i == nic_pkg::FlowBits'(f)) under_way_q[f] <= 1'b0;
         if (start_i[f]) begin

@@ -1,5 +1,5 @@
-// Reads how far hosts have taken their RX rings (ConsumerPosition), for rings that seem more than half full: at once, and
-// again at intervals. A position is accepted only between the last one and the producer's (channel/ring.h).
+// Reads how far hosts have taken their RX rings (ConsumerPosition), for rings that seem more than half full: at once, and,
+// while there is no news, again at intervals. A position is accepted only between the last one and the producer's (channel/ring.h).
 `include "drover_assert.svh"
 module nic_rx_look #(
     parameter int unsigned Flows = 16
@@ -66,21 +66,28 @@ module nic_rx_look #(
       .clk_i, .rst_ni, .wvalid_i(picked_q), .wready_o(book_ready), .wdata_i(flow_q), .rvalid_o(book_valid),
       .rready_i(answer_taken), .rdata_o(book_flow), .level_o(book_level));
 
-  // ---- answers, in order; one waits where a burst is added to its ring in this cycle
-  logic error;
-  logic [63:0] seen, news;
+  // ---- answers, in order: what is new of one is found out first, and then dealt with; that waits where a burst is added
+  // to its ring in this cycle
+  logic error, error_q, found_q;
+  logic [63:0] seen, seen_q, news_q;
   drover_fifo #(.Width(65), .Depth(Looks)) u_answers (
       .clk_i, .rst_ni, .wvalid_i(r_valid_i), .wready_o(answer_ready), .wdata_i({r_error_i, r_word_i}),
       .rvalid_o(answer_valid), .rready_i(answer_taken), .rdata_o({error, seen}), .level_o(answer_level));
-  assign answer_taken  = answer_valid && !(claim_i && claim_flow_i == nic_pkg::FlowBits'(book_flow));
-  assign news          = seen - (first_q[book_flow] ? '0 : known[book_flow]);
+  assign answer_taken  = found_q && !(claim_i && claim_flow_i == nic_pkg::FlowBits'(book_flow));
   assign freed_o       = answer_taken;
-  assign freed_bus_o   = error;
-  assign freed_error_o = error || news > 64'(used_i[book_flow]);
+  assign freed_bus_o   = error_q;
+  assign freed_error_o = error_q || news_q > 64'(used_i[book_flow]);
   assign freed_flow_o  = nic_pkg::FlowBits'(book_flow);
-  assign freed_lines_o = nic_pkg::UsedBits'(news);
+  assign freed_lines_o = nic_pkg::UsedBits'(news_q);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) found_q <= 1'b0;
+    else found_q <= answer_valid && !answer_taken;
+  end
   always_ff @(posedge clk_i) begin
-    if (freed_o && !freed_error_o) known[book_flow] <= seen;
+    error_q <= error;
+    seen_q  <= seen;
+    news_q  <= seen - (first_q[book_flow] ? '0 : known[book_flow]);
+    if (freed_o && !freed_error_o) known[book_flow] <= seen_q;
   end
 
   for (genvar f = 0; f < Flows; f++) begin : gen_flow
@@ -95,7 +102,7 @@ module nic_rx_look #(
       end else begin
         if (pick[f]) under_way_q[f] <= 1'b1;
         else if (answered) under_way_q[f] <= 1'b0;
-        may_q[f] <= (may_q[f] && !pick[f]) || tick;
+        may_q[f] <= (may_q[f] && !pick[f]) || tick || (answered && news_q != '0);
         if (answered && !freed_error_o) first_q[f] <= 1'b0;
         if (start_i[f]) first_q[f] <= 1'b1;
       end

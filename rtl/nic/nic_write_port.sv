@@ -6,7 +6,7 @@
 //        -> book: B says to whom
 `include "drover_assert.svh"
 module nic_write_port #(
-    parameter int unsigned Writes = 64  // under way
+    parameter int unsigned Writes = 128  // under way
 ) (
     input  logic                         clk_i,
     input  logic                         rst_ni,
