@@ -165,7 +165,7 @@ TEST(NicPositions, AreWrittenEveryQuarterOfARingAndWhenLinesStopComing) {
   for (uint32_t i = 0; i < 20; ++i) ASSERT_TRUE(bench.send(0, line_of(0, i)));
   ASSERT_TRUE(bench.run_until([&] { return bench.position(at.tx_position)->position.load() >= 16; }, 400));
   EXPECT_LT(bench.position(at.tx_position)->position.load(), 20u);
-  ASSERT_TRUE(bench.run_until([&] { return bench.position(at.tx_position)->position.load() == 20; }, 2500));
+  ASSERT_TRUE(bench.run_until([&] { return bench.position(at.tx_position)->position.load() == 20; }, 4100));
   EXPECT_EQ(COUNTER(bench, positions_written), 2u);
   steps(&bench, 5000);
   EXPECT_EQ(COUNTER(bench, positions_written), 2u);
