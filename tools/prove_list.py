@@ -41,6 +41,12 @@ WRITER = ("sv/drover_deserializer_pkg.sv", "deserializer/deser_pkg.sv", "common/
           "deserializer/deser_writer.sv", "formal/stream_holds.sv", "formal/deser_writer_props.sv")
 WRITER_FILE = WRITER[3]
 
+NIC = ("sv/drover_nic_pkg.sv", "nic/nic_pkg.sv")
+QUEUES = (*NIC, "common/drover_sram_1r1w.sv", "nic/nic_queues.sv", "formal/nic_queues_props.sv")
+QUEUES_FILE = QUEUES[3]
+POLL = (*NIC, "nic/nic_poll.sv", "formal/nic_poll_props.sv")
+POLL_FILE = POLL[2]
+
 PROOFS = (
     Proof("drover_fifo", "drover_fifo_props", FIFO, {"Depth": 2}),
     Proof("drover_fifo", "drover_fifo_props", FIFO, {"Depth": 4}, mutants=(
@@ -121,5 +127,20 @@ PROOFS = (
         Mutant("the order changes", WRITER_FILE, "wdata_i(aw_out.flush)", "wdata_i(fl_push)"),
         # as many answers as bursts
         Mutant("issues without counting", WRITER_FILE, "(fl_push && i == 0)", "1'b0"),
+    )),
+    Proof("nic_queues", "nic_queues_props", QUEUES, mutants=(
+        Mutant("all flows in one", QUEUES_FILE, "({flow, ptr})", "({1'b0, ptr})"),
+        Mutant("pops of the flow that is pushed to", QUEUES_FILE, "if (pop_i && pop_flow == FlowW'(f))",
+               "if (pop_i && push_flow == FlowW'(f))"),
+        Mutant("reads the next line", QUEUES_FILE, "rptr_q[pop_flow][PtrW-1:0])), .rdata_o",
+               "rptr_q[pop_flow][PtrW-1:0] + 1'b1)), .rdata_o"),
+    )),
+    Proof("nic_poll", "nic_poll_props", POLL, mutants=(
+        Mutant("forgets invalidations of a poll under way", POLL_FILE, "!direct_q[f] && !snooped_q[f]", "!direct_q[f]"),
+        Mutant("looks for the line of the poll before", POLL_FILE, "if (asked) tag_q[f] <= ask_what_i.tag;",
+               "if (asked && polls_q[f] != '0) tag_q[f] <= ask_what_i.tag;"),
+        Mutant("waits after a direct poll", POLL_FILE, "beat_what_i.first && beat_what_i.cached &&", "beat_what_i.first &&"),
+        Mutant("does not wake", POLL_FILE, "waits) && !snooped && !refresh", "waits) && !refresh"),
+        Mutant("rests for ever", POLL_FILE, "&& !rest_end && !start_i[f] && direct_q[f];", "&& !start_i[f] && direct_q[f];"),
     )),
 )

@@ -35,7 +35,9 @@ module nic_poll #(
     output logic [Flows-1:0]              direct_begins_o,
     output logic [Flows-1:0]              direct_ends_o
 );
+  localparam int unsigned FlowW = Flows > 1 ? $clog2(Flows) : 1;
   logic [Flows-1:0] direct_q, waiting_q, snooped_q, resting_q;
+  logic [Flows-1:0] idle;  // no poll is under way
   logic [Flows-1:0][nic_pkg::TagBits-1:0] tag_q;
   logic [Flows-1:0][3:0] polls_q, ahead_q;  // under way; at most
   logic [Flows-1:0][2:0] lines_log_q;       // adaptive: of a poll
@@ -71,8 +73,7 @@ module nic_poll #(
     assign full       = beat && beat_what_i.last && beat_what_i.accepted;
     assign found_less = beat && beat_what_i.is_short;
     assign snooped    = snoop_valid_i && snoop_tag_i == tag_q[f];
-    assign waits      = found_less && beat_what_i.first && beat_what_i.cached && !direct_q[f] && !snooped_q[f] &&
-                        !snooped;
+    assign waits      = found_less && beat_what_i.first && beat_what_i.cached && !direct_q[f] && !snooped_q[f];
     assign waits_o[f] = waits;
 
     assign count   = count_q[f] + 16'(beat && beat_what_i.accepted && count_q[f] != '1);
@@ -116,10 +117,10 @@ module nic_poll #(
         end
       end
     end
-
-    `DROVER_ASSERT(CachedPollsOneByOne, !asked || !ask_what_i.cached || polls_q[f] == '0)
-    `DROVER_ASSERT(PollsAreCounted, !(beat && beat_what_i.last) || polls_q[f] != '0)
+    assign idle[f] = polls_q[f] == '0;
   end
+  `DROVER_ASSERT(CachedPollsOneByOne, !ask_i || !ask_what_i.cached || idle[ask_what_i.flow[FlowW-1:0]])
+  `DROVER_ASSERT(PollsAreCounted, !(beat_i && beat_what_i.last) || !idle[beat_what_i.flow[FlowW-1:0]])
 
   logic unused;
   assign unused = ^{batch_i, interval_i, poll_i, ask_what_i};
