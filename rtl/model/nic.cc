@@ -114,6 +114,7 @@ struct NetworkPort final : Part {
   NetworkPort(Top* device, const NicConfig& config) : top(*device), stall(config.line_stall) {}
   void drive() override {
     top.tx_ready_i = !held_back(stall);
+    top.tx_room_i = allowed;
     top.rx_valid_i = !offers.empty();
     if (top.rx_valid_i) {
       std::memcpy(&top.rx_line_i, &offers.front().line.line, sizeof(LineSlot));
@@ -145,6 +146,7 @@ struct NetworkPort final : Part {
 
   Top& top;
   Stall stall;
+  uint64_t allowed = (uint64_t{1} << Nic::kFlows) - 1;
   std::function<void(const NicLine&)> line;
   std::function<uint64_t(bool, uint16_t, uint64_t)> registers;
   std::deque<Offer> offers;
@@ -185,6 +187,7 @@ class NicOf final : public Nic {
   }
   void snoop(uint64_t address) override { snoops_.addresses.push_back(address); }
   void on_line(std::function<void(const NicLine&)> callback) override { network_.line = std::move(callback); }
+  void allow(uint64_t flows) override { network_.allowed = flows & ((uint64_t{1} << kFlows) - 1); }
   void offer(const NicLine& line, std::function<void(bool)> taken) override {
     network_.offers.push_back({line, std::move(taken)});
   }

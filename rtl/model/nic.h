@@ -78,6 +78,8 @@ class Nic {
 
   // ---- the network. Called for each line that the NIC sends.
   virtual void on_line(std::function<void(const NicLine&)> callback) = 0;
+  // Flows (a bit each) of which the network takes lines; all at first.
+  virtual void allow(uint64_t flows) = 0;
   // A line for the NIC, in the order of the calls; `taken` hears whether the NIC took it or refused it.
   virtual void offer(const NicLine& line, std::function<void(bool)> taken = {}) = 0;
   virtual size_t offered() const = 0;  // and not yet taken or refused

@@ -95,6 +95,7 @@ module nic_host #(
     output logic [FlowW-1:0]  tx_flow_o,
     output logic              tx_valid_o,
     input  logic              tx_ready_i,
+    input  logic [Flows-1:0]  tx_room_i,   // flows that may send four lines
     input  logic [511:0]      rx_line_i,
     input  logic [FlowW-1:0]  rx_flow_i,   // the connection's
     input  logic [1:0]        rx_policy_i, // drover_nic_pkg::balance_policy_e
@@ -194,7 +195,7 @@ module nic_host #(
       .ar_cached_o(fetch_cached), .r_valid_i(host_rvalid_i && host_rid_i == IdLines), .r_i(r), .snoop_valid_i,
       .snoop_tag_i(snoop_addr_i[6+:nic_pkg::TagBits]), .job_valid_o(position_valid), .job_ready_i(position_ready),
       .job_o(position_job), .done_i(done[0]), .done_flow_i(done_flow), .done_error_i(done_error), .tx_line_o,
-      .tx_flow_o(tx_flow), .tx_valid_o, .tx_ready_i, .busy_o(tx_busy), .direct_o(direct), .stop_o(tx_stop),
+      .tx_flow_o(tx_flow), .tx_valid_o, .tx_ready_i, .tx_room_i, .busy_o(tx_busy), .direct_o(direct), .stop_o(tx_stop),
       .events_o(tx_events));
   nic_rx #(.Flows(Flows), .FlowLines(FlowLines), .Connections(Connections)) u_rx (
       .clk_i, .rst_ni, .soft_i(config_words), .on_i(rx_on), .start_i(rx_start), .line_i(rx_line_i),

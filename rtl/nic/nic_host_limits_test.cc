@@ -309,6 +309,26 @@ TEST(NicHost, AFullRxRingStopsItsFlowAlone) {
   }
 }
 
+TEST(NicHost, AFlowThatTheNetworkHoldsBackStopsNoOther) {
+  for (TxInterface tx_interface : kInterfaces) {
+    NicBench bench({.tx_interface = tx_interface, .flows = 3});
+    for (uint32_t flow = 0; flow < 3; ++flow) bench.enable(flow);
+    bench.nic().allow(~uint64_t{0b010});
+    std::vector<uint32_t> sent(3);
+    auto send = [&] {
+      for (uint32_t flow = 0; flow < 3; ++flow) {
+        if (sent[flow] < 300 && bench.send(flow, line_of(flow, sent[flow]))) ++sent[flow];
+      }
+    };
+    ASSERT_TRUE(bench.run_until(
+        [&] { return send(), bench.received(0).size() == 300 && bench.received(2).size() == 300; }));
+    EXPECT_TRUE(bench.received(1).empty());
+    bench.nic().allow(~uint64_t{0});
+    ASSERT_TRUE(bench.run_until([&] { return send(), bench.received(1).size() == 300; }));
+    for (uint32_t flow = 0; flow < 3; ++flow) expect_own_lines(&bench, flow, 300);
+  }
+}
+
 // ---- flows that come and go, and configuration that changes, while others run
 
 TEST(NicHost, ConfigurationChangesWhileLinesFlow) {

@@ -1,10 +1,12 @@
-// Gives the flows' lines to the network half, a line of each flow in turn.
+// Gives the flows' lines to the network half: a line of each flow in turn that has one and has room there. Up to four
+// lines are on their way.
 module nic_scheduler #(
     parameter int unsigned Flows = 16
 ) (
     input  logic                         clk_i,
     input  logic                         rst_ni,
     input  logic [Flows-1:0]             avail_i,
+    input  logic [Flows-1:0]             tx_room_i,
     input  logic                         pop_ready_i,
     output logic                         pop_o,
     output logic [nic_pkg::FlowBits-1:0] pop_flow_o,
@@ -14,14 +16,15 @@ module nic_scheduler #(
     output logic                         tx_valid_o,
     input  logic                         tx_ready_i
 );
-  logic [Flows-1:0] pick;
+  logic [Flows-1:0] can, pick;
   logic room, popped_q, out_ready;
   logic [nic_pkg::FlowBits-1:0] flow_q;
   logic [2:0] level;
 
-  drover_rr_arbiter #(.N(Flows)) u_turn (.clk_i, .rst_ni, .valid_i(avail_i), .take_i(pop_o), .pick_o(pick));
+  assign can = avail_i & tx_room_i;
+  drover_rr_arbiter #(.N(Flows)) u_turn (.clk_i, .rst_ni, .valid_i(can), .take_i(pop_o), .pick_o(pick));
   assign room       = level + 3'(popped_q) < 3'd4;
-  assign pop_o      = avail_i != '0 && room && pop_ready_i;
+  assign pop_o      = can != '0 && room && pop_ready_i;
   assign pop_flow_o = nic_pkg::number_of(64'(pick));
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -53,6 +53,7 @@ module nic_tx #(
     output logic [nic_pkg::FlowBits-1:0]  tx_flow_o,
     output logic                          tx_valid_o,
     input  logic                          tx_ready_i,
+    input  logic [Flows-1:0]              tx_room_i,
 
     output logic [Flows-1:0]              busy_o,
     output logic [Flows-1:0]              direct_o,
@@ -182,7 +183,7 @@ module nic_tx #(
   end
   assign window_line_o = line;
   nic_scheduler #(.Flows(Flows)) u_scheduler (
-      .clk_i, .rst_ni, .avail_i(avail), .pop_ready_i(pop_ready), .pop_o(pop), .pop_flow_o(pop_flow), .line_i(line),
+      .clk_i, .rst_ni, .avail_i(avail), .tx_room_i, .pop_ready_i(pop_ready), .pop_o(pop), .pop_flow_o(pop_flow), .line_i(line),
       .tx_line_o, .tx_flow_o, .tx_valid_o, .tx_ready_i);
 
   // ---- what the host has to know
