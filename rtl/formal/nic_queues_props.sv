@@ -6,14 +6,14 @@
 module nic_queues_props #(
     parameter int unsigned Flows = 2,
     parameter int unsigned Lines = 2,
-    parameter int unsigned LineBits = 2
+    parameter int unsigned Width = 2
 ) (
     input logic                clk_i,
     input logic                rst_ni,
     input logic                watch_i,
     input logic                push_i,
     input logic                push_flow_i,
-    input logic [LineBits-1:0] push_line_i,
+    input logic [Width-1:0] push_line_i,
     input logic                pop_i,
     input logic                pop_flow_i,
     input logic                mark_i
@@ -22,11 +22,11 @@ module nic_queues_props #(
   logic watch_q, began_q;
   logic [Flows-1:0] avail;
   logic [Flows-1:0][CountW-1:0] inside_q;
-  logic [LineBits-1:0] line, next_q;
+  logic [Width-1:0] line, next_q;
   logic push, pop;
   assign push = push_i && inside_q[push_flow_i] != CountW'(Lines);
   assign pop  = pop_i && avail[pop_flow_i];
-  nic_queues #(.Flows(Flows), .Lines(Lines), .LineBits(LineBits)) u_queues (
+  nic_queues #(.Flows(Flows), .Lines(Lines), .Width(Width)) u_queues (
       .clk_i, .rst_ni, .push_i(push), .push_flow_i({5'd0, push_flow_i}), .push_line_i, .avail_o(avail), .pop_i(pop),
       .pop_flow_i({5'd0, pop_flow_i}), .line_o(line));
 

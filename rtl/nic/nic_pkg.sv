@@ -1,7 +1,6 @@
 // What the modules of the NIC's host half share. A flow's number has FlowBits in all of them; unused flows cost nothing.
 /* verilator lint_off UNUSEDPARAM */
 package nic_pkg;
-  localparam int unsigned LineBits = 512;
   localparam int unsigned FlowBits = 6;               // of drover_nic_pkg::MaxFlows; nic_host checks these
   localparam int unsigned IndexBits = 16;             // of a line in its ring: drover_nic_pkg::MaxRingLog
   localparam int unsigned UsedBits = IndexBits + 1;   // lines in a ring

@@ -5,18 +5,18 @@
 module nic_queues #(
     parameter int unsigned Flows = 16,
     parameter int unsigned Lines = 32,
-    parameter int unsigned LineBits = nic_pkg::LineBits,
+    parameter int unsigned Width = 512,
     localparam int unsigned PtrW = $clog2(Lines)
 ) (
     input  logic                         clk_i,
     input  logic                         rst_ni,
     input  logic                         push_i,
     input  logic [nic_pkg::FlowBits-1:0] push_flow_i,
-    input  logic [LineBits-1:0]          push_line_i,
+    input  logic [Width-1:0]          push_line_i,
     output logic [Flows-1:0]             avail_o,
     input  logic                         pop_i,
     input  logic [nic_pkg::FlowBits-1:0] pop_flow_i,
-    output logic [LineBits-1:0]          line_o  // in the next cycle, until the next pop
+    output logic [Width-1:0]          line_o  // in the next cycle, until the next pop
 );
   localparam int unsigned FlowW = Flows > 1 ? $clog2(Flows) : 1;
   logic [Flows-1:0][PtrW:0] wptr_q, rptr_q;
@@ -27,7 +27,7 @@ module nic_queues #(
   for (genvar f = 0; f < Flows; f++) begin : gen_avail
     assign avail_o[f] = wptr_q[f] != rptr_q[f];
   end
-  drover_sram_1r1w #(.Width(LineBits), .Depth(Flows * Lines)) u_lines (
+  drover_sram_1r1w #(.Width(Width), .Depth(Flows * Lines)) u_lines (
       .clk_i, .we_i(push_i), .waddr_i(address(push_flow, wptr_q[push_flow][PtrW-1:0])), .wdata_i(push_line_i),
       .re_i(pop_i), .raddr_i(address(pop_flow, rptr_q[pop_flow][PtrW-1:0])), .rdata_o(line_o));
 
