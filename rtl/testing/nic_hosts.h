@@ -79,7 +79,7 @@ class NicHosts {
     bool in_host = options_.tx_interface == TxInterface::kCoherent || options_.tx_interface == TxInterface::kDoorbell;
     host.sender =
         NicSender(options_.tx_interface, flow, bytes_.data() + at.tx_ring,
-                  in_host ? options_.tx_lines : Nic::kFlowLines, position(at.tx_position),
+                  in_host ? options_.tx_lines : NicDevice::kFlowLines, position(at.tx_position),
                   [this](uint32_t address, const void* bytes, size_t size) { nic_->store(address, bytes, size); });
     host.receiver = RingConsumer(bytes_.data() + at.rx_ring, options_.rx_lines, position(at.rx_position));
     for (uint64_t line = 0; line < kFlowBytes; line += 64) reads_.wrote(flow * kFlowBytes + line);
