@@ -6,6 +6,7 @@
 #include <random>
 
 #include "rtl/nic/nic_net_network_testing.h"
+#include "testing/long_runs.h"
 
 namespace drover::rtl::nic {
 namespace {
@@ -112,7 +113,7 @@ TEST(NicNetReliable, OneWayTakesAnAckForHalfAWindow) {
 }
 
 TEST(NicNetReliable, EveryLineOnceAndInOrderInBadWeather) {
-  for (uint32_t seed = 1; seed <= 8; ++seed) {
+  for (uint32_t seed = 1; seed <= 8u * testing::test_factor(); ++seed) {
     std::mt19937 random(seed);
     auto some = [&] { return static_cast<uint32_t>(random() % 21); };
     Weather weather{some(), some(), some(), some()};
@@ -135,7 +136,7 @@ TEST(NicNetReliable, EveryLineOnceAndInOrderInBadWeather) {
 }
 
 TEST(NicNetReliable, MoreConnectionsThanPlaces) {
-  for (uint32_t seed = 1; seed <= 4; ++seed) {
+  for (uint32_t seed = 1; seed <= 4u * testing::test_factor(); ++seed) {
     std::mt19937 random(seed * 77);
     Weather weather = seed == 1 ? Weather{} : Weather{.loss = 5, .repeat = 5, .reorder = 5, .damage = 5};
     Two two({.stalls_of_256 = 30, .refused_of_256 = 20, .seed = seed, .table = {.latency = 40, .stalls_of_256 = 40}},
@@ -216,6 +217,31 @@ TEST(NicNetReliable, ADeadEndStopsNoOther) {
   for (int i = 0; i < 500; ++i) two.send(true, 2), two.send(true, 3), two.send(true, 4);
   two.run(4000);
   EXPECT_TRUE(two.all_came());
+}
+
+TEST(NicNetReliable, AConnectionWhosePlaceIsInUseIsServedAllTheSame) {
+  Two two({}, {}, 3);
+  for (uint16_t c : {1, 17, 2}) two.open(c);
+  two.a.lines.heeds_room = true;
+  ASSERT_EQ(two.b.close(1), CommandResult::kOk);  // it will never acknowledge
+  two.a.lines.send(make_line(0, 1), 1);
+  two.run(100);
+  // 17 has the place of 1: what comes for it is taken and acknowledged, what it sends has to wait, on its flow only.
+  for (int i = 0; i < 20; ++i) two.send(false, 17), two.send(true, 2);
+  two.run(3000);
+  two.all_came();
+  EXPECT_EQ(two.next[0][17], 20u);
+  EXPECT_EQ(two.next[1][2], 20u);
+  for (int i = 0; i < 20; ++i) two.send(true, 17);
+  two.run(1000);
+  for (int i = 0; i < 20; ++i) two.send(true, 2), two.send(false, 17);
+  two.run(3000);
+  two.all_came();
+  EXPECT_EQ(two.next[0][17], 40u);
+  EXPECT_EQ(two.next[1][2], 40u);
+  EXPECT_EQ(two.next[1][17], 0u);
+  ASSERT_EQ(two.a.close(1), CommandResult::kOk);
+  two.run_until_all_came(3000);
 }
 
 TEST(NicNetReliable, FramesFromBeforeAConnectionWasOpenedAnewAreRefused) {
