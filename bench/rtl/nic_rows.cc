@@ -1,9 +1,10 @@
 // The NIC's rows of `make bench-rtl`: its host half in simulation, as JSON on the standard output.
 //
 // A case is an interface, flows with lines to send at any time, and lines for each read and burst. Host memory answers
-// after 100 cycles (250 ns at 400 MHz) and takes a beat in every cycle; the network brings each line back. cycles_per_rpc
-// is what a 64-byte line takes out and in at the same time, with all of it busy; latency_cycles is what one line takes
-// from the host's store (coherent: from the store's invalidation, 20 cycles later) to its RX ring, when nothing else moves.
+// after 100 cycles (250 ns at 400 MHz) and takes a beat in every cycle; the network brings each line back.
+// cycles_per_rpc is what a 64-byte line takes out and in at the same time, with all of it busy; latency_cycles is what
+// one line takes from the host's store (coherent: from the store's invalidation, 20 cycles later) to its RX ring, when
+// nothing else moves.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -34,7 +35,10 @@ LineSlot line_of(uint32_t flow, uint32_t call) {
 }
 
 NicBenchOptions options(TxInterface tx_interface, uint32_t flows) {
-  return {.tx_interface = tx_interface, .flows = flows, .tx_lines = 1024, .rx_lines = 1024,
+  return {.tx_interface = tx_interface,
+          .flows = flows,
+          .tx_lines = 1024,
+          .rx_lines = 1024,
           .reads = {.latency = kMemoryCycles, .cached = 10, .snoop = kSnoopCycles, .in_flight = 256},
           .writes = {.latency = kMemoryCycles, .in_flight = 256}};
 }

@@ -86,10 +86,14 @@ class DroverNicOf final : public NicDeviceOf<Top, DroverNic> {
 std::unique_ptr<DroverNic> DroverNic::make(const NicConfig& config, nic::Transport transport) {
   if (transport == nic::Transport::kUdp) return std::make_unique<DroverNicOf<Vdrover_nic_udp>>(config);
   switch (config.tx_interface) {
-    case TxInterface::kMmio: return std::make_unique<DroverNicOf<Vdrover_nic_mmio>>(config);
-    case TxInterface::kDoorbell: return std::make_unique<DroverNicOf<Vdrover_nic_doorbell>>(config);
-    case TxInterface::kCxl: return std::make_unique<DroverNicOf<Vdrover_nic_cxl>>(config);
-    case TxInterface::kCoherent: break;
+    case TxInterface::kMmio:
+      return std::make_unique<DroverNicOf<Vdrover_nic_mmio>>(config);
+    case TxInterface::kDoorbell:
+      return std::make_unique<DroverNicOf<Vdrover_nic_doorbell>>(config);
+    case TxInterface::kCxl:
+      return std::make_unique<DroverNicOf<Vdrover_nic_cxl>>(config);
+    case TxInterface::kCoherent:
+      break;
   }
   return std::make_unique<DroverNicOf<Vdrover_nic_coherent>>(config);
 }

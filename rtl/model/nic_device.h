@@ -1,5 +1,5 @@
-// A verilated NIC as its host sees it: stores, loads, and its port to host memory, which is the caller's to join. What it
-// has towards the network is its own (rtl/model/nic.h: the host half alone; rtl/model/drover_nic.h: the whole).
+// A verilated NIC as its host sees it: stores, loads, and its port to host memory, which is the caller's to join. What
+// it has towards the network is its own (rtl/model/nic.h: the host half alone; rtl/model/drover_nic.h: the whole).
 //
 // Addresses of stores and loads are offsets in the NIC's address space (rtl/nic/nic.toml). Thread-safety: one thread.
 #pragma once

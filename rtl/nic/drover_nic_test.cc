@@ -1,5 +1,5 @@
-// Two whole NICs, hosts with rings at either, and a network between them that may be bad: calls go out, are answered, and
-// come back, each once and to its caller.
+// Two whole NICs, hosts with rings at either, and a network between them that may be bad: calls go out, are answered,
+// and come back, each once and to its caller.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -55,7 +55,8 @@ class Way {
 // The NIC is made before the hosts around it.
 struct WholeNic {
   WholeNic(const NicBenchOptions& options, nic::Transport transport)
-      : device(DroverNic::make({.tx_interface = options.tx_interface, .power_up = {true, options.power_up_seed},
+      : device(DroverNic::make({.tx_interface = options.tx_interface,
+                                .power_up = {true, options.power_up_seed},
                                 .store_stall = Stalls(options.stalls_of_256, options.seed + 10),
                                 .line_stall = Stalls(options.stalls_of_256, options.seed + 12)},
                                transport)),
@@ -132,7 +133,8 @@ LineSlot call_of(uint16_t connection, uint32_t call, uint32_t index, uint32_t li
   line.connection = connection;
   line.index = static_cast<uint8_t>(index);
   line.length = kLineArguments;
-  for (size_t i = 0; i < kLineArguments; ++i) line.arguments[i] = static_cast<uint8_t>(call * 7 + connection + index + i);
+  for (size_t i = 0; i < kLineArguments; ++i)
+    line.arguments[i] = static_cast<uint8_t>(call * 7 + connection + index + i);
   return line;
 }
 
@@ -177,8 +179,8 @@ class TwoNics {
 
   // Until each call was answered, or for so many cycles. Checks all that comes.
   bool run(uint64_t cycles) {
-    return client_.run_until([&] { return send(), answer(), check(), answered_ == total() || ::testing::Test::HasFailure(); },
-                             cycles);
+    return client_.run_until(
+        [&] { return send(), answer(), check(), answered_ == total() || ::testing::Test::HasFailure(); }, cycles);
   }
   size_t total() const { return size_t{case_.connections} * case_.calls; }
   size_t answered() const { return answered_; }
@@ -187,8 +189,13 @@ class TwoNics {
 
  private:
   static NicBenchOptions options(const Case& one, uint32_t more) {
-    NicBenchOptions options{.tx_interface = one.tx_interface, .flows = one.flows, .tx_lines = 64, .rx_lines = 64,
-                            .stalls_of_256 = one.stalls, .seed = one.seed + more, .power_up_seed = one.seed + more + 1};
+    NicBenchOptions options{.tx_interface = one.tx_interface,
+                            .flows = one.flows,
+                            .tx_lines = 64,
+                            .rx_lines = 64,
+                            .stalls_of_256 = one.stalls,
+                            .seed = one.seed + more,
+                            .power_up_seed = one.seed + more + 1};
     options.reads.stalls_of_256 = options.writes.stalls_of_256 = one.stalls;
     return options;
   }
@@ -247,17 +254,18 @@ class TwoNics {
   Case case_;
   End client_, server_;
   Way to_client_, to_server_;
-  using Call = std::pair<uint16_t, uint32_t>;                            // connection, call
-  std::map<uint16_t, std::pair<uint32_t, uint32_t>> sending_;            // by connection: call, line
-  std::map<Call, std::pair<uint32_t, uint32_t>> served_;                 // flow, lines
-  std::map<uint16_t, uint32_t> in_order_;                                // the last call of each connection
-  std::set<Call> seen_;                                                  // answered
-  std::map<uint32_t, std::deque<LineSlot>> answers_;  // by flow
+  using Call = std::pair<uint16_t, uint32_t>;                  // connection, call
+  std::map<uint16_t, std::pair<uint32_t, uint32_t>> sending_;  // by connection: call, line
+  std::map<Call, std::pair<uint32_t, uint32_t>> served_;       // flow, lines
+  std::map<uint16_t, uint32_t> in_order_;                      // the last call of each connection
+  std::set<Call> seen_;                                        // answered
+  std::map<uint32_t, std::deque<LineSlot>> answers_;           // by flow
   size_t answered_ = 0;
 };
 
 TEST(DroverNic, CallsAreAnsweredThroughEveryInterface) {
-  for (TxInterface tx_interface : {TxInterface::kMmio, TxInterface::kDoorbell, TxInterface::kCoherent, TxInterface::kCxl}) {
+  for (TxInterface tx_interface :
+       {TxInterface::kMmio, TxInterface::kDoorbell, TxInterface::kCoherent, TxInterface::kCxl}) {
     SCOPED_TRACE(nic::tx_interface_name(tx_interface));
     TwoNics two({.tx_interface = tx_interface});
     EXPECT_TRUE(two.run(100'000)) << two.answered() << " of " << two.total();

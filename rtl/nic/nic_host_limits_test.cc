@@ -24,8 +24,10 @@ TEST(NicRegisters, ReadWhatWasWrittenWithinTheirLimits) {
     bench.settle();
     load_and_expect(&bench, nic_control(at), read);
   };
-  nic::HardRegister hard{.tx_interface = TxInterface::kCoherent, .threading = nic::Threading::kAsynchronous,
-                         .flows = Nic::kFlows, .flow_lines = Nic::kFlowLines};
+  nic::HardRegister hard{.tx_interface = TxInterface::kCoherent,
+                         .threading = nic::Threading::kAsynchronous,
+                         .flows = Nic::kFlows,
+                         .flow_lines = Nic::kFlowLines};
   load_and_expect(&bench, nic_control(offsetof(nic::ControlPage, hard)), hard.encode());
   expect(offsetof(nic::ControlPage, flows_in_use), 3, 3);
   expect(offsetof(nic::ControlPage, flows_in_use), 0, 1);
@@ -75,14 +77,14 @@ TEST(NicRegisters, StoresElsewhereAreAnsweredWithAnErrorAndChangeNothing) {
     return bench.nic().stores_refused() - before == 1;
   };
   EXPECT_TRUE(refused(nic_control(offsetof(nic::ControlPage, hard)), 8));
-  EXPECT_TRUE(refused(nic_control(offsetof(nic::ControlPage, batch)), 4));       // not the whole register
+  EXPECT_TRUE(refused(nic_control(offsetof(nic::ControlPage, batch)), 4));          // not the whole register
   EXPECT_TRUE(refused(nic_control(offsetof(nic::ControlPage, batch)) & ~63u, 64));  // more than one
   EXPECT_TRUE(refused(nic_control(sizeof(nic::ControlPage)), 8));
   EXPECT_TRUE(refused(nic_flow_register(Nic::kFlows, 0), 8));
   EXPECT_TRUE(refused(nic_flow_register(0, offsetof(nic::FlowRegisters, status)), 8));
   EXPECT_TRUE(refused(nic_counter(0), 8));
-  EXPECT_TRUE(refused(nic_window(0), 64));                // not of this interface
-  EXPECT_TRUE(refused(nic_doorbell(0), 8));               // neither
+  EXPECT_TRUE(refused(nic_window(0), 64));   // not of this interface
+  EXPECT_TRUE(refused(nic_doorbell(0), 8));  // neither
   EXPECT_TRUE(refused(nic_window(Nic::kFlows), 64));
   EXPECT_TRUE(refused(nic::kNetworkAt + nic::kNetworkBytes, 8));
   EXPECT_TRUE(refused(nic::kMmioBytes - 8, 8));
@@ -298,8 +300,8 @@ TEST(NicHost, AFullRxRingStopsItsFlowAlone) {
         if (sent[flow] < 300 && bench.send(flow, line_of(flow, sent[flow]))) ++sent[flow];
       }
     };
-    ASSERT_TRUE(bench.run_until(
-        [&] { return send(), bench.received(0).size() == 300 && bench.received(2).size() == 300; }));
+    ASSERT_TRUE(
+        bench.run_until([&] { return send(), bench.received(0).size() == 300 && bench.received(2).size() == 300; }));
     EXPECT_TRUE(bench.received(1).empty());
     EXPECT_GE(COUNTER(bench, rx_refused), 1u);
     bench.pause(1, false);
@@ -320,8 +322,8 @@ TEST(NicHost, AFlowThatTheNetworkHoldsBackStopsNoOther) {
         if (sent[flow] < 300 && bench.send(flow, line_of(flow, sent[flow]))) ++sent[flow];
       }
     };
-    ASSERT_TRUE(bench.run_until(
-        [&] { return send(), bench.received(0).size() == 300 && bench.received(2).size() == 300; }));
+    ASSERT_TRUE(
+        bench.run_until([&] { return send(), bench.received(0).size() == 300 && bench.received(2).size() == 300; }));
     EXPECT_TRUE(bench.received(1).empty());
     bench.nic().allow(~uint64_t{0});
     ASSERT_TRUE(bench.run_until([&] { return send(), bench.received(1).size() == 300; }));
@@ -336,8 +338,12 @@ TEST(NicHost, ConfigurationChangesWhileLinesFlow) {
     for (uint64_t seed = 1; seed <= 3; ++seed) {
       SCOPED_TRACE(testing::Message() << nic::tx_interface_name(tx_interface) << " seed " << seed);
       constexpr uint32_t kFlows = 5;
-      NicBench bench({.tx_interface = tx_interface, .flows = kFlows, .rx_lines = 32, .stalls_of_256 = 30,
-                      .lossy = 0b11000, .seed = seed});
+      NicBench bench({.tx_interface = tx_interface,
+                      .flows = kFlows,
+                      .rx_lines = 32,
+                      .stalls_of_256 = 30,
+                      .lossy = 0b11000,
+                      .seed = seed});
       std::mt19937_64 random(seed);
       for (uint32_t flow = 0; flow < kFlows; ++flow) bench.enable(flow);
       std::vector<uint32_t> sent(kFlows);
@@ -370,7 +376,8 @@ TEST(NicHost, ConfigurationChangesWhileLinesFlow) {
         }
       }
       ASSERT_TRUE(bench.run_until([&] {
-        return std::ranges::all_of(std::array{0u, 1u, 2u}, [&](uint32_t flow) { return bench.received(flow).size() == sent[flow]; });
+        return std::ranges::all_of(std::array{0u, 1u, 2u},
+                                   [&](uint32_t flow) { return bench.received(flow).size() == sent[flow]; });
       }));
       for (uint32_t flow = 0; flow < 3; ++flow) expect_own_lines(&bench, flow, sent[flow]);
       EXPECT_EQ(bench.violations(), 0u);

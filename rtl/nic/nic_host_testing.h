@@ -8,7 +8,7 @@
 namespace drover::rtl {
 
 inline constexpr TxInterface kInterfaces[] = {TxInterface::kMmio, TxInterface::kDoorbell, TxInterface::kCoherent,
-                                       TxInterface::kCxl};
+                                              TxInterface::kCxl};
 
 inline LineSlot line_of(uint32_t flow, uint32_t call) {
   LineSlot line{};

@@ -1,5 +1,5 @@
-// A NIC's host half with hosts around it, and a network that brings each line back to the NIC, as a reliable one does: in
-// order, and again while it is refused.
+// A NIC's host half with hosts around it, and a network that brings each line back to the NIC, as a reliable one does:
+// in order, and again while it is refused.
 //
 //   NicBench bench({.tx_interface = TxInterface::kCoherent, .flows = 4});
 //   bench.enable(0); bench.send(0, line); bench.run_until([&] { return !bench.received(0).empty(); });

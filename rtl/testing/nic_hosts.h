@@ -1,5 +1,5 @@
-// Hosts around a NIC: memory with rings, and a sender and a receiver for each flow. What the NIC's network is, and what a
-// cycle is, is a derived class's (rtl/testing/nic_bench.h, rtl/nic/drover_nic_test.cc).
+// Hosts around a NIC: memory with rings, and a sender and a receiver for each flow. What the NIC's network is, and what
+// a cycle is, is a derived class's (rtl/testing/nic_bench.h, rtl/nic/drover_nic_test.cc).
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,8 @@ struct NicBenchOptions {
   NicMemoryTiming reads = {};
   AxiTiming writes = {.latency = 20};
   uint32_t stalls_of_256 = 0;  // of stores, answers and lines to the network
-  uint64_t lossy = 0;  // flows (a bit each) whose lines the network drops if they are refused, instead of sending them again
+  uint64_t lossy =
+      0;  // flows (a bit each) whose lines the network drops if they are refused, instead of sending them again
   uint64_t seed = 1;
   uint32_t power_up_seed = 0;
   uint32_t refuse_write_of = 0;  // the flow whose writes break_writes() breaks
