@@ -4,8 +4,9 @@
 
 Blocks are modules with parameters, listed below; a block with an indented name is a part of the one above, synthesized
 alone, which costs a little more than inside. The four lanes of `deserializer` are one netlist, four times. LUT counts
-LUT1 to LUT6, and what muxes they feed cost nothing more; LUTRAM counts LUTs used as memory, most of it FIFOs. The
-longest path is in levels of LUTs and carry blocks inside the block (tools/logic_depth.py).
+LUT1 to LUT6, and what muxes they feed cost nothing more; LUTRAM counts LUTs used as memory, most of it FIFOs, and SRL
+those used as shift registers. The longest path is in levels of LUTs and carry blocks inside the block
+(tools/logic_depth.py).
 """
 import argparse
 import json
@@ -35,7 +36,26 @@ BLOCKS = {
     "  arena": ("serializer", "ser_arena", {}),
     "  gather": ("serializer", "ser_gather", {}),
     "  reader": ("serializer", "ser_reader", {}),
+    "nic-host": ("nic", "nic_host", {"Interface": 2}),
+    "  mmio": ("nic", "nic_host", {"Interface": 0}),
+    "  doorbell": ("nic", "nic_host", {"Interface": 1}),
+    "  cxl": ("nic", "nic_host", {"Interface": 3}),
+    "  synchronous": ("nic", "nic_host", {"Interface": 2, "Threading": 1}),
+    "nic-net": ("nic", "nic_net", {}),
+    "nic-net-udp": ("nic", "nic_net", {"Transport": 0}),
+    "  check": ("nic", "nic_net_check", {}),
+    "  build": ("nic", "nic_net_build", {}),
+    "  queues": ("nic", "nic_net_queues", {}),
+    "  tx": ("nic", "nic_net_tx", {}),
+    "  rx": ("nic", "nic_net_rx", {}),
+    "  sweep": ("nic", "nic_net_sweep", {}),
+    "  manager": ("nic", "nic_net_manager", {}),
+    "  net-registers": ("nic", "nic_net_registers", {}),
+    "drover-nic": ("nic", "drover_nic", {}),
 }
+# What --read looks at, and what the total is of.
+ENGINES = ("deserializer", "serializer")
+READ = (*ENGINES, "drover-nic", "nic-host", "  mmio", "  doorbell", "  cxl", "nic-net-udp")
 # In this block, that module is synthesized once and not dissolved; it is the block named behind it.
 KEPT = {"deserializer": ("deser_lane", "deserializer-lane")}
 PAPER = """
@@ -49,12 +69,16 @@ Here, the schema table (steps and side words, once a lane) is the most of the de
 
 
 def sources(folder):
-    """The folder's sources in the order of imports, as its list says; every source has to be in it."""
-    with open(f"{ROOT}/rtl/{folder}/{folder}.f", encoding="utf-8") as file:
-        listed = [line.strip() for line in file if line.strip() and not line.startswith("//")]
-    there = {name for name in os.listdir(f"{ROOT}/rtl/{folder}") if name.endswith(".sv")}
+    """The folder's sources in the order of imports, as its lists say; every source has to be in one of them."""
+    names = sorted(os.listdir(f"{ROOT}/rtl/{folder}"))
+    listed = []
+    for name in names:
+        if name.endswith(".f"):
+            with open(f"{ROOT}/rtl/{folder}/{name}", encoding="utf-8") as file:
+                listed += [line.strip() for line in file if line.strip() and not line.startswith("//")]
+    there = {name for name in names if name.endswith(".sv")}
     if set(listed) != there:
-        sys.exit(f"rtl/{folder}/{folder}.f and the folder differ in {', '.join(sorted(there ^ set(listed)))}")
+        sys.exit(f"rtl/{folder}'s lists and the folder differ in {', '.join(sorted(there ^ set(listed)))}")
     return [f"{ROOT}/rtl/{folder}/{name}" for name in listed]
 
 
@@ -109,6 +133,7 @@ def area(by_type):
     return {
         "lut": count(by_type, r"LUT\d|INV"),
         "lutram": sum(n * LUTRAM.get(name, 0) for name, n in by_type.items()),
+        "srl": count(by_type, r"SRL\w+"),
         "ff": count(by_type, r"FD[RSCP]E"),
         "bram": count(by_type, r"RAMB36E2") + 0.5 * count(by_type, r"RAMB18E2"),
         "uram": count(by_type, r"URAM.*"),
@@ -150,17 +175,17 @@ def main():
     parser.add_argument("--read", action="store_true", help="only see whether yosys takes the sources, without a warning")
     arguments = parser.parse_args()
     if arguments.read:
-        found = [f"{block}: {warning}" for block in arguments.block or ("deserializer", "serializer")
+        found = [f"{block}: {warning}" for block in arguments.block or READ
                  for warning in warnings_of(block, arguments.packages)]
         print("\n".join(found))
         return 1 if found else 0
     results = {}
     table = os.fdopen(os.dup(1), "w")  # yosys talks on the standard output
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    print(f"{'block':<24}{'LUT':>8}{'LUTRAM':>8}{'FF':>8}{'BRAM36':>8}{'URAM':>6}{'path':>6}", file=table)
+    print(f"{'block':<24}{'LUT':>8}{'LUTRAM':>8}{'SRL':>8}{'FF':>8}{'BRAM36':>8}{'URAM':>6}{'path':>6}", file=table)
 
     def show(name, total):
-        print(f"{name:<24}{total['lut']:>8}{total['lutram']:>8}{total['ff']:>8}{total['bram']:>8}"
+        print(f"{name:<24}{total['lut']:>8}{total['lutram']:>8}{total['srl']:>8}{total['ff']:>8}{total['bram']:>8}"
               f"{total['uram']:>6}{total['path']:>6}", file=table, flush=True)
 
     with tempfile.TemporaryDirectory() as work:
@@ -170,9 +195,8 @@ def main():
             for name, total in synthesize(block, arguments.packages, work).items():
                 results[name] = total
                 show(name, total)
-    both = ("deserializer", "serializer")
-    if all(name in results for name in both):
-        show("both engines", sum_of(results, both))
+    if all(name in results for name in ENGINES):
+        show("both engines", sum_of(results, ENGINES))
         print(PAPER, file=table, flush=True)
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:

@@ -1,0 +1,23 @@
+// The NIC's host half, in the order of imports.
+nic_pkg.sv
+nic_line_ram.sv
+nic_queues.sv
+nic_scheduler.sv
+nic_fetch.sv
+nic_poll.sv
+nic_doorbell.sv
+nic_store.sv
+nic_cxl.sv
+nic_positions.sv
+nic_tx.sv
+nic_balancer.sv
+nic_rx_bursts.sv
+nic_rx_look.sv
+nic_rx.sv
+nic_read_port.sv
+nic_write_port.sv
+nic_slave.sv
+nic_flow_table.sv
+nic_registers.sv
+nic_counters.sv
+nic_host.sv
