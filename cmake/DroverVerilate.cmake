@@ -1,7 +1,9 @@
 # RTL under Verilator.
 #
-#   drover_verilate(NAME SOURCES a.sv ...)   the static library drover_rtl_NAME with the class V<NAME>, of the module
-#                                            NAME; adds the test NAME_lint (verilator --lint-only -Wall)
+#   drover_verilate(NAME [TOP module] [PARAMETERS P=1 ...] SOURCES a.sv ...)
+#                                            the static library drover_rtl_NAME with the class V<NAME>, of the module TOP
+#                                            (NAME) with those parameters; adds the test NAME_lint (verilator
+#                                            --lint-only -Wall)
 #
 # Sources stand in the order of their imports, packages first; paths from the current directory. DROVER_VERILATOR
 # says whether Verilator is there.
@@ -43,8 +45,12 @@ function(drover_rtl_sources LIST VARIABLE)
 endfunction()
 
 function(drover_verilate NAME)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TOP" "SOURCES;DEPENDS;PARAMETERS" ${ARGN})
   drover_verilated_runtime()
+  if(NOT ARG_TOP)
+    set(ARG_TOP ${NAME})
+  endif()
+  list(TRANSFORM ARG_PARAMETERS PREPEND -G)
   set(dir ${CMAKE_CURRENT_BINARY_DIR}/verilated/${NAME})
   set(sources)
   foreach(source IN LISTS ARG_SOURCES)
@@ -55,7 +61,7 @@ function(drover_verilate NAME)
   add_custom_command(
     OUTPUT ${archive}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${dir}
-    COMMAND ${DROVER_VERILATOR_COMMAND} --cc ${DROVER_VERILATOR_FLAGS} --top-module ${NAME} --prefix V${NAME}
+    COMMAND ${DROVER_VERILATOR_COMMAND} --cc ${DROVER_VERILATOR_FLAGS} --top-module ${ARG_TOP} --prefix V${NAME} ${ARG_PARAMETERS}
             --Mdir ${dir} --build -j 2 -CFLAGS "-O2 -std=c++20 -w -fPIC"
             -MAKEFLAGS "CXX='${CMAKE_CXX_COMPILER_LAUNCHER} ${CMAKE_CXX_COMPILER}' OPT_FAST=-O2 OPT_SLOW=-O0 OPT_GLOBAL=-O1"
             ${sources}
@@ -67,8 +73,8 @@ function(drover_verilate NAME)
   target_link_libraries(drover_rtl_${NAME} INTERFACE ${archive} drover_verilated)
   if(DROVER_BUILD_TESTS)
     add_test(NAME ${NAME}_lint
-             COMMAND ${DROVER_VERILATOR_COMMAND} --lint-only --sv -I${PROJECT_SOURCE_DIR}/rtl/common -Wall -Wno-DECLFILENAME -Wno-SYNCASYNCNET --assert --top-module ${NAME}
-                     ${sources})
+             COMMAND ${DROVER_VERILATOR_COMMAND} --lint-only --sv -I${PROJECT_SOURCE_DIR}/rtl/common -Wall -Wno-DECLFILENAME -Wno-SYNCASYNCNET --assert --top-module ${ARG_TOP}
+                     ${ARG_PARAMETERS} ${sources})
     set_tests_properties(${NAME}_lint PROPERTIES LABELS "rtl")
   endif()
 endfunction()

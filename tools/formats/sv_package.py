@@ -1,8 +1,8 @@
 """A SystemVerilog package of a format: constants, typed enums, packed structs whose first bit is the first byte's."""
 from definition import CONSTANTS, SCALARS, camel, snake, split_array
 
-KEYWORDS = {"begin", "bit", "byte", "case", "class", "default", "do", "end", "event", "final", "for", "if", "input",
-            "int", "local", "output", "packed", "priority", "ref", "release", "sequence", "string", "tagged", "this",
+KEYWORDS = {"begin", "bit", "byte", "case", "class", "default", "do", "end", "event", "final", "for", "function", "if", "input",
+            "int", "interface", "local", "output", "packed", "priority", "ref", "release", "sequence", "string", "tagged", "this",
             "type", "union", "unique", "wait", "with"}
 
 
