@@ -7,3 +7,5 @@ foreach(transport udp reliable)
                   SOURCES ${DROVER_RTL_COMMON} ${network_modules} DEPENDS drover_formats)
 endforeach()
 drover_test(nic_net_test SOURCES nic_net_test.cc DEPENDS drover_rtl_nic_net_udp drover::datagram LABELS rtl)
+drover_test(nic_net_reliable_test SOURCES nic_net_reliable_test.cc nic_net_peer_test.cc
+            DEPENDS drover_rtl_nic_net_reliable drover::datagram LABELS rtl)

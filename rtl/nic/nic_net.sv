@@ -104,7 +104,7 @@ module nic_net #(
   // Freezing for the manager, who begins when the slots have been made closed after reset.
   logic freeze, manager_freeze, tx_idle, rx_idle, sweep_idle, clear_q;
   logic lock, set, manager_set;
-  logic [SlotW-1:0] manager_slot, set_slot, clear_slot_q;
+  logic [SlotW-1:0] lock_slot, manager_slot, set_slot, clear_slot_q;
   nic_net_pkg::connection_t set_connection, manager_connection, tx_connection, rx_connection;
   nic_net_pkg::tx_state_t set_tx, manager_tx, tx_tx, rx_tx, sweep_tx, tx_write_data;
   nic_net_pkg::rx_state_t set_rx, manager_rx, tx_rx, rx_rx, sweep_rx, rx_write_data;
@@ -137,7 +137,7 @@ module nic_net #(
       .sweep_read_i(sweep_read), .sweep_slot_i(sweep_slot), .sweep_tx_o(sweep_tx), .sweep_rx_o(sweep_rx));
 
   // ---- sending
-  logic queue_valid, queue_take, queue_done, queue_wait, queue_wait_manager;
+  logic queue_valid, queue_take, queue_done, queue_wait;
   logic [FlowW-1:0] queue_flow, tried_flow;
   logic [511:0] queue_line;
   logic [SlotW-1:0] tried_slot;
@@ -158,7 +158,7 @@ module nic_net #(
   nic_net_queues #(.Flows(Flows), .Depth(FlowLines), .SlotW(SlotW)) u_queues (
       .clk_i, .rst_ni, .line_i(tx_line_i), .flow_i(tx_flow_i), .valid_i(tx_valid_i), .ready_o(tx_ready_o),
       .room_o(tx_room_o), .valid_o(queue_valid), .take_i(queue_take), .flow_o(queue_flow), .line_o(queue_line),
-      .done_i(queue_done), .wait_i(queue_wait), .wait_manager_i(queue_wait_manager), .tried_flow_i(tried_flow),
+      .done_i(queue_done), .wait_i(queue_wait), .tried_flow_i(tried_flow),
       .tried_slot_i(tried_slot), .wake_slot_valid_i(acked_q[WakeDelay-1]), .wake_slot_i(acked_slot_q[WakeDelay-1]),
       .wake_manager_i(manager_done_q[WakeDelay-1]));
 
@@ -166,18 +166,22 @@ module nic_net #(
   logic [SlotW-1:0] again_slot;
   logic [31:0] again_sequence;
   nic_net_pkg::ack_t ack;
-  logic tx_miss, unknown_valid, looked;
+  logic tx_miss, unknown_valid, looked, bypass, bypass_done, bypass_answer, bypass_ack, bypass_ack_ready;
+  nic_net_pkg::connection_t bypass_connection;
+  logic [31:0] bypass_next, bypass_expected, bypass_new_expected;
   logic [15:0] tx_miss_number, unknown_number, looked_number;
   logic count_line, count_again, count_ack, count_bad, count_unknown, count_dead;
   nic_net_tx #(.Reliable(Reliable), .Flows(Flows), .Connections(Connections), .Window(Window)) u_tx (
       .clk_i, .rst_ni, .own_i(own), .queue_valid_i(queue_valid), .queue_take_o(queue_take), .queue_flow_i(queue_flow),
       .queue_line_i(queue_line), .queue_done_o(queue_done), .queue_wait_o(queue_wait),
-      .queue_wait_manager_o(queue_wait_manager), .queue_flow_o(tried_flow), .queue_slot_o(tried_slot),
+      .queue_flow_o(tried_flow), .queue_slot_o(tried_slot),
       .again_valid_i(again_valid), .again_ready_o(again_ready), .again_slot_i(again_slot),
-      .again_sequence_i(again_sequence), .ack_valid_i(ack_valid), .ack_ready_o(ack_ready), .ack_i(ack), .read_o(tx_read),
+      .again_sequence_i(again_sequence), .ack_valid_i(ack_valid), .ack_ready_o(ack_ready), .ack_i(ack), .bypass_valid_i(bypass_ack),
+      .bypass_ready_o(bypass_ack_ready), .bypass_connection_i(bypass_connection),
+      .bypass_expected_i(bypass_expected), .read_o(tx_read),
       .slot_o(tx_slot), .connection_i(tx_connection), .tx_i(tx_tx), .rx_i(tx_rx), .write_o(tx_write),
       .write_slot_o(tx_write_slot), .write_data_o(tx_write_data), .rx_room_i, .freeze_i(freeze), .idle_o(tx_idle),
-      .manager_slot_i(manager_slot), .table_i(table_base[0]), .lock_i(lock), .lock_slot_i(manager_slot),
+      .manager_slot_i(manager_slot), .table_i(table_base[0]), .lock_i(lock), .lock_slot_i(lock_slot),
       .miss_o(tx_miss), .miss_number_o(tx_miss_number), .unknown_valid_i(unknown_valid),
       .unknown_number_i(unknown_number), .looked_o(looked), .looked_number_o(looked_number),
       .net_tdata_o(net_tx_tdata_o), .net_tkeep_o(net_tx_tkeep_o), .net_tvalid_o(net_tx_tvalid_o),
@@ -209,8 +213,10 @@ module nic_net #(
       .write_data_o(rx_write_data), .line_o(rx_line_o), .flow_o(rx_flow_o), .balance_o(rx_policy_o),
       .valid_o(rx_valid_o), .ready_i(rx_ready_i), .refused_i(rx_refused_i), .ack_valid_o(rx_ack_valid), .ack_o(rx_ack),
       .again_valid_o(rx_again_valid), .again_ready_i(rx_again_ready), .again_o(rx_again), .acked_o(acked),
-      .acked_slot_o(acked_slot), .freeze_i(freeze), .idle_o(rx_idle), .table_i(table_base[0]), .lock_i(lock),
-      .lock_slot_i(manager_slot), .miss_o(rx_miss), .miss_frame_o(miss_frame), .miss_go_i(miss_go),
+      .acked_slot_o(acked_slot), .freeze_i(freeze), .idle_o(rx_idle), .table_i(table_base[0]),
+      .bypass_i(bypass), .bypass_connection_i(bypass_connection), .bypass_next_i(bypass_next),
+      .bypass_expected_i(bypass_expected), .bypass_done_o(bypass_done), .bypass_answer_o(bypass_answer),
+      .bypass_expected_o(bypass_new_expected), .miss_o(rx_miss), .miss_frame_o(miss_frame), .miss_go_i(miss_go),
       .miss_drop_i(miss_drop), .trying_o(trying), .refused_o(rx_done), .refusal_o(rx_refusal));
 
   // ---- time
@@ -263,14 +269,14 @@ module nic_net #(
   end
 
   // ---- the manager: one miss of the transmitter is remembered; the lines of others are tried again when it is done
-  logic missed_q, missed_taken;
+  logic missed_q, missed_done;
   logic [15:0] missed_number_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) missed_q <= 1'b0;
-    else missed_q <= tx_miss || missed_q && !missed_taken;
+    else missed_q <= tx_miss || missed_q && !missed_done;
   end
   always_ff @(posedge clk_i) begin
-    if (tx_miss && (!missed_q || missed_taken)) missed_number_q <= tx_miss_number;
+    if (tx_miss && (!missed_q || missed_done)) missed_number_q <= tx_miss_number;
   end
   logic command_valid, command_done, entry_valid, death, table_read, table_read_ready, table_write, table_write_ready;
   drover_connection_pkg::command_word_t command;
@@ -287,8 +293,11 @@ module nic_net #(
       .tx_number_i(missed_number_q), .tx_looked_i(looked), .tx_looked_number_i(looked_number),
       .unknown_valid_o(unknown_valid), .unknown_number_o(unknown_number), .rx_miss_i(rx_miss), .rx_frame_i(miss_frame),
       .rx_go_o(miss_go), .rx_drop_o(miss_drop), .rx_refusal_o(miss_refusal), .rx_trying_i(trying),
-      .tx_taken_o(missed_taken), .wake_o(manager_done), .freeze_o(manager_freeze),
-      .idle_i(tx_idle && rx_idle && sweep_idle && !clear_q), .lock_o(lock), .slot_o(manager_slot),
+      .tx_done_o(missed_done), .bypass_o(bypass), .bypass_connection_o(bypass_connection),
+      .bypass_next_o(bypass_next), .bypass_expected_o(bypass_expected), .bypass_done_i(bypass_done),
+      .bypass_answer_i(bypass_answer), .bypass_expected_i(bypass_new_expected), .ack_valid_o(bypass_ack),
+      .ack_ready_i(bypass_ack_ready), .wake_o(manager_done), .freeze_o(manager_freeze),
+      .idle_i(tx_idle && rx_idle && sweep_idle && !clear_q), .lock_o(lock), .lock_slot_o(lock_slot), .slot_o(manager_slot),
       .connection_i(tx_connection), .tx_i(tx_tx), .rx_i(tx_rx), .set_o(manager_set),
       .set_connection_o(manager_connection), .set_tx_o(manager_tx), .set_rx_o(manager_rx), .table_i(table_base),
       .read_valid_o(table_read), .read_ready_i(table_read_ready), .write_valid_o(table_write),

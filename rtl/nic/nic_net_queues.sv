@@ -25,8 +25,7 @@ module nic_net_queues #(
     output logic [511:0]     line_o,   // in the next cycle
 
     input  logic             done_i,   // the line issued two cycles ago leaves its queue
-    input  logic             wait_i,   // or it waits: for a change of its slot, or for the manager
-    input  logic             wait_manager_i,
+    input  logic             wait_i,   // or it waits, until its slot has changed or the manager has done something
     input  logic [FlowW-1:0] tried_flow_i,
     input  logic [SlotW-1:0] tried_slot_i,
     input  logic             wake_slot_valid_i,
@@ -35,7 +34,7 @@ module nic_net_queues #(
 );
   localparam int unsigned PtrW = $clog2(Depth);
   logic [Flows-1:0][PtrW:0] write_q, read_q, kept_q;  // kept: the first line that has not left
-  logic [Flows-1:0] rests_q, for_manager_q, may, pick, full;
+  logic [Flows-1:0] rests_q, may, pick, full;
   logic [Flows-1:0][SlotW-1:0] for_slot_q;
   logic push, issue;
 
@@ -48,7 +47,7 @@ module nic_net_queues #(
     assign here    = tried_flow_i == FlowW'(f);
     assign waits   = wait_i && here;
     assign may[f]  = write_q[f] != read_q[f] && !rests_q[f];
-    assign woken   = for_manager_q[f] ? wake_manager_i : wake_slot_valid_i && wake_slot_i == for_slot_q[f];
+    assign woken   = wake_manager_i || wake_slot_valid_i && wake_slot_i == for_slot_q[f];
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) begin
         write_q[f] <= '0;
@@ -66,10 +65,7 @@ module nic_net_queues #(
       end
     end
     always_ff @(posedge clk_i) begin
-      if (waits) begin
-        for_manager_q[f] <= wait_manager_i;
-        for_slot_q[f]    <= tried_slot_i;
-      end
+      if (waits) for_slot_q[f] <= tried_slot_i;
     end
     `DROVER_ASSERT(KeepsNoMoreThanItsDepth, level <= (PtrW + 1)'(Depth))
     `DROVER_ASSERT(ReadsBetweenKeptAndWritten, behind <= level)

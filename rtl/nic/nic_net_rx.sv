@@ -18,7 +18,8 @@ module nic_net_rx #(
     parameter int unsigned Connections = 1024,
     parameter int unsigned Window = 16,
     localparam int unsigned FlowW = Flows > 1 ? $clog2(Flows) : 1,
-    localparam int unsigned SlotW = $clog2(Connections)
+    localparam int unsigned SlotW = $clog2(Connections),
+    localparam int unsigned WinW = $clog2(Window)
 ) (
     input  logic clk_i,
     input  logic rst_ni,
@@ -58,13 +59,18 @@ module nic_net_rx #(
     input  logic             freeze_i,
     output logic             idle_o,
     input  logic             table_i,
-    input  logic             lock_i,
-    input  logic [SlotW-1:0] lock_slot_i,
     output logic             miss_o,
     output nic_net_pkg::received_t miss_frame_o,
     input  logic             miss_go_i,
     input  logic             miss_drop_i,
     output logic             trying_o,
+    input  logic             bypass_i,  // the frame that is tried belongs to this entry, which has no slot
+    input  nic_net_pkg::connection_t bypass_connection_i,
+    input  logic [31:0]      bypass_next_i,
+    input  logic [31:0]      bypass_expected_i,
+    output logic             bypass_done_o,
+    output logic             bypass_answer_o,
+    output logic [31:0]      bypass_expected_o,
 
     output logic             refused_o,  // a frame is done with; why, or FrameRefusalOk
     output logic [4:0]       refusal_o
@@ -99,7 +105,8 @@ module nic_net_rx #(
   assign connection_slot_o = find_frame.connection[SlotW-1:0];
 
   // ---- match
-  logic match_q, match_try_q, match_has_line_q;
+  logic match_q, match_try_q, match_has_line_q, match_bypass;
+  nic_net_pkg::connection_t connection;
   nic_net_pkg::received_t match_frame_q;
   logic [511:0] match_line_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -114,16 +121,19 @@ module nic_net_rx #(
       match_line_q     <= find_try ? missed_line : fifo_line;
     end
   end
+  assign match_bypass = match_try_q && bypass_i;
+  assign connection = match_bypass ? bypass_connection_i : connection_i;
   assign read_state_o = step && match_q;
   assign state_slot_o = match_frame_q.connection[SlotW-1:0];
 
   // ---- decide
-  logic decide_q, try_q, has_line_q, here_q, open_q, source_q, key_q, written_q;
+  logic decide_q, try_q, bypass_q, has_line_q, here_q, open_q, source_q, key_q, written_q;
   nic_net_pkg::received_t frame_q;
   logic [511:0] line_q;
   logic [FlowW-1:0] flow_q;
   logic [1:0] balance_q;
   nic_net_pkg::rx_state_t written_data_q, state;
+  nic_net_pkg::tx_state_t tx_state;
   logic [SlotW-1:0] slot;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) decide_q <= 1'b0;
@@ -135,19 +145,30 @@ module nic_net_rx #(
       frame_q    <= match_frame_q;
       has_line_q <= match_has_line_q;
       line_q     <= match_line_q;
-      here_q     <= connection_i.state != StateClosed && connection_i.number == match_frame_q.connection;
-      open_q     <= connection_i.state == StateOpen;
-      source_q   <= connection_i.address == match_frame_q.address && connection_i.port == match_frame_q.port;
-      key_q      <= connection_i.key_in == match_frame_q.key;
-      flow_q     <= connection_i.flow[FlowW-1:0];
-      balance_q  <= connection_i.balance;
+      bypass_q   <= match_bypass;
+      here_q     <= connection.state != StateClosed && connection.number == match_frame_q.connection;
+      open_q     <= connection.state == StateOpen;
+      source_q   <= connection.address == match_frame_q.address && connection.port == match_frame_q.port;
+      key_q      <= connection.key_in == match_frame_q.key;
+      flow_q     <= connection.flow[FlowW-1:0];
+      balance_q  <= connection.balance;
       // The state that is read now may be the one that is written now.
       written_q      <= Reliable && write_o && slot == state_slot_o;
       written_data_q <= write_data_o;
     end
   end
   assign idle_o = freeze_i && !match_q && !decide_q;
-  assign state = written_q ? written_data_q : rx_i;
+  always_comb begin
+    state = written_q ? written_data_q : rx_i;
+    tx_state = tx_i;
+    if (bypass_q) begin  // nothing of it is in flight, no ack is owed
+      state = '0;
+      state.expected = bypass_expected_i;
+      state.acked = bypass_next_i;
+      tx_state.next = bypass_next_i;
+      tx_state.told = bypass_expected_i;
+    end
+  end
   assign slot = frame_q.connection[SlotW-1:0];
 
   // ---- missing entries
@@ -166,10 +187,10 @@ module nic_net_rx #(
   // ---- the transport
   logic ours;       // a frame of this connection, from its other end
   logic wants;      // its line is for the host, if there is room
-  logic possible, missing, duplicate, locked;
+  logic possible, missing, duplicate;
   assign ours = decide_q && !must_wait && here_q && open_q && source_q && key_q;
-  assign locked = lock_i && lock_slot_i == slot;
-  logic [31:0] ahead, acks, told_ahead;
+  logic [31:0] ahead, acks;
+  logic [WinW-1:0] told_ahead;  // lines that are not acknowledged, modulo the window
   nic_net_pkg::rx_state_t next_state;
   logic ack_counts;
   if (Reliable) begin : gen_transport
@@ -182,20 +203,20 @@ module nic_net_rx #(
     assign duplicate = !in_order && behind <= 32'h10000;
     assign acks = frame_q.ack - state.acked;
     assign late = state.acked - frame_q.ack;
-    assign in_flight = tx_i.next - state.acked;
+    assign in_flight = tx_state.next - state.acked;
     assign ack_counts = acks <= in_flight;
     assign possible = (ack_counts || late <= 32'h10000) && (!has_line_q || in_order || missing || duplicate);
-    assign wants = ours && possible && has_line_q && in_order && !locked;
+    assign wants = ours && possible && has_line_q && in_order;
     // Of what is in flight after this frame.
     logic [31:0] left;
     logic [10:0] offered;
     logic gap, answers;
     assign offered = frame_q.window >= 16'(Window) ? 11'(Window) : frame_q.window[10:0];
-    assign left = tx_i.next - frame_q.ack;
+    assign left = tx_state.next - frame_q.ack;
     assign gap = frame_q.kind == drover_frame_pkg::FrameKindGap && ack_counts && left != '0 &&
                  (acks != '0 || !state.gap_answered);
     assign answers = gap && again_ready_i;
-    assign again_valid_o = ours && possible && gap && step;
+    assign again_valid_o = write_o && gap;
     assign again_o.slot = 16'(slot);
     assign again_o.first = frame_q.ack;
     assign again_o.count = offered == '0 ? 11'd1 : left < 32'(offered) ? left[10:0] : offered;
@@ -209,7 +230,7 @@ module nic_net_rx #(
       end
       if (valid_o && !refused_i) next_state.expected = state.expected + 1'b1;
     end
-    assign told_ahead = next_state.expected - tx_i.told;
+    assign told_ahead = WinW'(next_state.expected) - WinW'(tx_state.told);
   end else begin : gen_no_transport
     assign ahead = '0;
     assign acks = '0;
@@ -223,7 +244,7 @@ module nic_net_rx #(
     assign next_state = state;
     assign told_ahead = '0;
     logic unused;
-    assign unused = ^{locked, again_ready_i, tx_i, frame_q, ahead, acks};
+    assign unused = ^{again_ready_i, tx_state, frame_q, ahead, acks};
   end
   logic [5:0] patience_q;
   logic impatient;
@@ -238,7 +259,7 @@ module nic_net_rx #(
   assign line_o = line_q;
   assign flow_o = flow_q;
   assign balance_o = balance_q;
-  assign write_o = Reliable && ours && possible && step;
+  assign write_o = Reliable && ours && possible && step && !bypass_q;
   assign write_slot_o = slot;
   assign write_data_o = next_state;
   assign acked_o = write_o && ack_counts;
@@ -250,7 +271,7 @@ module nic_net_rx #(
   assign ack_o.slot = 16'(slot);
   assign ack_o.gap = missing;
   assign ack_o.due = taken;
-  assign ack_valid_o = write_o && has_line_q && (!taken || told_ahead >= 32'(Window / 2));
+  assign ack_valid_o = write_o && has_line_q && (!taken || told_ahead == WinW'(Window / 2));
   assign refused_o = decide_q && step && !push && !miss_again;
   always_comb begin
     if (must_wait) refusal_o = 5'(drover_frame_pkg::FrameRefusalBusy);
@@ -261,10 +282,12 @@ module nic_net_rx #(
     else if (!has_line_q || taken) refusal_o = 5'(drover_frame_pkg::FrameRefusalOk);
     else if (missing) refusal_o = 5'(drover_frame_pkg::FrameRefusalMissingBefore);
     else if (duplicate) refusal_o = 5'(drover_frame_pkg::FrameRefusalDuplicate);
-    else if (locked && Reliable) refusal_o = 5'(drover_frame_pkg::FrameRefusalBusy);
     else refusal_o = 5'(drover_frame_pkg::FrameRefusalNoRoom);
   end
   `DROVER_ASSERT(GivesOnlyWhatIsReady, !valid_o || ready_i)
+  assign bypass_done_o = decide_q && step && bypass_q;
+  assign bypass_answer_o = ours && possible && has_line_q;
+  assign bypass_expected_o = next_state.expected;
   logic unused_level;
-  assign unused_level = ^{fifo_ready, connection_i};
+  assign unused_level = ^{fifo_ready, connection};
 endmodule

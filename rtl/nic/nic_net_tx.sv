@@ -32,7 +32,6 @@ module nic_net_tx #(
     input  logic [511:0]     queue_line_i,
     output logic             queue_done_o,
     output logic             queue_wait_o,
-    output logic             queue_wait_manager_o,
     output logic [FlowW-1:0] queue_flow_o,
     output logic [SlotW-1:0] queue_slot_o,
 
@@ -43,6 +42,11 @@ module nic_net_tx #(
     input  logic             ack_valid_i,
     output logic             ack_ready_o,
     input  nic_net_pkg::ack_t ack_i,
+    // An ack of an entry that has no slot, from the manager; it does not change for some cycles after it was taken.
+    input  logic             bypass_valid_i,
+    output logic             bypass_ready_o,
+    input  nic_net_pkg::connection_t bypass_connection_i,
+    input  logic [31:0]      bypass_expected_i,
 
     output logic             read_o,
     output logic [SlotW-1:0] slot_o,
@@ -84,17 +88,18 @@ module nic_net_tx #(
   typedef enum logic [1:0] {OpNew, OpAgain, OpAck} op_e;
 
   // ---- issue
-  logic [2:0] ask, pick;
+  logic [3:0] ask, pick;
   logic credit, issue;
   logic [5:0] under_way_q;  // frames issued that have not left
   op_e op;
-  assign ask = {ack_valid_i, again_valid_i, queue_valid_i} & {3{credit && !freeze_i}};
+  assign ask = {bypass_valid_i, ack_valid_i, again_valid_i, queue_valid_i} & {4{credit && !freeze_i}};
   assign issue = ask != '0;
-  drover_rr_arbiter #(.N(3)) u_turns (.clk_i, .rst_ni, .valid_i(ask), .take_i(issue), .pick_o(pick));
+  drover_rr_arbiter #(.N(4)) u_turns (.clk_i, .rst_ni, .valid_i(ask), .take_i(issue), .pick_o(pick));
   assign queue_take_o = pick[0];
   assign again_ready_o = pick[1];
   assign ack_ready_o = pick[2];
-  assign op = pick[2] ? OpAck : pick[1] ? OpAgain : OpNew;
+  assign bypass_ready_o = pick[3];
+  assign op = pick[2] || pick[3] ? OpAck : pick[1] ? OpAgain : OpNew;
 
   // ---- look
   logic look_q, look;  // look: and it is not void
@@ -102,7 +107,7 @@ module nic_net_tx #(
   logic [FlowW-1:0] look_flow_q;
   logic [SlotW-1:0] look_slot_q, look_slot;
   logic [31:0] look_sequence_q;
-  logic look_gap_q, look_due_q, back;
+  logic look_gap_q, look_due_q, look_bypass_q, back;
   drover_channel_pkg::line_slot_t look_line;
   assign look_line = queue_line_i;
   assign look_slot = look_op_q == OpNew ? look_line.connection[SlotW-1:0] : look_slot_q;
@@ -118,12 +123,13 @@ module nic_net_tx #(
     look_flow_q     <= queue_flow_i;
     look_slot_q     <= pick[2] ? ack_i.slot[SlotW-1:0] : again_slot_i;
     look_sequence_q <= again_sequence_i;
-    look_gap_q      <= ack_i.gap;
-    look_due_q      <= ack_i.due;
+    look_gap_q      <= ack_i.gap && !pick[3];
+    look_due_q      <= ack_i.due && !pick[3];
+    look_bypass_q   <= pick[3];
   end
 
   // ---- decide
-  logic decide_q, may_travel_q, written_q, gap_q, due_q;
+  logic decide_q, may_travel_q, written_q, gap_q, due_q, bypass_q;
   op_e op_q;
   logic [FlowW-1:0] flow_q;
   logic [SlotW-1:0] slot_q;
@@ -141,6 +147,7 @@ module nic_net_tx #(
     sequence_q   <= look_sequence_q;
     gap_q        <= look_gap_q;
     due_q        <= look_due_q;
+    bypass_q     <= look_bypass_q;
     line_q       <= queue_line_i;
     may_travel_q <= nic_net_pkg::line_may_travel(look_line.type_, look_line.flags, look_line.index, look_line.length);
     // The state that is read now may be the one that is written now.
@@ -149,12 +156,16 @@ module nic_net_tx #(
   end
   assign idle_o = freeze_i && !look_q && !decide_q;
   assign state = written_q ? written_data_q : tx_i;
+  nic_net_pkg::connection_t connection;
+  logic [31:0] expected;
+  assign connection = bypass_q ? bypass_connection_i : connection_i;
+  assign expected = bypass_q ? bypass_expected_i : rx_i.expected;
 
   logic here, open, locked, window_open, in_flight, sends, drops, waits, unknown;
   logic [31:0] lines_in_flight, behind;
   logic [10:0] limit;
-  assign here = connection_i.state != StateClosed && (op_q != OpNew || connection_i.number == line_q.connection);
-  assign open = connection_i.state == StateOpen;
+  assign here = connection.state != StateClosed && (op_q != OpNew || connection.number == line_q.connection);
+  assign open = connection.state == StateOpen;
   assign locked = lock_i && lock_slot_i == slot_q;
   if (Reliable) begin : gen_window
     assign lines_in_flight = state.next - rx_i.acked;
@@ -181,14 +192,13 @@ module nic_net_tx #(
         sends = !drops && here && !locked && window_open;
       end
       OpAgain: sends = open && in_flight;
-      default: sends = open && !(due_q && state.told == rx_i.expected);
+      default: sends = open && !(due_q && state.told == expected);
     endcase
   end
   assign waits = op_q == OpNew && !drops && !sends;
   assign back = decide_q && waits;
   assign queue_done_o = decide_q && op_q == OpNew && !waits;
   assign queue_wait_o = back;
-  assign queue_wait_manager_o = !here || locked;
   assign queue_flow_o = flow_q;
   assign queue_slot_o = slot_q;
   assign miss_o = back && !here;
@@ -202,10 +212,10 @@ module nic_net_tx #(
   assign count_again_o = decide_q && op_q == OpAgain && sends;
   assign count_ack_o = decide_q && op_q == OpAck && sends;
 
-  assign write_o = decide_q && sends;
+  assign write_o = decide_q && sends && !bypass_q;
   assign write_slot_o = slot_q;
   assign write_data_o.next = state.next + 32'(op_q == OpNew);
-  assign write_data_o.told = rx_i.expected;
+  assign write_data_o.told = expected;
 
   // ---- the lines in flight: a window for each slot, by sequence
   logic [511:0] kept_line;
@@ -227,9 +237,9 @@ module nic_net_tx #(
     else build_q <= decide_q && sends;
   end
   logic room;
-  assign room = connection_i.balance == '0 ? rx_room_i[connection_i.flow[FlowW-1:0]] : rx_room_i != '0;
+  assign room = connection.balance == '0 ? rx_room_i[connection.flow[FlowW-1:0]] : rx_room_i != '0;
   always_ff @(posedge clk_i) begin
-    to_q         <= connection_i;
+    to_q         <= connection;
     build_line_q <= op_q != OpAck;
     build_new_q  <= op_q == OpNew;
     new_q        <= line_q;
@@ -237,7 +247,7 @@ module nic_net_tx #(
     fields_q.kind <= !Reliable ? drover_frame_pkg::FrameKindLines : op_q != OpAck ? drover_frame_pkg::FrameKindData
                      : gap_q ? drover_frame_pkg::FrameKindGap : drover_frame_pkg::FrameKindAck;
     fields_q.sequence_ <= op_q == OpNew ? state.next : op_q == OpAgain ? sequence_q : '0;
-    fields_q.ack    <= rx_i.expected;
+    fields_q.ack    <= expected;
     fields_q.window <= Reliable && room ? 16'(Window) : '0;
   end
   logic built, built_line, out_ready, out_valid, out_line;
@@ -267,5 +277,5 @@ module nic_net_tx #(
   `DROVER_ASSERT(FramesFindRoom, !built || out_ready)
   `DROVER_ASSERT(CountsWhatIsUnderWay, under_way_q >= out_level)
   logic unused;
-  assign unused = ^{look_line, out_level, out_ready, connection_i, rx_i};
+  assign unused = ^{look_line, out_level, out_ready, connection, rx_i};
 endmodule
