@@ -41,6 +41,16 @@ WRITER = ("sv/drover_deserializer_pkg.sv", "deserializer/deser_pkg.sv", "common/
           "deserializer/deser_writer.sv", "formal/stream_holds.sv", "formal/deser_writer_props.sv")
 WRITER_FILE = WRITER[3]
 
+NIC_PACKAGES = ("sv/drover_channel_pkg.sv", "sv/drover_frame_pkg.sv", "sv/drover_connection_pkg.sv",
+                "common/drover_axi_pkg.sv", "nic/nic_net_pkg.sv")
+NET_QUEUES = ("common/drover_rr_arbiter.sv", "common/drover_sram_1r1w.sv", "nic/nic_net_queues.sv",
+              "formal/nic_net_queues_props.sv")
+QUEUES_FILE = NET_QUEUES[2]
+NET_MISSES = (*NIC_PACKAGES, "common/drover_fifo.sv", "nic/nic_net_misses.sv", "formal/nic_net_misses_props.sv")
+MISSES_FILE = "nic/nic_net_misses.sv"
+TABLE_PORT = ("common/drover_axi_pkg.sv", "nic/nic_net_table_port.sv", "formal/nic_net_table_port_props.sv")
+TABLE_FILE = TABLE_PORT[1]
+
 PROOFS = (
     Proof("drover_fifo", "drover_fifo_props", FIFO, {"Depth": 2}),
     Proof("drover_fifo", "drover_fifo_props", FIFO, {"Depth": 4}, mutants=(
@@ -121,5 +131,26 @@ PROOFS = (
         Mutant("the order changes", WRITER_FILE, "wdata_i(aw_out.flush)", "wdata_i(fl_push)"),
         # as many answers as bursts
         Mutant("issues without counting", WRITER_FILE, "(fl_push && i == 0)", "1'b0"),
+    )),
+    Proof("nic_net_queues", "nic_net_queues_props", NET_QUEUES, {"Depth": 4}, mutants=(
+        Mutant("a line that waits is lost", QUEUES_FILE, "if (done_i && here) kept_q", "if ((done_i || wait_i) && here) kept_q"),
+        Mutant("goes on behind a line that waits", QUEUES_FILE, "if (waits) read_q[f] <= kept_q[f];\n        else if", "if"),
+        Mutant("does not rest", QUEUES_FILE, "rests_q[f] <= waits || rests_q[f] && !woken", "rests_q[f] <= 1'b0"),
+        Mutant("takes a line too many", QUEUES_FILE, "assign full[f] = level[PtrW];", "assign full[f] = 1'b0;"),
+        Mutant("moves all flows on", QUEUES_FILE, "else if (issue && pick[f])", "else if (issue)"),
+    )),
+    Proof("nic_net_misses", "nic_net_misses_props", NET_MISSES, mutants=(
+        Mutant("forgets who waits", MISSES_FILE, "used_q[write_q] <= 1'b1;", "used_q[write_q] <= !pop;"),
+        Mutant("leaves and stays", MISSES_FILE, "leave_i || stay_i) state_q <= Asks", "leave_i) state_q <= Asks"),
+        Mutant("drops what is tried", MISSES_FILE, "state_q == Asks && drop_i ||", "drop_i ||"),
+        Mutant("compares with others", MISSES_FILE, "used_q[i] && number_q[i]", "used_q[i] && !pop && number_q[i]"),
+    )),
+    Proof("nic_net_table_port", "nic_net_table_port_props", TABLE_PORT, mutants=(
+        Mutant("takes a second request", TABLE_FILE, "assign free = !busy_q", "assign free = !busy_q || w_q"),
+        Mutant("answers before the memory", TABLE_FILE, "answer_o <= answers && (rvalid_i || bvalid_i)",
+               "answer_o <= answers"),
+        Mutant("reads for ever", TABLE_FILE, "if (arready_i) ar_q <= 1'b0;", ""),
+        Mutant("hears no error", TABLE_FILE, "drover_axi_pkg::RespOkay || !rlast_i", "drover_axi_pkg::RespOkay"),
+        Mutant("changes its address", TABLE_FILE, "if (free) begin\n      address_q", "begin\n      address_q"),
     )),
 )

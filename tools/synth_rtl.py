@@ -35,6 +35,16 @@ BLOCKS = {
     "  arena": ("serializer", "ser_arena", {}),
     "  gather": ("serializer", "ser_gather", {}),
     "  reader": ("serializer", "ser_reader", {}),
+    "nic-net": ("nic", "nic_net", {}),
+    "nic-net-udp": ("nic", "nic_net", {"Transport": 0}),
+    "  check": ("nic", "nic_net_check", {}),
+    "  build": ("nic", "nic_net_build", {}),
+    "  queues": ("nic", "nic_net_queues", {}),
+    "  tx": ("nic", "nic_net_tx", {}),
+    "  rx": ("nic", "nic_net_rx", {}),
+    "  sweep": ("nic", "nic_net_sweep", {}),
+    "  manager": ("nic", "nic_net_manager", {}),
+    "  net-registers": ("nic", "nic_net_registers", {}),
 }
 # In this block, that module is synthesized once and not dissolved; it is the block named behind it.
 KEPT = {"deserializer": ("deser_lane", "deserializer-lane")}
@@ -49,12 +59,16 @@ Here, the schema table (steps and side words, once a lane) is the most of the de
 
 
 def sources(folder):
-    """The folder's sources in the order of imports, as its list says; every source has to be in it."""
-    with open(f"{ROOT}/rtl/{folder}/{folder}.f", encoding="utf-8") as file:
-        listed = [line.strip() for line in file if line.strip() and not line.startswith("//")]
-    there = {name for name in os.listdir(f"{ROOT}/rtl/{folder}") if name.endswith(".sv")}
+    """The folder's sources in the order of imports, as its lists say; every source has to be in one of them."""
+    names = sorted(os.listdir(f"{ROOT}/rtl/{folder}"))
+    listed = []
+    for name in names:
+        if name.endswith(".f"):
+            with open(f"{ROOT}/rtl/{folder}/{name}", encoding="utf-8") as file:
+                listed += [line.strip() for line in file if line.strip() and not line.startswith("//")]
+    there = {name for name in names if name.endswith(".sv")}
     if set(listed) != there:
-        sys.exit(f"rtl/{folder}/{folder}.f and the folder differ in {', '.join(sorted(there ^ set(listed)))}")
+        sys.exit(f"rtl/{folder}'s lists and the folder differ in {', '.join(sorted(there ^ set(listed)))}")
     return [f"{ROOT}/rtl/{folder}/{name}" for name in listed]
 
 
@@ -150,7 +164,7 @@ def main():
     parser.add_argument("--read", action="store_true", help="only see whether yosys takes the sources, without a warning")
     arguments = parser.parse_args()
     if arguments.read:
-        found = [f"{block}: {warning}" for block in arguments.block or ("deserializer", "serializer")
+        found = [f"{block}: {warning}" for block in arguments.block or ("deserializer", "serializer", "nic-net", "nic-net-udp")
                  for warning in warnings_of(block, arguments.packages)]
         print("\n".join(found))
         return 1 if found else 0

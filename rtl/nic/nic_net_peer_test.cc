@@ -125,5 +125,96 @@ TEST(NicNetPeer, EveryLineOnceAndInOrder) {
   }
 }
 
+// One connection and its model, step by step: every frame that one sends the other sends, every refusal is the same.
+class InStep {
+ public:
+  explicit InStep(uint32_t seed) : random_(seed), model_({}, {pick(), pick()}) {
+    ReliableState state = model_.state();
+    ConnectionEntry entry = make_entry(kServerEnd, 50, 1000, 2000, 2);
+    entry.next = state.next;
+    entry.expected = state.expected;
+    nic_.set_timing({.tick_cycles = 0xffffff});  // time stands still
+    EXPECT_EQ(nic_.open(7, entry), CommandResult::kOk);
+  }
+
+  void step() {
+    full_ = random_() % 8 == 0;
+    nic_.host.full_flows = full_ ? 1 << 2 : 0;
+    model_.set_room(full_ ? 0 : 16);
+    if (random_() % 3 == 0 && model_.may_send() != 0) {
+      LineSlot line = make_line(lines_++, 7);
+      nic_.lines.send(line, 2);
+      expect_frame(model_.send({&line, 1}), &line);
+    } else {
+      receive();
+    }
+    nic_.cycles(60);
+    ASSERT_EQ(nic_.network.out.size(), expected_.size());
+    for (size_t i = 0; i < expected_.size(); ++i) ASSERT_TRUE(nic_.network.out[i] == expected_[i]) << "frame " << i;
+    nic_.network.out.clear();
+    expected_.clear();
+  }
+  size_t reasons() const { return refusals_.size(); }
+
+ private:
+  uint32_t pick() { return random_() % 2 == 0 ? random_() % 100 : 0u - random_() % 100; }
+  uint32_t around(uint32_t value) {
+    switch (random_() % 8) {
+      case 0:
+        return random_();
+      case 1:
+        return value + random_() % 40 - 20;
+      case 2:
+        return value + random_() % 3 - 1;
+      default:
+        return value;
+    }
+  }
+  void expect_frame(FrameFields fields, const LineSlot* line) {
+    fields.key = 2000;
+    fields.connection = 50;
+    expected_.push_back(build_frame(kClientEnd, kServerEnd, fields, {line, line == nullptr ? 0u : 1u}));
+  }
+  void receive() {
+    ReliableState state = model_.state();
+    auto in_flight = static_cast<uint32_t>(model_.in_flight());
+    FrameFields fields{.kind = FrameKind(2 + random_() % 3), .key = 1000, .connection = 7};
+    if (fields.kind == FrameKind::kData) fields.sequence = around(state.expected);
+    fields.ack = around(state.next - random_() % (in_flight + 1));
+    fields.window = static_cast<uint16_t>(random_() % 4 == 0 ? 0 : random_() % 40);
+    LineSlot line = make_line(random_(), 7);
+    std::span<const LineSlot> lines(&line, fields.kind == FrameKind::kData ? 1 : 0);
+    nic_.network.in.push_back(build_frame(kServerEnd, kClientEnd, fields, lines));
+    Received received = model_.receive(fields, lines.size(), full_ ? 0 : 1);
+    ++refusals_[received.refusal];
+    while (auto again = model_.take_resend()) expect_frame(again->fields, &again->line);
+    if (auto ack = model_.take_ack()) expect_frame(*ack, nullptr);
+    nic_.cycles(40);
+    ASSERT_EQ(nic_.frames(received.refusal), refusals_[received.refusal]) << frame_refusal_name(received.refusal);
+    ASSERT_EQ(nic_.host.received.size(), received.count);
+    if (received.count != 0) ASSERT_TRUE(same_line(nic_.host.received[0].line, line));
+    nic_.host.received.clear();
+  }
+
+  std::mt19937 random_;
+  ReliableConnection model_;
+  Nic nic_;
+  bool full_ = false;
+  uint32_t lines_ = 0;
+  std::vector<Frame> expected_;
+  std::map<FrameRefusal, uint64_t> refusals_;
+};
+
+TEST(NicNetPeer, EveryAnswerIsTheReferences) {
+  for (uint32_t seed = 1; seed <= 6; ++seed) {
+    InStep both(seed);
+    for (int i = 0; i < 600; ++i) {
+      both.step();
+      if (HasFatalFailure()) FAIL() << "seed " << seed << ", step " << i;
+    }
+    EXPECT_EQ(both.reasons(), 5u);
+  }
+}
+
 }  // namespace
 }  // namespace drover::rtl::nic

@@ -9,11 +9,12 @@ module nic_net_queues #(
     parameter int unsigned Flows = 16,
     parameter int unsigned Depth = 16,  // lines of each flow, a power of two
     parameter int unsigned SlotW = 10,
+    parameter int unsigned Width = 512,  // of a line
     localparam int unsigned FlowW = Flows > 1 ? $clog2(Flows) : 1
 ) (
     input  logic             clk_i,
     input  logic             rst_ni,
-    input  logic [511:0]     line_i,
+    input  logic [Width-1:0] line_i,
     input  logic [FlowW-1:0] flow_i,
     input  logic             valid_i,
     output logic             ready_o,
@@ -22,7 +23,7 @@ module nic_net_queues #(
     output logic             valid_o,  // a line may be issued
     input  logic             take_i,
     output logic [FlowW-1:0] flow_o,
-    output logic [511:0]     line_o,   // in the next cycle
+    output logic [Width-1:0] line_o,   // in the next cycle
 
     input  logic             done_i,   // the line issued two cycles ago leaves its queue
     input  logic             wait_i,   // or it waits, until its slot has changed or the manager has done something
@@ -36,6 +37,7 @@ module nic_net_queues #(
   logic [Flows-1:0][PtrW:0] write_q, read_q, kept_q;  // kept: the first line that has not left
   logic [Flows-1:0] rests_q, may, pick, full;
   logic [Flows-1:0][SlotW-1:0] for_slot_q;
+  logic [Flows-1:0] level_fits, read_fits;
   logic push, issue;
 
   for (genvar f = 0; f < Flows; f++) begin : gen_flow
@@ -67,8 +69,8 @@ module nic_net_queues #(
     always_ff @(posedge clk_i) begin
       if (waits) for_slot_q[f] <= tried_slot_i;
     end
-    `DROVER_ASSERT(KeepsNoMoreThanItsDepth, level <= (PtrW + 1)'(Depth))
-    `DROVER_ASSERT(ReadsBetweenKeptAndWritten, behind <= level)
+    assign level_fits[f] = level <= (PtrW + 1)'(Depth);
+    assign read_fits[f]  = behind <= level;
   end
 
   drover_rr_arbiter #(.N(Flows)) u_turns (.clk_i, .rst_ni, .valid_i(may), .take_i(issue), .pick_o(pick));
@@ -83,8 +85,10 @@ module nic_net_queues #(
   assign push    = valid_i && ready_o;
   assign issue   = take_i && valid_o;
   localparam int unsigned AddrW = $clog2(Flows * Depth);
-  drover_sram_1r1w #(.Width(512), .Depth(Flows * Depth)) u_lines (
+  drover_sram_1r1w #(.Width(Width), .Depth(Flows * Depth)) u_lines (
       .clk_i, .we_i(push), .waddr_i(AddrW'({flow_i, write_q[flow_i][PtrW-1:0]})), .wdata_i(line_i), .re_i(issue),
       .raddr_i(AddrW'({flow_o, read_q[flow_o][PtrW-1:0]})), .rdata_o(line_o));
   `DROVER_ASSERT(LeavesOrWaits, !(done_i && wait_i))
+  `DROVER_ASSERT(KeepsNoMoreThanItsDepth, &level_fits)
+  `DROVER_ASSERT(ReadsBetweenKeptAndWritten, &read_fits)
 endmodule

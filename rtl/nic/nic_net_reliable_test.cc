@@ -218,6 +218,31 @@ TEST(NicNetReliable, ADeadEndStopsNoOther) {
   EXPECT_TRUE(two.all_came());
 }
 
+TEST(NicNetReliable, AConnectionWhosePlaceIsInUseIsServedAllTheSame) {
+  Two two({}, {}, 3);
+  for (uint16_t c : {1, 17, 2}) two.open(c);
+  two.a.lines.heeds_room = true;
+  ASSERT_EQ(two.b.close(1), CommandResult::kOk);  // it will never acknowledge
+  two.a.lines.send(make_line(0, 1), 1);
+  two.run(100);
+  // 17 has the place of 1: what comes for it is taken and acknowledged, what it sends has to wait, on its flow only.
+  for (int i = 0; i < 20; ++i) two.send(false, 17), two.send(true, 2);
+  two.run(3000);
+  two.all_came();
+  EXPECT_EQ(two.next[0][17], 20u);
+  EXPECT_EQ(two.next[1][2], 20u);
+  for (int i = 0; i < 20; ++i) two.send(true, 17);
+  two.run(1000);
+  for (int i = 0; i < 20; ++i) two.send(true, 2), two.send(false, 17);
+  two.run(3000);
+  two.all_came();
+  EXPECT_EQ(two.next[0][17], 40u);
+  EXPECT_EQ(two.next[1][2], 40u);
+  EXPECT_EQ(two.next[1][17], 0u);
+  ASSERT_EQ(two.a.close(1), CommandResult::kOk);
+  two.run_until_all_came(3000);
+}
+
 TEST(NicNetReliable, FramesFromBeforeAConnectionWasOpenedAnewAreRefused) {
   std::mt19937 random(9);
   Two two({}, {.loss = 5, .repeat = 20, .reorder = 30}, 9, 200);
