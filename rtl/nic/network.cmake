@@ -9,3 +9,4 @@ endforeach()
 drover_test(nic_net_test SOURCES nic_net_test.cc DEPENDS drover_rtl_nic_net_udp drover::datagram LABELS rtl)
 drover_test(nic_net_reliable_test SOURCES nic_net_reliable_test.cc nic_net_peer_test.cc
             DEPENDS drover_rtl_nic_net_reliable drover::datagram LABELS rtl)
+drover_long_test(nic_net_random_test nic_net_reliable_test DROVER_TEST_FACTOR=20)

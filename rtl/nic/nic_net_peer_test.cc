@@ -7,6 +7,7 @@
 
 #include "datagram/reliable.h"
 #include "rtl/nic/nic_net_network_testing.h"
+#include "testing/long_runs.h"
 
 namespace drover::rtl::nic {
 namespace {
@@ -84,7 +85,7 @@ class SoftEnd {
 };
 
 TEST(NicNetPeer, EveryLineOnceAndInOrder) {
-  for (uint32_t seed = 1; seed <= 8; ++seed) {
+  for (uint32_t seed = 1; seed <= 8u * testing::test_factor(); ++seed) {
     std::mt19937 random(seed);
     auto some = [&] { return seed == 1 ? 0 : static_cast<uint32_t>(random() % 16); };
     Nic nic({.stalls_of_256 = some() * 4, .refused_of_256 = some() * 2, .seed = seed});
@@ -206,7 +207,7 @@ class InStep {
 };
 
 TEST(NicNetPeer, EveryAnswerIsTheReferences) {
-  for (uint32_t seed = 1; seed <= 6; ++seed) {
+  for (uint32_t seed = 1; seed <= 6u * testing::test_factor(); ++seed) {
     InStep both(seed);
     for (int i = 0; i < 600; ++i) {
       both.step();

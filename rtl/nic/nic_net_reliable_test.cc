@@ -6,6 +6,7 @@
 #include <random>
 
 #include "rtl/nic/nic_net_network_testing.h"
+#include "testing/long_runs.h"
 
 namespace drover::rtl::nic {
 namespace {
@@ -112,7 +113,7 @@ TEST(NicNetReliable, OneWayTakesAnAckForHalfAWindow) {
 }
 
 TEST(NicNetReliable, EveryLineOnceAndInOrderInBadWeather) {
-  for (uint32_t seed = 1; seed <= 8; ++seed) {
+  for (uint32_t seed = 1; seed <= 8u * testing::test_factor(); ++seed) {
     std::mt19937 random(seed);
     auto some = [&] { return static_cast<uint32_t>(random() % 21); };
     Weather weather{some(), some(), some(), some()};
@@ -135,7 +136,7 @@ TEST(NicNetReliable, EveryLineOnceAndInOrderInBadWeather) {
 }
 
 TEST(NicNetReliable, MoreConnectionsThanPlaces) {
-  for (uint32_t seed = 1; seed <= 4; ++seed) {
+  for (uint32_t seed = 1; seed <= 4u * testing::test_factor(); ++seed) {
     std::mt19937 random(seed * 77);
     Weather weather = seed == 1 ? Weather{} : Weather{.loss = 5, .repeat = 5, .reorder = 5, .damage = 5};
     Two two({.stalls_of_256 = 30, .refused_of_256 = 20, .seed = seed, .table = {.latency = 40, .stalls_of_256 = 40}},

@@ -305,6 +305,28 @@ TEST(NicNet, HitsGoOnWhileOthersMiss) {
   run_until(nic, [&] { return nic.network.sent == 501; });
 }
 
+// Frames that name random connections cost a look at host memory each, and some cycles in which nothing is issued.
+TEST(NicNet, AFloodOfFramesForNoConnectionLeavesMostOfTheRate) {
+  constexpr uint32_t kLines = 2000;
+  std::mt19937 random(5);
+  Nic nic({.table = {.latency = 100}});
+  ASSERT_EQ(nic.open(4, to_server()), CommandResult::kOk);
+  for (uint32_t i = 0; i < kLines; ++i) {
+    nic.lines.send(make_line(i, 4), 1);
+    nic.network.in.push_back(frame_for(4, make_line(i, 4)));
+    auto nowhere = static_cast<uint16_t>(100 + random() % 60000);
+    nic.network.in.push_back(frame_for(nowhere, make_line(i, nowhere)));
+  }
+  uint64_t begin = nic.now();
+  run_until(nic, [&] { return nic.network.in.empty(); });
+  uint64_t cycles = nic.now() - begin;
+  RecordProperty("cycles", static_cast<int>(cycles));
+  EXPECT_LE(cycles, 2 * kLines * 5 / 4);
+  nic.cycles(3000);
+  EXPECT_EQ(nic.network.sent, kLines);
+  EXPECT_EQ(nic.host.received.size(), kLines);
+}
+
 TEST(NicNet, ABusErrorOfTheTableIsAnUnknownConnection) {
   Nic nic({.table = {.refused_of_256 = 256}});
   ASSERT_EQ(nic.open(3, to_server()), CommandResult::kOk);
