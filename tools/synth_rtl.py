@@ -4,8 +4,9 @@
 
 Blocks are modules with parameters, listed below; a block with an indented name is a part of the one above, synthesized
 alone, which costs a little more than inside. The four lanes of `deserializer` are one netlist, four times. LUT counts
-LUT1 to LUT6, and what muxes they feed cost nothing more; LUTRAM counts LUTs used as memory, most of it FIFOs. The
-longest path is in levels of LUTs and carry blocks inside the block (tools/logic_depth.py).
+LUT1 to LUT6, and what muxes they feed cost nothing more; LUTRAM counts LUTs used as memory, most of it FIFOs, and SRL
+those used as shift registers. The longest path is in levels of LUTs and carry blocks inside the block
+(tools/logic_depth.py).
 """
 import argparse
 import json
@@ -123,6 +124,7 @@ def area(by_type):
     return {
         "lut": count(by_type, r"LUT\d|INV"),
         "lutram": sum(n * LUTRAM.get(name, 0) for name, n in by_type.items()),
+        "srl": count(by_type, r"SRL\w+"),
         "ff": count(by_type, r"FD[RSCP]E"),
         "bram": count(by_type, r"RAMB36E2") + 0.5 * count(by_type, r"RAMB18E2"),
         "uram": count(by_type, r"URAM.*"),
@@ -171,10 +173,10 @@ def main():
     results = {}
     table = os.fdopen(os.dup(1), "w")  # yosys talks on the standard output
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    print(f"{'block':<24}{'LUT':>8}{'LUTRAM':>8}{'FF':>8}{'BRAM36':>8}{'URAM':>6}{'path':>6}", file=table)
+    print(f"{'block':<24}{'LUT':>8}{'LUTRAM':>8}{'SRL':>8}{'FF':>8}{'BRAM36':>8}{'URAM':>6}{'path':>6}", file=table)
 
     def show(name, total):
-        print(f"{name:<24}{total['lut']:>8}{total['lutram']:>8}{total['ff']:>8}{total['bram']:>8}"
+        print(f"{name:<24}{total['lut']:>8}{total['lutram']:>8}{total['srl']:>8}{total['ff']:>8}{total['bram']:>8}"
               f"{total['uram']:>6}{total['path']:>6}", file=table, flush=True)
 
     with tempfile.TemporaryDirectory() as work:

@@ -5,6 +5,7 @@ nic_net_check.sv
 nic_net_build.sv
 nic_net_queues.sv
 nic_net_state.sv
+nic_net_kept.sv
 nic_net_tx.sv
 nic_net_misses.sv
 nic_net_rx.sv

@@ -109,13 +109,26 @@ module nic_net_registers #(
     else if (write && !busy_q && addr_i[15:6] == EntryAt[15:6]) entry_q[addr_i[5:3]] <= wdata_i;
   end
 
-  // ---- counters
+  // ---- counters, a cycle after what they count
+  logic [2:0] frame_q;
+  logic [2:0][4:0] refusal_q;
+  logic [12:0] event_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      frame_q <= '0;
+      event_q <= '0;
+    end else begin
+      frame_q <= frame_i;
+      event_q <= event_i;
+    end
+  end
+  always_ff @(posedge clk_i) refusal_q <= refusal_i;
   logic [FrameCounters-1:0][CountBits-1:0] frames_q;
   logic [Events-1:0][CountBits-1:0] events_q;
   for (genvar i = 0; i < FrameCounters; i++) begin : gen_frames
     logic [2:0] hits;
     for (genvar k = 0; k < 3; k++) begin : gen_place
-      assign hits[k] = frame_i[k] && refusal_i[k] == 5'(i);
+      assign hits[k] = frame_q[k] && refusal_q[k] == 5'(i);
     end
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) frames_q[i] <= '0;
@@ -125,7 +138,7 @@ module nic_net_registers #(
   for (genvar i = 0; i < Events; i++) begin : gen_events
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) events_q[i] <= '0;
-      else if (event_i[i]) events_q[i] <= events_q[i] + 1'b1;
+      else if (event_q[i]) events_q[i] <= events_q[i] + 1'b1;
     end
   end
 

@@ -220,7 +220,7 @@ module nic_net_tx #(
   // ---- the lines in flight: a window for each slot, by sequence
   logic [511:0] kept_line;
   if (Reliable) begin : gen_kept
-    drover_sram_1r1w #(.Width(512), .Depth(Connections * Window)) u_kept (
+    nic_net_kept #(.Lines(Connections * Window)) u_kept (
         .clk_i, .we_i(queue_done_o && sends), .waddr_i({slot_q, state.next[WinW-1:0]}), .wdata_i(line_q),
         .re_i(look_q && look_op_q == OpAgain), .raddr_i({look_slot_q, look_sequence_q[WinW-1:0]}), .rdata_o(kept_line));
   end else begin : gen_no_kept
