@@ -119,7 +119,7 @@ TEST(ReliableConnection, SendsAgainWithTimesThatDoubleThenDies) {
       EXPECT_FALSE(a.take_resend());
     }
   }
-  // The first tick only sees that something is in flight.
+  // After more than two ticks, four and eight.
   EXPECT_EQ(times, (std::vector<int>{3, 8, 17}));
   EXPECT_EQ(a.may_send(), 0u);
 }

@@ -246,7 +246,7 @@ TEST(NicNetReliable, AConnectionWhosePlaceIsInUseIsServedAllTheSame) {
 
 TEST(NicNetReliable, FramesFromBeforeAConnectionWasOpenedAnewAreRefused) {
   std::mt19937 random(9);
-  Two two({}, {.loss = 5, .repeat = 20, .reorder = 30}, 9, 200);
+  Two two({}, {.loss = 5, .repeat = 20, .reorder = 30}, 9, 2000);
   for (uint32_t generation = 0; generation < 20; ++generation) {
     two.open(5, generation * 1000);
     two.total[0] = two.total[1] = two.came[0] = two.came[1] = 0;
@@ -255,12 +255,13 @@ TEST(NicNetReliable, FramesFromBeforeAConnectionWasOpenedAnewAreRefused) {
     two.b.host.received.clear();
     for (int i = 0; i < 30; ++i) two.send(random() % 2 == 0, 5);
     if (generation == 19) {
-      two.run_until_all_came(100000);
+      two.run_until_all_came(400000);
     } else {
-      two.run(random() % 600);
+      two.run(random() % 6000);
       ASSERT_EQ(two.a.close(5), CommandResult::kOk);
       ASSERT_EQ(two.b.close(5), CommandResult::kOk);
-      two.run(200);  // what waits at the host's side is dropped: the connection is closed
+      two.run(
+          800);  // what waits at the host's side is dropped: the connection is closed; frames are still on their way
     }
   }
   EXPECT_GT(two.a.frames(FrameRefusal::kUnknownConnection) + two.b.frames(FrameRefusal::kKey) +

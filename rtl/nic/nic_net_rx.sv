@@ -190,12 +190,14 @@ module nic_net_rx #(
   logic possible, missing, duplicate;
   assign ours = decide_q && !must_wait && here_q && open_q && source_q && key_q;
   logic [31:0] ahead, acks;
-  logic [WinW-1:0] told_ahead;  // lines that are not acknowledged, modulo the window
+  logic [WinW-1:0] told_ahead;  // lines that are not acknowledged if this one is taken, modulo the window
   nic_net_pkg::rx_state_t next_state;
   logic ack_counts;
   if (Reliable) begin : gen_transport
     logic [31:0] behind, in_flight, late;
     logic in_order;
+    logic [31:0] behind_line;  // the sequence of the next line, if this one is taken
+    assign behind_line = state.expected + 1'b1;
     assign ahead = frame_q.sequence_ - state.expected;
     assign behind = state.expected - frame_q.sequence_;
     assign in_order = ahead == '0;
@@ -228,9 +230,9 @@ module nic_net_rx #(
         next_state.window = offered;
         next_state.gap_answered = acks == '0 && state.gap_answered || answers;
       end
-      if (valid_o && !refused_i) next_state.expected = state.expected + 1'b1;
+      if (valid_o && !refused_i) next_state.expected = behind_line;
     end
-    assign told_ahead = WinW'(next_state.expected) - WinW'(tx_state.told);
+    assign told_ahead = WinW'(behind_line) - WinW'(tx_state.told);
   end else begin : gen_no_transport
     assign ahead = '0;
     assign acks = '0;

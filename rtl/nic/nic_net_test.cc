@@ -274,6 +274,30 @@ TEST(NicNet, MoreConnectionsThanPlacesLoseNothing) {
   EXPECT_EQ(nic.table_violations(), 0u);
 }
 
+// Frames come one by one while the entry does: before, between, and after.
+TEST(NicNet, FramesThatWaitedForTheirEntryGoFirst) {
+  for (uint32_t latency = 1; latency <= 24; ++latency) {
+    Nic nic({.table = {.latency = latency}});
+    ASSERT_EQ(nic.open(3, to_server()), CommandResult::kOk);
+    ASSERT_EQ(nic.open(19, to_server()), CommandResult::kOk);
+    size_t sent = 0;
+    for (uint32_t gap = 1; gap <= 12; ++gap) {
+      nic.network.in.push_back(frame_for(3, make_line(0, 3)));  // makes the other's entry go
+      ++sent;
+      nic.cycles(400);
+      for (uint32_t i = 0; i < 8; ++i, ++sent) {
+        nic.network.in.push_back(frame_for(19, make_line(i, 19)));
+        nic.cycles(gap);
+      }
+      nic.cycles(400);
+    }
+    ASSERT_EQ(nic.host.received.size(), sent);
+    for (size_t i = 0; i < sent; ++i) {
+      ASSERT_EQ(nic.host.received[i].line.call, i % 9 == 0 ? 0 : i % 9 - 1) << "latency " << latency;
+    }
+  }
+}
+
 TEST(NicNet, AFrameWithAWrongKeyMakesNoEntryGo) {
   Nic nic;
   ASSERT_EQ(nic.open(3, to_server()), CommandResult::kOk);
