@@ -16,6 +16,7 @@
 #include "sim/platform/host_images.h"
 #include "sim/platform/link.h"
 #include "sim/platform/options.h"
+#include "sim/platform/timeline.h"
 #include "sim/platform/transfer.h"
 #include "workload/workload.h"
 
@@ -36,16 +37,10 @@ struct PlatformSetup {
   RpcHeader header = RpcHeader::kNone;
 };
 
-class Platform {
+class Platform : public Timeline {
  public:
   explicit Platform(const PlatformSetup& setup)
       : setup_(setup), link_(setup.options.links.link), nic_link_(setup.options.links.nic_link) {}
-  virtual ~Platform() = default;
-
-  // ---- time
-  virtual Time now() const = 0;
-  // Calls `what` at that time, which has not passed.
-  virtual void at(Time when, std::function<void()> what) = 0;
 
   // ---- the run
   virtual Transfer* transfer(uint64_t number) = 0;  // null for a number that is not under way

@@ -27,7 +27,7 @@ MessageRun::MessageRun(const System& system, const PlatformSetup& setup, std::ve
     dont_initialize();
   }
   SC_METHOD(run_due);
-  sensitive << due_event_;
+  sensitive << due_.due_event();
   dont_initialize();
   SC_THREAD(host_program);
 }
@@ -45,26 +45,6 @@ void MessageRun::trace_to(sc_core::sc_trace_file* file) {
 void MessageRun::tick() {
   if (receiving_) engine_->tick(Direction::kReceive);
   if (sending_) engine_->tick(Direction::kSend);
-}
-
-void MessageRun::at(Time when, std::function<void()> what) {
-  due_.emplace(when, std::move(what));
-  call_next();
-}
-
-void MessageRun::call_next() {
-  if (due_.empty()) return;
-  Time first = due_.begin()->first;
-  due_event_.notify(sc_core::sc_time::from_value(first > now() ? first - now() : 0));
-}
-
-void MessageRun::run_due() {
-  while (!due_.empty() && due_.begin()->first <= now()) {
-    std::function<void()> what = std::move(due_.begin()->second);
-    due_.erase(due_.begin());
-    what();
-  }
-  call_next();
 }
 
 // ---- the host's program

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <systemc>
 #include <vector>
 
 #include "sim/engines/engine.h"
 #include "sim/platform/platform.h"
+#include "sim/runs/due_list.h"
 #include "sim/runs/result.h"
 #include "sim/runs/system.h"
 
@@ -24,16 +24,15 @@ class MessageRun final : public sc_core::sc_module, public Platform {
   void trace_to(sc_core::sc_trace_file* file);
 
   // ---- Platform
-  Time now() const override { return sc_core::sc_time_stamp().value(); }
-  void at(Time when, std::function<void()> what) override;
+  Time now() const override { return DueList::now(); }
+  void at(Time when, std::function<void()> what) override { due_.at(when, std::move(what)); }
   Transfer* transfer(uint64_t number) override { return number < transfers_.size() ? &transfers_[number] : nullptr; }
   void finish(Transfer* transfer) override;
   void fail(const Transfer* transfer, const std::string& what) override;
 
  private:
   void tick();
-  void call_next();
-  void run_due();
+  void run_due() { due_.run_due(); }
 
   // The host's program.
   void host_program();
@@ -49,8 +48,8 @@ class MessageRun final : public sc_core::sc_module, public Platform {
   std::vector<std::vector<uint64_t>> images_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<sc_core::sc_clock> clock_;  // the engine's, if it has one
-  sc_core::sc_event due_event_, finished_event_;
-  std::multimap<Time, std::function<void()>> due_;
+  DueList due_;
+  sc_core::sc_event finished_event_;
   std::vector<Transfer> transfers_;  // of the list under way
   std::vector<Transfer*> finished_;
   Counters snapshot_;

@@ -1,20 +1,11 @@
 #include "sim/runs/report.h"
 
 #include <cmath>
-#include <cstdarg>
-#include <cstdio>
+
+#include "sim/runs/text.h"
 
 namespace drover::sim {
 namespace {
-
-[[gnu::format(printf, 1, 2)]] std::string print(const char* format, ...) {
-  char text[1024];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(text, sizeof(text), format, arguments);
-  va_end(arguments);
-  return text;
-}
 
 double ns(Time time) { return static_cast<double>(time) / 1e3; }
 double gigabytes(uint64_t bytes, Time time) {
@@ -124,18 +115,6 @@ std::string group_lines(const workload::Workload& workload, const RunResult& res
 }
 
 // ---- JSON
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      out += print("\\u%04x", c);
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
 std::string link_json(const LinkCounters& c) {
   auto waits = [](const LinkWaits& w) {
     return print("{\"bandwidth_ns\": %.3f, \"transaction_rate_ns\": %.3f, \"in_flight_ns\": %.3f, \"tlb_ns\": %.3f}",
@@ -226,12 +205,9 @@ std::string table(const System& system, const workload::Workload& workload, cons
 
 std::string json(const System& system, const workload::Workload& workload, const RunResult& result) {
   std::string text = "{\"system\": " + quoted(system.name) + ", \"workload\": " + quoted(workload.name) +
-                     ", \"cpu_costs\": " + quoted(cpu_costs_from(system)) + ",\n \"keys\": {";
-  for (const SystemKey& key : system_keys(system)) {
-    text += (text.ends_with('{') ? "" : ", ") + quoted(key.name) + ": " + quoted(key.value);
-  }
+                     ", \"cpu_costs\": " + quoted(cpu_costs_from(system)) + ",\n " + keys_json(system);
   RunTotals totals = total(workload, result);
-  text += "},\n \"receive\": " + totals_json(totals.receive) + ",\n \"send\": " + totals_json(totals.send) +
+  text += ",\n \"receive\": " + totals_json(totals.receive) + ",\n \"send\": " + totals_json(totals.send) +
           ",\n \"groups\": [";
   for (const GroupTotals& group : group_totals(workload, result)) {
     text += std::string(text.ends_with('[') ? "" : ",") + "\n  {\"name\": " + quoted(group.name) +
