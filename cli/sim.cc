@@ -1,13 +1,12 @@
-// `drover sim`: a workload through a simulated system, message by message; or one key of the system swept over a range.
-#include <unistd.h>
-
+// `drover sim`: a workload through a simulated system, message by message, or calls between two simulated hosts
+// (cli/sim_calls.h); or one key of the system swept over a range.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <thread>
 
 #include "cli/command.h"
+#include "cli/sim_calls.h"
 #include "sim/runs/report.h"
 #include "sim/runs/run.h"
 #include "workload/cut_strings.h"
@@ -47,7 +46,8 @@ class Command {
         ->allow_extra_args(false);
     app->add_option("--sweep", sweep_, "runs for several values of a key: 70ns..1250ns (--points of them), or a,b,c")
         ->type_name("KEY=RANGE");
-    app->add_option("--points", points_, "of a range")->check(CLI::Range(2, 100))->capture_default_str();
+    app->add_flag("--curve", curve_, "of a system of calls: latency against load, with the load at which it saturates");
+    app->add_option("--points", points_, "of a range or a curve")->check(CLI::Range(2, 100))->capture_default_str();
     app->add_option("-j,--jobs", jobs_, "runs of a sweep at once")->check(CLI::Range(1, 256))->capture_default_str();
     app->add_option("--trace", trace_, "writes the engines' handshakes as a waveform")->type_name("FILE.vcd");
     app->add_option("--json", json_, "writes all figures; - is stdout instead of the table")->type_name("FILE");
@@ -64,9 +64,11 @@ class Command {
       if (!error.empty()) return fail("sim", error, kUsage);
       systems.push_back(std::move(loaded.system));
     }
-    if (systems.size() > 1 && (!sweep_.empty() || !trace_.empty())) {
-      return fail("sim", "--sweep and --trace go with one system", kUsage);
+    if (systems.size() > 1 && (!sweep_.empty() || !trace_.empty() || curve_)) {
+      return fail("sim", "--sweep, --curve and --trace go with one system", kUsage);
     }
+    if (systems[0].for_calls()) return run_calls(systems);
+    if (curve_) return fail("sim", "--curve is for systems of calls, such as dagger", kUsage);
     Workload workload;
     if (std::string error = load_workload(&workload); !error.empty()) return fail("sim", error);
     if (systems.size() > 1) return run_several("system", names_, systems, workload);
@@ -133,24 +135,38 @@ class Command {
     RunResult result = sim::run(system, workload, costs, trace_);
     if (!result.ok()) return fail("sim", system.name + ": " + result.error);
     if (json_ != "-") std::fputs(sim::table(system, workload, result).c_str(), stdout);
-    return json_.empty() ? kDone : write_json(sim::json(system, workload, result));
+    return json_.empty() ? kDone : write_json(json_, sim::json(system, workload, result));
   }
-  int write_json(const std::string& text) const {
-    if (json_ == "-") return std::fputs(text.c_str(), stdout), kDone;
-    std::ofstream file(json_, std::ios::binary);
-    file << text;
-    file.close();
-    return file ? kDone : fail("sim", "cannot write " + json_);
+  int run_calls(const std::vector<System>& systems) const {
+    if (!trace_.empty()) return fail("sim", "--trace is for systems of messages", kUsage);
+    CallCommand command{jobs_, json_};
+    if (systems.size() > 1) return run_each("system", names_, systems, command);
+    if (curve_) return run_curve(systems[0], points_, command);
+    if (sweep_.empty()) return run_one(systems[0], command);
+    Sweep sweep;
+    std::vector<System> swept;
+    if (std::string error = sweep_systems(systems[0], &sweep, &swept); !error.empty()) {
+      return fail("sim", "--sweep: " + error, kUsage);
+    }
+    return run_each(sweep.key, sweep.values, swept, command);
+  }
+
+  // The system with each value of the swept key.
+  std::string sweep_systems(const System& base, Sweep* sweep, std::vector<System>* out) const {
+    if (std::string error = parse_sweep(sweep); !error.empty()) return error;
+    for (const std::string& value : sweep->values) {
+      out->push_back(base);
+      std::string error = sim::set_key(&out->back(), sweep->key, value);
+      if (!error.empty()) return error;
+    }
+    return "";
   }
 
   int run_sweep(const System& base, const Workload& workload) const {
     Sweep sweep;
-    if (std::string error = parse_sweep(&sweep); !error.empty()) return fail("sim", "--sweep: " + error, kUsage);
     std::vector<System> systems;
-    for (const std::string& value : sweep.values) {
-      systems.push_back(base);
-      std::string error = sim::set_key(&systems.back(), sweep.key, value);
-      if (!error.empty()) return fail("sim", "--sweep: " + error, kUsage);
+    if (std::string error = sweep_systems(base, &sweep, &systems); !error.empty()) {
+      return fail("sim", "--sweep: " + error, kUsage);
     }
     if (json_ != "-") std::printf("%s: %s\n", base.name.c_str(), base.description.c_str());
     return run_several(sweep.key, sweep.values, systems, workload);
@@ -164,11 +180,8 @@ class Command {
       costs.push_back(sim::workload_costs(system, workload));
       if (!costs.back().error.empty()) return fail("sim", costs.back().error);
     }
-    bool terminal = isatty(STDERR_FILENO) != 0;
-    std::vector<RunResult> results = sim::run_all(systems, workload, costs, jobs_, [&](size_t ended) {
-      const char* end = ended == systems.size() ? "\n" : "";
-      if (terminal) std::fprintf(stderr, "\r%zu of %zu runs%s", ended, systems.size(), end);
-    });
+    std::vector<RunResult> results =
+        sim::run_all(systems, workload, costs, jobs_, [&](size_t ended) { show_progress(ended, systems.size()); });
     std::string text = sim::sweep_heading(heading), all = "[";
     for (size_t i = 0; i < systems.size(); ++i) {
       if (!results[i].ok()) return fail("sim", heading + " " + labels[i] + ": " + results[i].error);
@@ -180,7 +193,7 @@ class Command {
       std::printf("workload %s, %zu messages; CPU costs: %s; mean and geometric mean of the messages' times\n\n%s",
                   workload.name.c_str(), workload.messages.size(), costs_from(labels, systems).c_str(), text.c_str());
     }
-    return json_.empty() ? kDone : write_json(all + "]\n");
+    return json_.empty() ? kDone : write_json(json_, all + "]\n");
   }
 
   // The origin of the costs, printed once if all systems have the same.
@@ -238,7 +251,7 @@ class Command {
   uint64_t seed_ = workload::kDefaultSeed;
   size_t max_size_ = SIZE_MAX, cut_ = SIZE_MAX;
   unsigned points_ = 9, jobs_ = std::max(1u, std::thread::hardware_concurrency());
-  bool list_ = false;
+  bool list_ = false, curve_ = false;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "schema/image.h"
+#include "sim/engines/call_engine.h"
 #include "sim/platform/keys.h"
 #include "sim/platform/platform.h"
 
@@ -69,7 +70,8 @@ struct EngineType {
   bool host_encodes = false;  // the host's CPU runs the codec
   bool has_memory = false;    // payloads of target fields (run.target) lie in the engine's own memory
   std::function<std::unique_ptr<EngineOptions>()> make_options;
-  std::function<std::unique_ptr<Engine>(const EngineOptions&, Platform*)> make;
+  std::function<std::unique_ptr<Engine>(const EngineOptions&, Platform*)> make = {};  // of runs of messages
+  std::function<std::unique_ptr<CallEngine>(const EngineOptions&, HostNode*)> make_for_calls = {};
   // Why a message was left to software; for engines that do so.
   std::function<std::string(Direction, uint8_t reason)> reason_name = {};
 };

@@ -29,6 +29,19 @@ void add_link_keys(const std::string& prefix, const std::string& what, LinkConfi
   keys->time(prefix + ".tlb_miss", "what finding a page's translation takes", &link->tlb.miss);
 }
 
+void add_coherent_keys(CoherentConfig* coherent, Keys* keys) {
+  keys->time("coherent.one_way", "of the coherent link between the NIC's cache and the processor's",
+             &coherent->one_way);
+  keys->time("coherent.access", "of the processor's cache, behind the link", &coherent->access);
+  keys->time("coherent.hit", "of a read that the NIC's cache holds", &coherent->hit);
+  keys->time("coherent.interval", "between two transactions at the endpoint, which both hosts' NICs share",
+             &coherent->interval);
+  keys->bandwidth("coherent.bandwidth", "of lines to the NIC", &coherent->bandwidth);
+  keys->count("coherent.reads_in_flight", "reads that are under way at once", &coherent->reads_in_flight, 1,
+              UINT32_MAX);
+  keys->count("coherent.cache_lines", "that the NIC's cache holds", &coherent->cache_lines, 1, UINT32_MAX);
+}
+
 void LinkOptions::add_keys(Keys* keys) {
   add_link_keys("link", "engine to host memory (engine.kind none: NIC to host memory)", &link, keys);
   keys->flag("nic.apart", "the engine is not in the NIC: wire bytes cross the nic link too, once each way", &nic_apart);

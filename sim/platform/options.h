@@ -5,8 +5,11 @@
 #include <limits>
 #include <string>
 
+#include "sim/platform/coherent_link.h"
+#include "sim/platform/core.h"
 #include "sim/platform/keys.h"
 #include "sim/platform/link.h"
+#include "sim/platform/network.h"
 #include "sim/platform/stated_costs.h"
 #include "sim/platform/units.h"
 
@@ -79,6 +82,13 @@ struct PlatformOptions {
   LinkOptions links;
   HandoverOptions handover;
   CpuOptions cpu;
+  // Of runs of calls.
+  CoherentConfig coherent;
+  CoreOptions cores;
+  NetworkConfig network;
 };
+
+// "coherent.latency" and so on.
+void add_coherent_keys(CoherentConfig* coherent, Keys* keys);
 
 }  // namespace drover::sim

@@ -4,6 +4,7 @@
 
 #include "sim/engines/cores/cores_engine.h"
 #include "sim/engines/cpu/cpu_engine.h"
+#include "sim/engines/nic/nic_engine.h"
 #include "sim/engines/rtl/rtl_engine.h"
 
 namespace drover::sim {
@@ -14,6 +15,7 @@ std::vector<EngineType>& registered() {
       cpu_engine(),
       rtl_engine(),
       cores_engine(),
+      nic_engine(),
   };
   return all;
 }

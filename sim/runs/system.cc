@@ -67,6 +67,10 @@ Keys System::keys() {
     if (auto own = engines.find(type.kind); own != engines.end()) (*own->second).add_keys(&keys);
   }
   run.add_keys(&keys);
+  platform.cores.add_keys(&keys);
+  add_coherent_keys(&platform.coherent, &keys);
+  platform.network.add_keys(&keys);
+  calls.add_keys(&keys);
   return grouped(keys);
 }
 

@@ -16,6 +16,7 @@
 #include "sim/engines/engine.h"
 #include "sim/platform/keys.h"
 #include "sim/platform/options.h"
+#include "sim/runs/call_options.h"
 
 namespace drover::sim {
 
@@ -48,9 +49,12 @@ struct System {
   std::string engine = "rtl";  // engine.kind
   PlatformOptions platform;
   RunOptions run;
+  CallOptions calls;
   std::map<std::string, EngineOptionsCopy> engines;  // by kind
 
   const EngineType& engine_type() const;
+  // Runs of calls are for engines that serve hosts, runs of messages for those that only move messages.
+  bool for_calls() const { return engine_type().make_for_calls != nullptr; }
   const EngineOptions& engine_options() const;
   // All keys, those of one group together. They are bound to this object.
   Keys keys();

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace drover::sim {
 namespace {
 
@@ -35,6 +37,11 @@ TEST(Systems, EveryKeysDefaultIsAValueOfIt) {
     EXPECT_EQ(get_key(system, key.name), key.value);
     EXPECT_FALSE(key.meaning.empty());
   }
+}
+
+TEST(Systems, NoKeyStandsForTwoThings) {
+  std::set<std::string> names;
+  for (const SystemKey& key : system_keys()) EXPECT_TRUE(names.insert(key.name).second) << key.name;
 }
 
 TEST(Systems, AnUnknownNameIsAnErrorThatSaysWhatThereIs) {

@@ -1,0 +1,46 @@
+#include "sim/engines/nic/nic_options.h"
+
+namespace drover::sim {
+
+using rtl::nic::BalancePolicy;
+using rtl::nic::TxInterface;
+
+void NicOptions::add_keys(Keys* keys) {
+  keys->choice("line_nic.interface", "how lines come from the processor: mmio, doorbell, coherent, cxl", &interface,
+               {{"mmio", TxInterface::kMmio},
+                {"doorbell", TxInterface::kDoorbell},
+                {"coherent", TxInterface::kCoherent},
+                {"cxl", TxInterface::kCxl}});
+  keys->frequency("line_nic.clock", "of the NIC (\"400MHz\")", &clock);
+  keys->count("line_nic.batch", "lines of a poll (coherent), or for which a doorbell rings", &batch, 1, 64);
+  keys->flag("line_nic.adaptive", "coherent: a poll takes 1 to line_nic.batch lines, by what the last ones found",
+             &adaptive);
+  keys->time("line_nic.doorbell_wait", "doorbell: rings for less than a batch after so long", &doorbell_wait);
+  keys->count(
+      "line_nic.threshold",
+      "coherent: a flow with more lines than this in line_nic.threshold_window polls the processor's cache directly",
+      &threshold, 0, 65535);
+  keys->count("line_nic.threshold_window", "cycles", &threshold_window, 1, 65535);
+  keys->count("line_nic.interval", "coherent, direct: cycles between polls that find less than a batch", &interval, 0,
+              65535);
+  keys->count("line_nic.ahead", "coherent, direct: polls of a flow under way at once", &ahead, 1, 8);
+  keys->count("line_nic.rx_batch", "lines of a burst into an RX ring", &rx_batch, 1, rtl::nic::kMaxBatch);
+  keys->count("line_nic.rx_timeout", "cycles that a line waits for a full burst at the most", &rx_timeout, 0, 65535);
+  keys->count("line_nic.publish", "cycles between publications of the NIC's positions", &publish, 1, 65535);
+  keys->count("line_nic.look", "cycles between looks at the position of an RX ring that is half full", &look, 1, 65535);
+  keys->count("line_nic.ring_lines", "of each ring in host memory: a power of two", &ring_lines, 16, 65536);
+  keys->choice("line_nic.balance",
+               "of requests over the server's flows: connection (its flow), round-robin, key (its hash)", &balance,
+               {{"connection", BalancePolicy::kConnectionFlow},
+                {"round-robin", BalancePolicy::kRoundRobin},
+                {"key", BalancePolicy::kKeyHash}});
+  keys->count("line_nic.key_offset", "where in the arguments the key lies", &key_offset, 0, kLineArguments - 1);
+  keys->count("line_nic.key_length", "its bytes", &key_length, 1, kLineArguments);
+}
+
+std::string NicOptions::summary() const {
+  return std::string("; ") + rtl::nic::tx_interface_name(interface) + ", batch " + std::to_string(batch) +
+         (adaptive ? " adaptive" : "");
+}
+
+}  // namespace drover::sim

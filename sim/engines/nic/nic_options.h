@@ -1,0 +1,27 @@
+// The keys of the NIC in RTL (rtl/nic): its interface to the processor, and its soft configuration.
+#pragma once
+
+#include "rtl/nic/nic_format.h"
+#include "sim/engines/engine.h"
+
+namespace drover::sim {
+
+struct NicOptions final : CopyableEngineOptions<NicOptions> {
+  rtl::nic::TxInterface interface = rtl::nic::TxInterface::kCoherent;
+  uint64_t clock = 400'000'000;             // Hz
+  uint32_t batch = 4;                       // lines of a poll (coherent) or of a doorbell
+  bool adaptive = false;                    // coherent: the batch follows the load
+  Time doorbell_wait = 2000 * kNanosecond;  // doorbell: a part of a batch is rung for after so long
+  uint32_t threshold = 0, threshold_window = 400, interval = 4, ahead = 4;
+  uint32_t rx_batch = 4, rx_timeout = 40;
+  uint32_t publish = 64, look = 64;
+  uint32_t ring_lines = 256;
+  rtl::nic::BalancePolicy balance = rtl::nic::BalancePolicy::kConnectionFlow;
+  uint32_t key_offset = 0, key_length = 8;
+
+  void add_keys(Keys* keys) override;
+  std::string summary() const override;
+  Time period() const { return 1'000'000'000'000 / clock; }
+};
+
+}  // namespace drover::sim

@@ -1,0 +1,168 @@
+#include "sim/runs/call_programs.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace drover::sim {
+namespace {
+
+// A step of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
+uint64_t mix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+  x = (x ^ x >> 27) * 0x94d049bb133111eb;
+  return x ^ x >> 31;
+}
+std::byte byte_at(uint64_t id, bool response, size_t at) {
+  return static_cast<std::byte>(mix(id * 2 + (response ? 1 : 0) + (uint64_t{at / 8} << 40)) >> (at % 8 * 8));
+}
+
+}  // namespace
+
+void fill_message(uint64_t id, bool response, std::vector<std::byte>* bytes) {
+  std::memcpy(bytes->data(), &id, sizeof id);
+  for (size_t i = sizeof id; i < bytes->size(); ++i) (*bytes)[i] = byte_at(id, response, i);
+}
+
+bool check_message(std::span<const std::byte> bytes, bool response, uint64_t* id) {
+  if (bytes.size() < sizeof *id) return false;
+  std::memcpy(id, bytes.data(), sizeof *id);
+  for (size_t i = sizeof *id; i < bytes.size(); ++i) {
+    if (bytes[i] != byte_at(*id, response, i)) return false;
+  }
+  return true;
+}
+
+// ---- client
+
+ClientProgram::ClientProgram(uint32_t number, uint16_t connection, const CallOptions& options, LinePort* port,
+                             Core* core, CallBooks* books)
+    : number_(number),
+      options_(options),
+      port_(*port),
+      core_(*core),
+      books_(*books),
+      client_(port, connection,
+              {.window = std::bit_ceil(options.outstanding),
+               .timeout_ns = static_cast<int64_t>(options.timeout / kNanosecond)}),
+      random_(options.seed * 64 + number),
+      request_(options.request) {
+  ++books_.clients_running;
+}
+
+void ClientProgram::run() {
+  next_due_ = next_gap();
+  while (core_.now() < books_.ends) {
+    offer();
+    client_.flush();
+    auto done = [this](const lines::Completion& completion) { ended(completion); };
+    uint32_t came = client_.poll(options_.poll, done) + client_.expire(done);
+    bool may_begin = options_.load == Load::kClosed ? client_.outstanding() < options_.outstanding : !waiting_.empty();
+    if (came == 0 && !may_begin) port_.idle();
+  }
+  // What is outstanding ends; calls that were due and have not begun show the load to be too high.
+  books_.waiting += waiting_.size();
+  constexpr Time kPatience = Time{1000} * 1000 * kNanosecond;
+  Time patience = core_.now() + kPatience + options_.timeout;
+  while (client_.outstanding() != 0 && books_.error.empty()) {
+    auto done = [this](const lines::Completion& completion) { ended(completion); };
+    if (client_.poll(options_.poll, done) + client_.expire(done) == 0) port_.idle();
+    if (core_.now() > patience) {
+      books_.fail("client " + std::to_string(number_) + ": " + std::to_string(client_.outstanding()) +
+                  " calls have had no answer for 1 ms");
+    }
+  }
+  if (client_.counters().malformed != 0) books_.fail("a client was given a line that no sender makes");
+  if (client_.counters().unknown != 0 && options_.timeout == 0) {
+    books_.fail("a client was given a response to no call of its own");
+  }
+  --books_.clients_running;
+}
+
+void ClientProgram::offer() {
+  if (options_.load == Load::kClosed) {
+    while (client_.outstanding() < options_.outstanding && core_.now() < books_.ends && begin(core_.now())) {
+    }
+    return;
+  }
+  for (; next_due_ <= core_.now(); next_due_ += next_gap()) {
+    waiting_.push_back(next_due_);
+    if (books_.within(next_due_)) ++books_.offered;
+  }
+  while (!waiting_.empty() && client_.outstanding() < options_.outstanding && begin(waiting_.front())) {
+    waiting_.pop_front();
+  }
+}
+
+bool ClientProgram::begin(Time due) {
+  uint64_t id = uint64_t{number_} << 40 | next_id_;
+  fill_message(id, false, &request_);
+  if (client_.begin(kTestFunction, request_, id) != lines::BeginResult::kOk) return false;
+  if (options_.load == Load::kClosed && books_.within(due)) ++books_.offered;
+  due_times_[id] = due;
+  ++next_id_;
+  return true;
+}
+
+void ClientProgram::ended(const lines::Completion& done) {
+  auto due = due_times_.extract(done.tag).mapped();
+  if (done.status == lines::kStatusDeadlineExceeded) {
+    ++books_.lost;
+    return;
+  }
+  uint64_t id = 0;
+  if (done.status != lines::kStatusOk) {
+    return books_.fail("a call ended in status " + std::to_string(done.status));
+  }
+  if (done.response.size() != options_.response || !check_message(done.response, true, &id) || id != done.tag) {
+    return books_.fail("a call's response is not its own, or not what the server sent");
+  }
+  ++books_.checked;
+  if (books_.within(core_.now())) ++books_.completed;
+  if (books_.within(due)) books_.latencies.push_back(static_cast<uint32_t>((core_.now() - due) / kNanosecond));
+}
+
+// Between two calls of this client.
+Time ClientProgram::next_gap() {
+  double mean = 1e6 * options_.clients / options_.rate;  // ps
+  if (options_.arrivals == Arrivals::kFixed) return static_cast<Time>(mean);
+  return static_cast<Time>(std::exponential_distribution<>(1 / mean)(random_)) + 1;
+}
+
+// ---- server
+
+ServerProgram::ServerProgram(const CallOptions& options, LinePort* port, Core* core, Time handler, CallBooks* books)
+    : options_(options),
+      port_(*port),
+      core_(*core),
+      handler_(handler),
+      books_(*books),
+      thread_(&server_, port),
+      response_(options.response) {
+  server_.handle(kTestFunction, [this](const lines::Request& request, lines::Response& response) {
+    return handle(request, response);
+  });
+}
+
+void ServerProgram::run() {
+  while (books_.clients_running != 0) {
+    if (thread_.serve(options_.poll) == 0) port_.idle();
+  }
+  if (thread_.counters().malformed != 0) books_.fail("a server was given a line that no sender makes");
+}
+
+uint16_t ServerProgram::handle(const lines::Request& request, lines::Response& response) {
+  core_.spend(Work::kHandler, handler_);
+  uint64_t id = 0;
+  if (request.arguments.size() != options_.request || !check_message(request.arguments, false, &id)) {
+    books_.fail("a request is not what its client sent");
+    return lines::kStatusInternal;
+  }
+  if (!books_.served.insert(id).second) books_.fail("a call was served twice");
+  fill_message(id, true, &response_);
+  response.copy(response_);
+  return lines::kStatusOk;
+}
+
+}  // namespace drover::sim

@@ -1,0 +1,89 @@
+// The programs of a run of calls: a client that offers its load, and a server that answers. Both are ordinary users of
+// host/lines, on a simulated port.
+#pragma once
+
+#include <deque>
+#include <random>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "host/lines/rpc_client.h"
+#include "host/lines/rpc_server.h"
+#include "sim/platform/core.h"
+#include "sim/platform/line_port.h"
+#include "sim/runs/call_options.h"
+
+namespace drover::sim {
+
+inline constexpr uint16_t kTestFunction = 1;
+
+// What all programs of a run share.
+struct CallBooks {
+  Time begins = 0, ends = 0;  // of the measured time
+  uint64_t offered = 0, completed = 0, waiting = 0, lost = 0, checked = 0;
+  std::vector<uint32_t> latencies;      // ns, of calls that were due in the measured time
+  std::unordered_set<uint64_t> served;  // calls that a server has seen
+  uint32_t clients_running = 0;
+  std::string error;  // the first
+
+  void fail(const std::string& what) {
+    if (error.empty()) error = what;
+  }
+  bool within(Time time) const { return time >= begins && time < ends; }
+};
+
+// The bytes of call `id` in one direction, made of the id, which comes first.
+void fill_message(uint64_t id, bool response, std::vector<std::byte>* bytes);
+// Of a message's bytes: its id; false if the rest is not that id's message of that direction.
+bool check_message(std::span<const std::byte> bytes, bool response, uint64_t* id);
+
+class ClientProgram {
+ public:
+  ClientProgram(uint32_t number, uint16_t connection, const CallOptions& options, LinePort* port, Core* core,
+                CallBooks* books);
+  // Offers load until the measured time ends, then waits for what is outstanding.
+  void run();
+
+ private:
+  void offer();
+  bool begin(Time due);
+  void ended(const lines::Completion& done);
+  Time next_gap();
+
+  const uint32_t number_;
+  const CallOptions& options_;
+  LinePort& port_;
+  Core& core_;
+  CallBooks& books_;
+  lines::BasicRpcClient<LinePort> client_;
+  std::mt19937_64 random_;
+  std::vector<std::byte> request_;
+  Time next_due_ = 0;                             // open loop: of the next call
+  std::deque<Time> waiting_;                      // open loop: calls that are due, and not begun
+  std::unordered_map<uint64_t, Time> due_times_;  // of calls that are outstanding, by id
+  uint64_t next_id_ = 0;
+};
+
+class ServerProgram {
+ public:
+  ServerProgram(const CallOptions& options, LinePort* port, Core* core, Time handler, CallBooks* books);
+  // Serves until no client runs.
+  void run();
+  const lines::ServerCounters& counters() const { return thread_.counters(); }
+
+ private:
+  uint16_t handle(const lines::Request& request, lines::Response& response);
+
+  const CallOptions& options_;
+  LinePort& port_;
+  Core& core_;
+  Time handler_;
+  CallBooks& books_;
+  lines::RpcThreadedServer server_;
+  lines::BasicServerThread<LinePort> thread_;
+  std::vector<std::byte> response_;
+};
+
+}  // namespace drover::sim

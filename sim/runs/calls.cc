@@ -1,0 +1,104 @@
+#include "sim/runs/calls.h"
+
+#include <algorithm>
+
+#include "host/lines/line_message.h"
+#include "rtl/model/nic.h"
+#include "sim/runs/call_run.h"
+#include "sim/runs/isolated.h"
+
+namespace drover::sim {
+namespace {
+
+constexpr double kWaiting = 0.01;  // of what was offered
+constexpr int kBisections = 5;
+
+CallResult result_of(const Isolated& isolated) {
+  if (isolated.error.empty()) return CallResult::parse(isolated.bytes);
+  CallResult result;
+  result.error = isolated.error;
+  return result;
+}
+
+System open_at(const System& system, double rate) {
+  System open = system;
+  open.calls.load = Load::kOpen;
+  open.calls.rate = rate;
+  // Beyond the closed loop's outstanding calls the window would hide the queue, which latency has to show.
+  open.calls.outstanding = std::max<uint32_t>(open.calls.outstanding, 64);
+  return open;
+}
+// A load is served if its calls do not pile up at the clients.
+bool served(const CallResult& result) {
+  return static_cast<double>(result.waiting) <= kWaiting * static_cast<double>(result.offered);
+}
+
+}  // namespace
+
+std::string check_calls(const System& system) {
+  if (!system.for_calls()) return system.name + " is a system for messages: its engine has no ports for calls";
+  if (system.calls.clients > rtl::Nic::kFlows || system.calls.servers > rtl::Nic::kFlows) {
+    return "the NIC has " + std::to_string(rtl::Nic::kFlows) +
+           " flows: calls.clients and calls.servers are at most that";
+  }
+  if (system.calls.load == Load::kOpen && system.calls.rate <= 0) return "calls.rate is more than 0";
+  if (system.platform.network.loss > 0 && system.calls.timeout == 0) {
+    return "network.loss needs a calls.timeout: the transport is unreliable";
+  }
+  return "";
+}
+
+CallResult run_calls(const System& system) {
+  return run_calls(std::vector<System>{system}, 1, [](size_t) {})[0];
+}
+
+std::vector<CallResult> run_calls(const std::vector<System>& systems, unsigned jobs,
+                                  const std::function<void(size_t)>& ended) {
+  std::vector<std::string> names;
+  for (const System& system : systems) names.push_back(system.name);
+  auto work = [&](size_t i) { return simulate_calls(systems[i]).bytes(); };
+  std::vector<CallResult> results;
+  for (const Isolated& isolated : run_isolated(systems.size(), jobs, names, work, ended)) {
+    results.push_back(result_of(isolated));
+  }
+  return results;
+}
+
+Curve call_curve(const System& system, uint32_t points, unsigned jobs, const std::function<void(size_t)>& ended) {
+  Curve curve;
+  System closed = system;
+  closed.calls.load = Load::kClosed;
+  curve.closed = run_calls(closed);
+  curve.error = curve.closed.error;
+  if (!curve.error.empty()) return curve;
+  double most = curve.closed.throughput();
+  auto add = [&](const std::vector<double>& rates) {
+    std::vector<System> systems;
+    for (double rate : rates) systems.push_back(open_at(system, rate));
+    std::vector<CallResult> results = run_calls(systems, jobs, ended);
+    for (size_t i = 0; i < rates.size(); ++i) {
+      if (curve.error.empty()) curve.error = results[i].error;
+      curve.points.push_back({rates[i], std::move(results[i])});
+    }
+    std::sort(curve.points.begin(), curve.points.end(), [](const auto& a, const auto& b) { return a.rate < b.rate; });
+  };
+  std::vector<double> rates;
+  for (uint32_t i = 0; i < points; ++i) rates.push_back(most * (0.1 + i * 1.0 / (points - 1)));
+  add(rates);
+  for (int step = 0; step < kBisections && curve.error.empty(); ++step) {
+    double low = 0, high = 0;
+    for (const CurvePoint& point : curve.points) {
+      if (!served(point.result)) {
+        high = point.rate;
+        break;
+      }
+      low = point.rate;
+    }
+    curve.saturation = low;
+    if (high == 0 || high - low < 0.01 * most) break;
+    add({(low + high) / 2});
+  }
+  return curve;
+}
+
+}  // namespace drover::sim

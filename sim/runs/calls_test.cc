@@ -1,0 +1,164 @@
+// Runs of calls: the host library, the NIC in RTL and the coherent link under SystemC, each call checked by content.
+#include "sim/runs/calls.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "sim/runs/call_programs.h"
+#include "sim/runs/call_report.h"
+
+namespace drover::sim {
+namespace {
+
+using ::testing::HasSubstr;
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+System system_named(const std::string& name, const Pairs& keys = {}) {
+  SystemResult loaded = load_system(name);
+  EXPECT_TRUE(loaded.ok()) << loaded.error;
+  EXPECT_EQ(set_key(&loaded.system, "calls.time", "40us"), "");
+  for (const auto& [key, value] : keys) EXPECT_EQ(set_key(&loaded.system, key, value), "");
+  EXPECT_EQ(check_calls(loaded.system), "");
+  return loaded.system;
+}
+CallResult run_of(const std::string& name, const Pairs& keys = {}) {
+  CallResult result = run_calls(system_named(name, keys));
+  EXPECT_EQ(result.error, "");
+  return result;
+}
+uint64_t figure(const CallResult& result, size_t engine, const std::string& name) {
+  for (const auto& [each, value] : result.engines[engine].figures) {
+    if (each == name) return value;
+  }
+  ADD_FAILURE() << name;
+  return 0;
+}
+
+TEST(Calls, EveryInterfaceServesThem) {
+  for (std::string interface : {"mmio", "doorbell", "coherent", "cxl"}) {
+    SCOPED_TRACE(interface);
+    CallResult result = run_of("dagger", {{"line_nic.interface", interface}, {"line_nic.batch", "4"}});
+    EXPECT_GT(result.throughput(), 3);
+    EXPECT_EQ(result.lost, 0u);
+    EXPECT_EQ(result.checked, figure(result, 0, "rx_lines"));
+  }
+}
+
+TEST(Calls, AreTheSameEachTime) {
+  Pairs open = {{"calls.load", "open"}, {"calls.rate", "5"}, {"calls.clients", "2"}};
+  EXPECT_EQ(run_of("dagger", open).bytes(), run_of("dagger", open).bytes());
+}
+
+TEST(Calls, MessagesOfSeveralLinesArriveWhole) {
+  CallResult result =
+      run_of("dagger", {{"calls.request", "200"}, {"calls.response", "1000"}, {"calls.outstanding", "4"}});
+  EXPECT_GT(result.checked, 20u);
+  EXPECT_EQ(figure(result, 0, "tx_lines"), result.checked * 5);
+  EXPECT_EQ(figure(result, 0, "rx_lines"), result.checked * 21);
+}
+
+TEST(Calls, ACallThatIsLostExpires) {
+  CallResult result =
+      run_of("dagger", {{"network.loss", "0.01"}, {"calls.timeout", "20us"}, {"calls.outstanding", "16"}});
+  EXPECT_GT(result.lost, 0u);
+  EXPECT_GT(result.checked, 20 * result.lost);
+  EXPECT_LE(result.lost, result.network.lost);
+}
+
+TEST(Calls, ThreadsAddUpUntilTheEndpointIsTheLimit) {
+  auto threads = [](const std::string& count, const std::string& interval) {
+    return run_of("dagger", {{"calls.clients", count}, {"calls.servers", count}, {"coherent.interval", interval}})
+        .throughput();
+  };
+  double one = threads("1", "11900ps");
+  EXPECT_NEAR(threads("2", "11900ps"), 2 * one, 0.1 * one);
+  EXPECT_LT(threads("4", "11900ps"), 3.6 * one);
+  EXPECT_NEAR(threads("4", "0ns"), 4 * one, 0.1 * one);
+}
+
+TEST(Calls, RequestsGoToServersByThePolicy) {
+  for (std::string policy : {"round-robin", "key"}) {
+    CallResult result = run_of(
+        "dagger",
+        {{"calls.clients", "1"}, {"calls.servers", "4"}, {"calls.outstanding", "32"}, {"line_nic.balance", policy}});
+    for (const CoreResult& core : result.cores) {
+      EXPECT_GT(core.spent[static_cast<size_t>(Work::kTake)], result.measured / 200) << policy << " " << core.name;
+    }
+  }
+}
+
+TEST(Calls, ACoreDoesNothingTwiceAtOnce) {
+  CallResult result =
+      run_of("dagger", {{"calls.clients", "2"}, {"calls.outstanding", "32"}, {"cores.handler", "100ns"}});
+  for (const CoreResult& core : result.cores) {
+    Time sum = std::accumulate(core.spent.begin(), core.spent.end(), Time{0});
+    EXPECT_LE(sum, result.measured + 300 * kNanosecond) << core.name;
+    EXPECT_GT(sum, result.measured * 98 / 100) << core.name;
+  }
+  EXPECT_LE(result.throughput(), 1000 / 178.5 * 1.02) << "a server's handler and its port";
+}
+
+TEST(Calls, OpenLoopLatencyCountsFromTheIntendedTime) {
+  CallResult light = run_of("dagger", {{"calls.load", "open"}, {"calls.rate", "2"}});
+  CallResult heavy = run_of("dagger", {{"calls.load", "open"}, {"calls.rate", "20"}});
+  EXPECT_LT(light.quantile_us(0.99), 5);
+  EXPECT_GT(heavy.quantile_us(0.5), 5) << "calls wait at the client";
+  EXPECT_GT(heavy.waiting, heavy.offered / 10);
+}
+
+TEST(Calls, ACurveFindsWhereTheSystemSaturates) {
+  size_t runs = 0;
+  Curve curve = call_curve(system_named("dagger"), 4, 2, [&](size_t) { ++runs; });
+  ASSERT_EQ(curve.error, "");
+  EXPECT_GE(runs, 4u);
+  EXPECT_GT(curve.saturation, 0.75 * curve.closed.throughput());
+  EXPECT_LT(curve.saturation, 1.1 * curve.closed.throughput());
+  EXPECT_THAT(curve_table(system_named("dagger"), curve), HasSubstr("saturation"));
+}
+
+TEST(Calls, AReportSaysWhereTheCostsComeFrom) {
+  System system = system_named("dagger");
+  CallResult result = run_calls(system);
+  EXPECT_THAT(call_table(system, result), HasSubstr("core costs: the Dagger paper's figure 5"));
+  EXPECT_THAT(call_json(system, result), HasSubstr("\"p99_us\""));
+}
+
+TEST(Calls, WhatCannotBeRunIsNamed) {
+  System rpcnic = load_system("rpcnic").system;
+  EXPECT_THAT(check_calls(rpcnic), HasSubstr("system for messages"));
+  System dagger = load_system("dagger").system;
+  set_key(&dagger, "network.loss", "0.5");
+  EXPECT_THAT(check_calls(dagger), HasSubstr("calls.timeout"));
+  set_key(&dagger, "network.loss", "0");
+  set_key(&dagger, "calls.clients", "64");
+  EXPECT_THAT(check_calls(dagger), HasSubstr("16 flows"));
+}
+
+TEST(CallResult, CrossesAPipe) {
+  CallResult result;
+  result.latencies = {1, 2, 3};
+  result.cores.push_back({"client 0", {1, 2}});
+  result.engines.push_back({"NIC", {{"tx_lines", 7}}, {}});
+  std::string bytes = result.bytes();
+  EXPECT_EQ(CallResult::parse(bytes).bytes(), bytes);
+  for (size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(CallResult::parse(bytes.substr(0, size)).ok());
+}
+
+TEST(CallPrograms, AMessageIsItsOwn) {
+  std::vector<std::byte> bytes(48);
+  fill_message(5, false, &bytes);
+  uint64_t id = 0;
+  EXPECT_TRUE(check_message(bytes, false, &id));
+  EXPECT_EQ(id, 5u);
+  EXPECT_FALSE(check_message(bytes, true, &id)) << "a request is no response";
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::vector<std::byte> changed = bytes;
+    changed[i] ^= std::byte{1};
+    EXPECT_FALSE(check_message(changed, false, &id)) << i;
+  }
+}
+
+}  // namespace
+}  // namespace drover::sim
