@@ -20,7 +20,7 @@ ROUNDS ?= 400
 PEERS ?=
 HPB_ARGS := $(if $(HYPERPROTOBENCH),--hyperprotobench $(abspath $(HYPERPROTOBENCH)))
 
-.PHONY: help setup configure build demo test check test-long bench bench-codec bench-echo bench-rtl reproduce-rpcnic fit-cpu-costs synth prove format check-format tidy clean
+.PHONY: help setup configure build demo test check test-long bench bench-codec bench-echo bench-rtl reproduce-rpcnic reproduce-dagger bench-dagger fit-cpu-costs synth prove format check-format tidy clean
 
 help: ## list the targets
 	@echo 'usage: make TARGET [PRESET=release|gcc|debug|asan|tsan] [JOBS=N] [HYPERPROTOBENCH=DIR] [UPB_SRC=DIR] [PEERS=all]'
@@ -66,6 +66,14 @@ bench-rtl: configure ## cycles and area of the RTL engines beside the goals, int
 reproduce-rpcnic: configure ## RpcNIC's figures on the simulated systems, beside what the paper says
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target drover
 	@.venv/bin/python bench/reproduce_rpcnic.py --drover $(BUILD)/cli/drover --jobs $(JOBS) $(HPB_ARGS)
+
+reproduce-dagger: configure ## Dagger's figures on the simulated systems, beside what the paper says
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target drover
+	@.venv/bin/python bench/reproduce_dagger.py --drover $(BUILD)/cli/drover --jobs $(JOBS)
+
+bench-dagger: configure ## calls through the simulated NIC beside the Dagger paper, into build/bench/dagger.json
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target drover
+	@.venv/bin/python bench/reproduce_dagger.py --drover $(BUILD)/cli/drover --jobs $(JOBS) --bench build/bench/dagger.json
 
 fit-cpu-costs: configure ## what the codecs cost this machine's CPU, warm and cold: the stated costs of drover sim
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target cpu_costs

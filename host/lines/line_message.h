@@ -1,11 +1,12 @@
-// Messages as RPC lines (channel/channel.toml, LineSlot): a message of up to 48 bytes is one line, a longer one several.
+// Messages as RPC lines (channel/channel.toml, LineSlot): a message of up to 48 bytes is one line, a longer one
+// several.
 //
 //   message    [ 48 bytes ][ 48 bytes ][ 4 bytes ]
 //   lines      index 0      index 1     index 2, last          all with one connection, call and function
 //
 // split() is for a sender's own bytes. LineAssembly takes lines as they come out of a ring or a datagram, which are
-// hostile: it takes exactly the lines that split() makes of some message, in order, and nothing else. Thread-safety: one
-// thread.
+// hostile: it takes exactly the lines that split() makes of some message, in order, and nothing else. Thread-safety:
+// one thread.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// RpcClient: calls on one connection through a port of its own, as Dagger's (paper, section 3): asynchronous with as many
-// outstanding as the window allows, or synchronous.
+// RpcClient: calls on one connection through a port of its own, as Dagger's (paper, section 3): asynchronous with as
+// many outstanding as the window allows, or synchronous.
 //
 //   client.begin(kEcho, request, tag);  ...  client.flush();
 //   client.poll(16, [&](const Completion& done) { ... done.tag ... done.response ... });
