@@ -76,7 +76,8 @@ bench-dagger: configure ## calls through the simulated NIC beside the Dagger pap
 	@.venv/bin/python bench/reproduce_dagger.py --drover $(BUILD)/cli/drover --jobs $(JOBS) --bench build/bench/dagger.json
 
 fit-cpu-costs: configure ## what the codecs cost this machine's CPU, warm and cold: the stated costs of drover sim
-	@cmake --build --preset $(PRESET) -j $(JOBS) --target cpu_costs
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target cpu_costs --target core_costs
+	@$(BUILD)/bench/sim/core_costs
 	@.venv/bin/python bench/sim/fit_cpu_costs.py --program $(BUILD)/bench/sim/cpu_costs --rounds $(ROUNDS) \
 	  --out build/bench/cpu_costs.json $(HPB_ARGS)
 
