@@ -61,7 +61,7 @@ BLOCKS = {
 }
 # What --read looks at, and what the total is of.
 ENGINES = ("deserializer", "serializer")
-READ = (*ENGINES, "drover-nic", "nic-host", "  mmio", "  doorbell", "  cxl", "nic-net-udp")
+READ = (*ENGINES, "drover-nic", "  mmio", "  doorbell", "  cxl", "nic-net-udp")
 # In this block, that module is synthesized once and not dissolved; it is the block named behind it.
 KEPT = {"deserializer": ("deser_lane", "deserializer-lane")}
 PAPER = """

@@ -7,122 +7,12 @@
 #include <random>
 #include <set>
 
-#include "datagram/frame_testing.h"
-#include "rtl/model/drover_nic.h"
-#include "rtl/testing/nic_hosts.h"
+#include "rtl/testing/nic_ends.h"
 
 namespace drover::rtl {
 namespace {
 
-using drover::testing::kClientEnd;
-using drover::testing::kServerEnd;
-using nic::ConnectionCommand;
-using nic::ConnectionEntry;
 using nic::NetworkRegisters;
-
-struct Weather {
-  uint32_t loss = 0, repeat = 0, reorder = 0, damage = 0;  // per cent of frames
-};
-
-// What is on its way to one end.
-class Way {
- public:
-  Way(const Weather& weather, uint32_t seed) : weather_(weather), random_(seed) {}
-  void send(NicFrame frame) {
-    if (chance(weather_.loss)) return;
-    if (chance(weather_.damage)) frame[random_() % frame.size()] ^= static_cast<std::byte>(1 + random_() % 255);
-    for (int copies = chance(weather_.repeat) ? 2 : 1; copies > 0; --copies) {
-      size_t back = chance(weather_.reorder) ? random_() % (frames_.size() + 1) : 0;
-      frames_.insert(frames_.end() - static_cast<std::ptrdiff_t>(back), {frame, kLatency});
-    }
-  }
-  void move(DroverNic* to) {
-    for (auto& [frame, left] : frames_) left -= left != 0;
-    while (!frames_.empty() && frames_.front().second == 0) {
-      to->receive(std::move(frames_.front().first));
-      frames_.pop_front();
-    }
-  }
-
- private:
-  static constexpr int kLatency = 40;
-  bool chance(uint32_t per_cent) { return random_() % 100 < per_cent; }
-  Weather weather_;
-  std::mt19937 random_;
-  std::deque<std::pair<NicFrame, int>> frames_;
-};
-
-// The NIC is made before the hosts around it.
-struct WholeNic {
-  WholeNic(const NicBenchOptions& options, nic::Transport transport)
-      : device(DroverNic::make({.tx_interface = options.tx_interface,
-                                .power_up = {true, options.power_up_seed},
-                                .store_stall = Stalls(options.stalls_of_256, options.seed + 10),
-                                .line_stall = Stalls(options.stalls_of_256, options.seed + 12)},
-                               transport)),
-        table(nic::kTableEntries * sizeof(ConnectionEntry)),
-        table_reads(device->table_read_port(), table, AxiTiming{.latency = 30}.reads(), kTableAt),
-        table_writes(device->table_write_port(), table, AxiTiming{.latency = 30}.writes(), kTableAt) {}
-  static constexpr uint64_t kTableAt = 0x7f00'0000'0000;
-  std::unique_ptr<DroverNic> device;
-  std::vector<char> table;
-  AxiReadMemory table_reads;
-  AxiWriteMemory table_writes;
-};
-
-class End final : private WholeNic, public NicHosts {
- public:
-  End(const NicBenchOptions& options, nic::Transport transport, const NetworkEnd& own)
-      : WholeNic(options, transport), NicHosts(options, device.get()) {
-    device->add(&table_reads);
-    device->add(&table_writes);
-    device->reset();
-    uint64_t mac = 0;
-    std::memcpy(&mac, own.mac.data(), 6);
-    network(offsetof(NetworkRegisters, own_mac), mac);
-    network(offsetof(NetworkRegisters, own_address),
-            __builtin_bswap32(own.address) | uint64_t{static_cast<uint16_t>(own.port << 8 | own.port >> 8)} << 32);
-    network(offsetof(NetworkRegisters, host_table), kTableAt | nic::kTableEnabled);
-    network(offsetof(NetworkRegisters, timing),
-            nic::TimingWord{.tick_cycles = 100, .resend_ticks = 8, .max_doublings = 3, .max_resends = 40}.encode());
-  }
-  DroverNic& nic() { return *device; }
-  void network(size_t at, uint64_t value) {
-    store(nic::kNetworkAt + static_cast<uint32_t>(at), value);
-    while (!device->stores_done()) step();
-  }
-  uint64_t network(size_t at) { return device->load64_now(nic::kNetworkAt + static_cast<uint32_t>(at)); }
-  void open(uint16_t number, const NetworkEnd& to, uint32_t key_in, uint32_t key_out, uint8_t flow,
-            BalancePolicy policy) {
-    ConnectionEntry entry{};
-    entry.flow = flow;
-    entry.balance = static_cast<uint8_t>(policy);
-    entry.remote = number;
-    entry.key_in = key_in;
-    entry.key_out = key_out;
-    std::memcpy(entry.mac, to.mac.data(), 6);
-    entry.port[0] = static_cast<uint8_t>(to.port >> 8);
-    entry.port[1] = static_cast<uint8_t>(to.port);
-    for (int i = 0; i < 4; ++i) entry.address[i] = static_cast<uint8_t>(to.address >> (24 - 8 * i));
-    uint64_t words[8];
-    std::memcpy(words, &entry, sizeof words);
-    for (size_t i = 0; i < 8; ++i) network(offsetof(NetworkRegisters, entry) + 8 * i, words[i]);
-    nic::CommandWord command{.number = number, .command = ConnectionCommand::kOpen};
-    network(offsetof(NetworkRegisters, command), command.encode());
-    do {
-      command = nic::CommandWord::decode(network(offsetof(NetworkRegisters, command)));
-    } while (command.result == nic::CommandResult::kBusy);
-    ASSERT_EQ(command.result, nic::CommandResult::kOk);
-  }
-  using NicHosts::take;
-  std::function<void()> others;  // what goes on with a cycle of this one
-
- private:
-  void cycle() override {
-    device->cycle();
-    if (others) others();
-  }
-};
 
 LineSlot call_of(uint16_t connection, uint32_t call, uint32_t index, uint32_t lines) {
   LineSlot line{};
@@ -141,7 +31,7 @@ LineSlot call_of(uint16_t connection, uint32_t call, uint32_t index, uint32_t li
 struct Case {
   TxInterface tx_interface = TxInterface::kCoherent;
   nic::Transport transport = nic::Transport::kReliable;
-  Weather weather = {};
+  NicWeather weather = {};
   BalancePolicy policy = BalancePolicy::kConnectionFlow;
   uint32_t connections = 8, flows = 4, calls = 60;
   uint32_t seed = 1;
@@ -153,10 +43,9 @@ class TwoNics {
  public:
   explicit TwoNics(const Case& one)
       : case_(one),
-        client_(options(one, 0), one.transport, kClientEnd),
-        server_(options(one, 100), one.transport, kServerEnd),
-        to_client_(one.weather, one.seed),
-        to_server_(one.weather, one.seed + 1) {
+        client_(options(one, 0), one.transport, kNicClient),
+        server_(options(one, 100), one.transport, kNicServer),
+        way_(&client_, &server_, one.weather, one.seed) {
     for (uint32_t flow = 0; flow < one.flows; ++flow) {
       client_.enable(flow);
       server_.enable(flow);
@@ -165,16 +54,9 @@ class TwoNics {
     server_.settle();
     for (uint16_t c = 0; c < one.connections; ++c) {
       auto flow = static_cast<uint8_t>(c % one.flows);
-      client_.open(c, kServerEnd, 1000 + c, 9000 + c, flow, BalancePolicy::kConnectionFlow);
-      server_.open(c, kClientEnd, 9000 + c, 1000 + c, flow, one.policy);
+      client_.open(c, kNicServer, 1000 + c, 9000 + c, flow, BalancePolicy::kConnectionFlow);
+      server_.open(c, kNicClient, 9000 + c, 1000 + c, flow, one.policy);
     }
-    client_.nic().on_frame([this](NicFrame frame) { to_server_.send(std::move(frame)); });
-    server_.nic().on_frame([this](NicFrame frame) { to_client_.send(std::move(frame)); });
-    client_.others = [this] {
-      server_.step();
-      to_client_.move(&client_.nic());
-      to_server_.move(&server_.nic());
-    };
   }
 
   // Until each call was answered, or for so many cycles. Checks all that comes.
@@ -184,8 +66,8 @@ class TwoNics {
   }
   size_t total() const { return size_t{case_.connections} * case_.calls; }
   size_t answered() const { return answered_; }
-  End& client() { return client_; }
-  End& server() { return server_; }
+  NicEnd& client() { return client_; }
+  NicEnd& server() { return server_; }
 
  private:
   static NicBenchOptions options(const Case& one, uint32_t more) {
@@ -252,8 +134,8 @@ class TwoNics {
   }
 
   Case case_;
-  End client_, server_;
-  Way to_client_, to_server_;
+  NicEnd client_, server_;
+  NicNetwork way_;
   using Call = std::pair<uint16_t, uint32_t>;                  // connection, call
   std::map<uint16_t, std::pair<uint32_t, uint32_t>> sending_;  // by connection: call, line
   std::map<Call, std::pair<uint32_t, uint32_t>> served_;       // flow, lines
