@@ -36,14 +36,11 @@ BLOCKS = {
     "  arena": ("serializer", "ser_arena", {}),
     "  gather": ("serializer", "ser_gather", {}),
     "  reader": ("serializer", "ser_reader", {}),
-<<<<<<< HEAD
     "nic-host": ("nic", "nic_host", {"Interface": 2}),
     "  mmio": ("nic", "nic_host", {"Interface": 0}),
     "  doorbell": ("nic", "nic_host", {"Interface": 1}),
     "  cxl": ("nic", "nic_host", {"Interface": 3}),
     "  synchronous": ("nic", "nic_host", {"Interface": 2, "Threading": 1}),
-=======
->>>>>>> nicnet
     "nic-net": ("nic", "nic_net", {}),
     "nic-net-udp": ("nic", "nic_net", {"Transport": 0}),
     "  check": ("nic", "nic_net_check", {}),
@@ -54,10 +51,7 @@ BLOCKS = {
     "  sweep": ("nic", "nic_net_sweep", {}),
     "  manager": ("nic", "nic_net_manager", {}),
     "  net-registers": ("nic", "nic_net_registers", {}),
-<<<<<<< HEAD
     "drover-nic": ("nic", "drover_nic", {}),
-=======
->>>>>>> nicnet
 }
 # What --read looks at, and what the total is of.
 ENGINES = ("deserializer", "serializer")
@@ -181,11 +175,7 @@ def main():
     parser.add_argument("--read", action="store_true", help="only see whether yosys takes the sources, without a warning")
     arguments = parser.parse_args()
     if arguments.read:
-<<<<<<< HEAD
         found = [f"{block}: {warning}" for block in arguments.block or READ
-=======
-        found = [f"{block}: {warning}" for block in arguments.block or ("deserializer", "serializer", "nic-net", "nic-net-udp")
->>>>>>> nicnet
                  for warning in warnings_of(block, arguments.packages)]
         print("\n".join(found))
         return 1 if found else 0
