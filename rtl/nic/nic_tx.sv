@@ -140,18 +140,15 @@ module nic_tx #(
     assign take          = pop;
     assign take_flow     = pop_flow;
     assign take_log      = WindowLog;
-    logic [Flows-1:0][2:0] stop_q;
-    always_ff @(posedge clk_i or negedge rst_ni) begin
-      if (!rst_ni) begin
-        stop_q <= '0;
-      end else begin
-        for (int f = 0; f < Flows; f++) begin
-          if (start_i[f]) stop_q[f] <= drover_nic_pkg::StopNone;
-          else if (stop_bus[f]) stop_q[f] <= drover_nic_pkg::StopBus;
-        end
+    for (genvar f = 0; f < Flows; f++) begin : gen_stop
+      logic [2:0] stop_q;
+      always_ff @(posedge clk_i or negedge rst_ni) begin
+        if (!rst_ni) stop_q <= drover_nic_pkg::StopNone;
+        else if (start_i[f]) stop_q <= drover_nic_pkg::StopNone;
+        else if (stop_bus[f]) stop_q <= drover_nic_pkg::StopBus;
       end
+      assign stop_o[f] = stop_q;
     end
-    assign stop_o = stop_q;
   end
   assign ring_flow_o[2] = store_flow_i;
   assign ring_flow_o[3] = take_flow;
