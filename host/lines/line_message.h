@@ -1,0 +1,113 @@
+// Messages as RPC lines (channel/channel.toml, LineSlot): a message of up to 48 bytes is one line, a longer one several.
+//
+//   message    [ 48 bytes ][ 48 bytes ][ 4 bytes ]
+//   lines      index 0      index 1     index 2, last          all with one connection, call and function
+//
+// split() is for a sender's own bytes. LineAssembly takes lines as they come out of a ring or a datagram, which are
+// hostile: it takes exactly the lines that split() makes of some message, in order, and nothing else. Thread-safety: one
+// thread.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "channel/channel_format.h"
+
+namespace drover::lines {
+
+inline constexpr size_t kMaxMessageBytes = kMaxMessageLines * kLineArguments;
+
+// What all lines of a message have in common.
+struct LineHead {
+  uint16_t connection = 0;
+  uint16_t function = 0;
+  uint32_t call = 0;
+  uint8_t flags = 0;  // LineFlag, without kLineLast
+};
+
+// Lines of a message of `size` bytes; an empty one is a line too.
+constexpr uint32_t lines_of(size_t size) {
+  return size <= kLineArguments ? 1 : static_cast<uint32_t>((size + kLineArguments - 1) / kLineArguments);
+}
+
+// Line `index` of the message; the message has at most kMaxMessageBytes and more than index * 48, or is empty.
+inline LineSlot line_of(const LineHead& head, std::span<const std::byte> message, uint32_t index) {
+  size_t at = size_t{index} * kLineArguments;
+  size_t length = std::min(message.size() - at, kLineArguments);
+  LineSlot line{};
+  line.type = kLineType;
+  line.flags = static_cast<uint8_t>(head.flags | (at + length == message.size() ? kLineLast : 0));
+  line.function = head.function;
+  line.call = head.call;
+  line.connection = head.connection;
+  line.index = static_cast<uint8_t>(index);
+  line.length = static_cast<uint8_t>(length);
+  if (length != 0) std::memcpy(line.arguments, message.data() + at, length);
+  return line;
+}
+
+// Whether a line can be part of any message, whatever came before it.
+inline bool well_formed(const LineSlot& line) {
+  bool last = (line.flags & kLineLast) != 0;
+  bool known = (line.flags & ~(kLineResponse | kLineLast | kLineFailed)) == 0;
+  bool full = line.length == kLineArguments;
+  bool failure = (line.flags & kLineFailed) == 0 ||
+                 ((line.flags & kLineResponse) != 0 && last && line.index == 0 && line.length == 0);
+  bool empty_tail = line.length == 0 && line.index != 0;
+  bool ends = last || line.index + 1u < kMaxMessageLines;
+  return line.type == kLineType && known && line.length <= kLineArguments && (last || full) && failure && !empty_tail &&
+         ends;
+}
+
+// The lines of one message of several lines, as they come.
+class LineAssembly {
+ public:
+  enum class Taken {
+    kMore,     // a line in its turn; the message goes on
+    kWhole,    // message() has it all
+    kRefused,  // not the next line of this message, which is forgotten
+  };
+
+  // `line` is well formed. A line of index 0 begins a message and forgets another that was under way.
+  Taken take(const LineSlot& line) {
+    if (line.index == 0) {
+      bytes_.clear();
+      head_ = head_of(line);
+      next_ = 0;
+    }
+    if (line.index != next_ || !head_ || !same(*head_, line)) return forget(), Taken::kRefused;
+    const auto* from = reinterpret_cast<const std::byte*>(line.arguments);
+    bytes_.insert(bytes_.end(), from, from + line.length);
+    ++next_;
+    if ((line.flags & kLineLast) == 0) return Taken::kMore;
+    head_.reset();
+    return Taken::kWhole;
+  }
+  bool under_way() const { return head_.has_value(); }
+  // Of the last message that was whole; until the next take().
+  std::span<const std::byte> message() const { return bytes_; }
+
+ private:
+  static LineHead head_of(const LineSlot& line) {
+    return {line.connection, line.function, line.call, static_cast<uint8_t>(line.flags & ~kLineLast)};
+  }
+  static bool same(const LineHead& head, const LineSlot& line) {
+    return head.connection == line.connection && head.function == line.function && head.call == line.call &&
+           head.flags == (line.flags & ~kLineLast);
+  }
+  void forget() {
+    head_.reset();
+    bytes_.clear();
+  }
+
+  std::vector<std::byte> bytes_;
+  std::optional<LineHead> head_;  // of the message under way
+  uint32_t next_ = 0;             // the index that comes next
+};
+
+}  // namespace drover::lines

@@ -1,0 +1,177 @@
+// RpcClient: calls on one connection through a port of its own, as Dagger's (paper, section 3): asynchronous with as many
+// outstanding as the window allows, or synchronous.
+//
+//   client.begin(kEcho, request, tag);  ...  client.flush();
+//   client.poll(16, [&](const Completion& done) { ... done.tag ... done.response ... });
+//
+// A call number is the call's place in the window and how often the place was used, so that a late or repeated response
+// matches no call: it is counted and dropped. Responses are hostile input. Over a transport that may lose lines, give
+// calls a time-out and call expire() now and then.
+//
+// Thread-safety: one thread. Ownership: the port must outlive the client. Costs no allocation for messages of one line.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "channel/layout.h"
+#include "host/lines/line_message.h"
+#include "host/lines/port.h"
+#include "host/lines/status.h"
+
+namespace drover::lines {
+
+struct Completion {
+  uint64_t tag;
+  uint16_t status;                      // gRPC's code
+  std::span<const std::byte> response;  // until the visitor returns; empty unless the status is kStatusOk
+};
+
+enum class BeginResult {
+  kOk,
+  kWindowFull,  // as many calls outstanding as the window holds: poll first
+  kNoRoom,      // the port has no room now: poll first
+  kTooLong,     // more than kMaxMessageBytes
+};
+
+struct ClientCounters {
+  uint64_t calls = 0, completed = 0, expired = 0;
+  uint64_t unknown = 0;    // lines of no outstanding call: late, repeated, or of another connection
+  uint64_t malformed = 0;  // lines that no sender makes
+};
+
+struct RpcClientOptions {
+  uint32_t window = 64;    // calls outstanding at once; a power of two up to 65,536
+  int64_t timeout_ns = 0;  // of each call; 0: never
+};
+
+template <Port P>
+class BasicRpcClient {
+ public:
+  BasicRpcClient(P* port, uint16_t connection, const RpcClientOptions& options = {})
+      : port_(*port), connection_(connection), options_(options), calls_(std::bit_ceil(options.window)) {
+    free_.reserve(calls_.size());
+    for (uint32_t i = static_cast<uint32_t>(calls_.size()); i-- > 0;) {
+      calls_[i].number = i;
+      free_.push_back(i);
+    }
+  }
+
+  // Begins a call; its lines may stay unseen until flush().
+  BeginResult begin(uint16_t function, std::span<const std::byte> arguments, uint64_t tag) {
+    if (arguments.size() > kMaxMessageBytes) return BeginResult::kTooLong;
+    if (free_.empty()) return BeginResult::kWindowFull;
+    uint32_t lines = lines_of(arguments.size());
+    if (!port_.has_room(lines)) return BeginResult::kNoRoom;
+    Call& call = calls_[free_.back()];
+    free_.pop_back();
+    call.tag = tag;
+    call.active = true;
+    if (options_.timeout_ns != 0) call.deadline_ns = port_.now_ns() + options_.timeout_ns;
+    LineHead head{connection_, function, call.number, 0};
+    for (uint32_t i = 0; i < lines; ++i) port_.try_push(to_slot(line_of(head, arguments, i)));
+    ++counters_.calls;
+    return BeginResult::kOk;
+  }
+  void flush() { port_.flush(); }
+
+  // Takes at most `limit` lines; `completed(Completion)` for each call that ended with one. Returns how many ended.
+  template <typename Visitor>
+  uint32_t poll(uint32_t limit, Visitor&& completed) {
+    uint32_t ended = 0;
+    Slot slot;
+    for (uint32_t i = 0; i < limit && port_.try_pop(slot); ++i) ended += take(slot_as<LineSlot>(slot), completed);
+    return ended;
+  }
+
+  // Ends the calls whose time-out has passed in kStatusDeadlineExceeded. Looks at the whole window.
+  template <typename Visitor>
+  uint32_t expire(Visitor&& completed) {
+    uint32_t ended = 0;
+    int64_t now = port_.now_ns();
+    for (uint32_t i = 0; options_.timeout_ns != 0 && i < calls_.size(); ++i) {
+      if (!calls_[i].active || calls_[i].deadline_ns > now) continue;
+      ++counters_.expired;
+      ++ended;
+      end(i, {calls_[i].tag, kStatusDeadlineExceeded, {}}, completed);
+    }
+    return ended;
+  }
+
+  // One call, waited for: no other may be outstanding. The response is copied, as far as it fits, into `response`, and
+  // *size is its whole size.
+  uint16_t call(uint16_t function, std::span<const std::byte> arguments, std::span<std::byte> response, size_t* size) {
+    while (true) {
+      BeginResult begun = begin(function, arguments, 0);
+      if (begun == BeginResult::kOk) break;
+      if (begun == BeginResult::kTooLong || outstanding() != 0) return kStatusInternal;
+      port_.idle();
+    }
+    flush();
+    uint16_t status = 0;
+    auto take_it = [&](const Completion& done) {
+      status = done.status;
+      *size = done.response.size();
+      std::copy_n(done.response.begin(), std::min(response.size(), done.response.size()), response.begin());
+    };
+    while (poll(1, take_it) + expire(take_it) == 0) port_.idle();
+    return status;
+  }
+
+  uint32_t outstanding() const { return static_cast<uint32_t>(calls_.size() - free_.size()); }
+  uint32_t window() const { return static_cast<uint32_t>(calls_.size()); }
+  const ClientCounters& counters() const { return counters_; }
+  uint16_t connection() const { return connection_; }
+
+ private:
+  struct Call {
+    uint64_t tag = 0;
+    int64_t deadline_ns = 0;
+    uint32_t number = 0;  // the place in the window, plus the window for each use of the place
+    bool active = false;
+    std::unique_ptr<LineAssembly> longer;  // of a response of several lines
+  };
+
+  template <typename Visitor>
+  uint32_t take(const LineSlot& line, Visitor& completed) {
+    if (!well_formed(line) || (line.flags & kLineResponse) == 0) return ++counters_.malformed, 0;
+    uint32_t place = line.call & (static_cast<uint32_t>(calls_.size()) - 1);
+    Call& call = calls_[place];
+    if (!call.active || call.number != line.call || line.connection != connection_) return ++counters_.unknown, 0;
+    std::span<const std::byte> message{reinterpret_cast<const std::byte*>(line.arguments), line.length};
+    if (line.index != 0 || (line.flags & kLineLast) == 0) [[unlikely]] {
+      if (call.longer == nullptr) call.longer = std::make_unique<LineAssembly>();
+      LineAssembly::Taken taken = call.longer->take(line);
+      if (taken == LineAssembly::Taken::kMore) return 0;
+      if (taken == LineAssembly::Taken::kRefused) {
+        ++counters_.malformed;
+        return end(place, {call.tag, kStatusInternal, {}}, completed), 1;
+      }
+      message = call.longer->message();
+    }
+    uint16_t status = (line.flags & kLineFailed) != 0 ? line.function : kStatusOk;
+    return end(place, {call.tag, status, message}, completed), 1;
+  }
+
+  template <typename Visitor>
+  void end(uint32_t place, const Completion& done, Visitor& completed) {
+    Call& call = calls_[place];
+    call.active = false;
+    call.number += static_cast<uint32_t>(calls_.size());
+    ++counters_.completed;
+    completed(done);
+    free_.push_back(place);
+  }
+
+  P& port_;
+  const uint16_t connection_;
+  const RpcClientOptions options_;
+  std::vector<Call> calls_;
+  std::vector<uint32_t> free_;
+  ClientCounters counters_;
+};
+
+}  // namespace drover::lines

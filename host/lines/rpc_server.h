@@ -1,0 +1,170 @@
+// RpcThreadedServer: handlers for functions, and one thread for each port that serves them (Dagger's threaded server).
+//
+//   RpcThreadedServer server;
+//   server.handle(kEcho, [](const Request& request, Response& response) { response.copy(request.arguments); ... });
+//   BasicServerThread<RingPort> thread(&server, &port);
+//   while (!stop) if (thread.serve(16) == 0) port.idle();
+//
+// A handler runs on the thread that took its request. Requests are hostile input: a line that no sender makes is counted
+// and dropped, a function without a handler is answered by kStatusUnimplemented. While the port has no room for a
+// response, no further request is taken.
+//
+// Thread-safety: handle() before any thread serves; handlers may run on several threads at once; a ServerThread belongs to
+// one thread. Ownership: server and port must outlive the thread's object. No allocation for messages of one line.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "channel/layout.h"
+#include "host/lines/line_message.h"
+#include "host/lines/port.h"
+#include "host/lines/status.h"
+
+namespace drover::lines {
+
+struct Request {
+  uint16_t connection, function;
+  std::span<const std::byte> arguments;  // until the handler returns
+};
+
+// What a handler answers: bytes, or a status.
+class Response {
+ public:
+  // Room for `size` bytes, at most kMaxMessageBytes, which the handler fills. Null: too large.
+  std::byte* reserve(size_t size) {
+    if (size > kMaxMessageBytes) return nullptr;
+    size_ = size;
+    if (size <= short_.size()) return at_ = short_.data();
+    if (long_.size() < size) long_.resize(size);
+    return at_ = long_.data();
+  }
+  bool copy(std::span<const std::byte> bytes) {
+    std::byte* to = reserve(bytes.size());
+    if (to != nullptr && !bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+    return to != nullptr;
+  }
+  std::span<const std::byte> bytes() const { return {at_, size_}; }
+  void clear() { size_ = 0, at_ = short_.data(); }
+
+ private:
+  std::array<std::byte, kLineArguments> short_;
+  std::vector<std::byte> long_;
+  std::byte* at_ = short_.data();
+  size_t size_ = 0;
+};
+
+// Returns the call's status; with another than kStatusOk the response's bytes are not sent.
+using Handler = std::function<uint16_t(const Request&, Response&)>;
+
+class RpcThreadedServer {
+ public:
+  void handle(uint16_t function, Handler handler) {
+    if (handlers_.size() <= function) handlers_.resize(function + size_t{1});
+    handlers_[function] = std::move(handler);
+  }
+  uint16_t serve(const Request& request, Response& response) const {
+    if (request.function >= handlers_.size() || !handlers_[request.function]) return kStatusUnimplemented;
+    return handlers_[request.function](request, response);
+  }
+
+ private:
+  std::vector<Handler> handlers_;
+};
+
+struct ServerCounters {
+  uint64_t calls = 0;
+  uint64_t failed = 0;      // answered by another status than kStatusOk
+  uint64_t malformed = 0;   // lines that no sender makes, or that do not follow the one before
+  uint64_t too_many = 0;    // messages of several lines dropped, because too many were under way
+};
+
+struct ServerThreadOptions {
+  uint32_t max_assemblies = 1024;  // connections whose message of several lines is under way
+};
+
+template <Port P>
+class BasicServerThread {
+ public:
+  BasicServerThread(const RpcThreadedServer* server, P* port, const ServerThreadOptions& options = {})
+      : server_(*server), port_(*port), options_(options) {}
+
+  // Takes at most `limit` lines and answers the calls among them. Returns the lines taken.
+  uint32_t serve(uint32_t limit) {
+    uint32_t taken = 0;
+    Slot slot;
+    while (taken < limit && finish_response() && port_.try_pop(slot)) {
+      ++taken;
+      take(slot_as<LineSlot>(slot));
+    }
+    if (taken != 0) {
+      finish_response();
+      port_.flush();
+    }
+    return taken;
+  }
+  const ServerCounters& counters() const { return counters_; }
+
+ private:
+  void take(const LineSlot& line) {
+    if (!well_formed(line) || (line.flags & (kLineResponse | kLineFailed)) != 0) {
+      ++counters_.malformed;
+      return;
+    }
+    if (line.index == 0 && (line.flags & kLineLast) != 0) [[likely]] {
+      return answer(line, {reinterpret_cast<const std::byte*>(line.arguments), line.length});
+    }
+    auto found = longer_.find(line.connection);
+    if (found == longer_.end()) {
+      if (longer_.size() >= options_.max_assemblies) {
+        counters_.too_many += line.index == 0 ? 1 : 0;
+        return;
+      }
+      found = longer_.try_emplace(line.connection).first;
+    }
+    LineAssembly::Taken taken = found->second.take(line);
+    if (taken == LineAssembly::Taken::kWhole) answer(line, found->second.message());
+    if (taken == LineAssembly::Taken::kRefused) ++counters_.malformed;
+    if (taken != LineAssembly::Taken::kMore) longer_.erase(found);
+  }
+
+  void answer(const LineSlot& line, std::span<const std::byte> arguments) {
+    ++counters_.calls;
+    response_.clear();
+    uint16_t status = server_.serve({line.connection, line.function, arguments}, response_);
+    head_ = {line.connection, line.function, line.call, kLineResponse};
+    if (status != kStatusOk) {
+      ++counters_.failed;
+      head_.function = status;
+      head_.flags |= kLineFailed;
+      response_.clear();
+    }
+    next_ = 0;
+    lines_ = lines_of(response_.bytes().size());
+    finish_response();
+  }
+
+  // Pushes what is left of the last response; false: the port has no room for all of it.
+  bool finish_response() {
+    for (; next_ < lines_; ++next_) {
+      if (!port_.try_push(to_slot(line_of(head_, response_.bytes(), next_)))) return port_.flush(), false;
+    }
+    return true;
+  }
+
+  const RpcThreadedServer& server_;
+  P& port_;
+  const ServerThreadOptions options_;
+  std::unordered_map<uint16_t, LineAssembly> longer_;  // by connection
+  Response response_;                                  // the last one; its lines from next_ on are not yet pushed
+  LineHead head_;
+  uint32_t next_ = 0, lines_ = 0;
+  ServerCounters counters_;
+};
+
+}  // namespace drover::lines
