@@ -1,11 +1,12 @@
-// Messages as RPC lines (channel/channel.toml, LineSlot): a message of up to 48 bytes is one line, a longer one several.
+// Messages as RPC lines (channel/channel.toml, LineSlot): a message of up to 48 bytes is one line, a longer one
+// several.
 //
 //   message    [ 48 bytes ][ 48 bytes ][ 4 bytes ]
 //   lines      index 0      index 1     index 2, last          all with one connection, call and function
 //
 // split() is for a sender's own bytes. LineAssembly takes lines as they come out of a ring or a datagram, which are
-// hostile: it takes exactly the lines that split() makes of some message, in order, and nothing else. Thread-safety: one
-// thread.
+// hostile: it takes exactly the lines that split() makes of some message, in order, and nothing else. Thread-safety:
+// one thread.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 #include <span>
 #include <vector>
 
-#include "channel/channel_format.h"
+#include "channel/line.h"
 
 namespace drover::lines {
 
@@ -49,19 +50,6 @@ inline LineSlot line_of(const LineHead& head, std::span<const std::byte> message
   line.length = static_cast<uint8_t>(length);
   if (length != 0) std::memcpy(line.arguments, message.data() + at, length);
   return line;
-}
-
-// Whether a line can be part of any message, whatever came before it.
-inline bool well_formed(const LineSlot& line) {
-  bool last = (line.flags & kLineLast) != 0;
-  bool known = (line.flags & ~(kLineResponse | kLineLast | kLineFailed)) == 0;
-  bool full = line.length == kLineArguments;
-  bool failure = (line.flags & kLineFailed) == 0 ||
-                 ((line.flags & kLineResponse) != 0 && last && line.index == 0 && line.length == 0);
-  bool empty_tail = line.length == 0 && line.index != 0;
-  bool ends = last || line.index + 1u < kMaxMessageLines;
-  return line.type == kLineType && known && line.length <= kLineArguments && (last || full) && failure && !empty_tail &&
-         ends;
 }
 
 // The lines of one message of several lines, as they come.
