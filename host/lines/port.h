@@ -1,5 +1,5 @@
-// A port: where lines leave a host thread for its engine, and where they come in. The client, the server and what a team
-// writes on them are compiled against a port; which one decides what engine is behind it: rings in shared memory
+// A port: where lines leave a host thread for its engine, and where they come in. The client, the server and what a
+// team writes on them are compiled against a port; which one decides what engine is behind it: rings in shared memory
 // (RingPort), or a simulated NIC, where each of these calls also takes the simulated core's time (sim/calls/).
 #pragma once
 

@@ -5,12 +5,12 @@
 //   BasicServerThread<RingPort> thread(&server, &port);
 //   while (!stop) if (thread.serve(16) == 0) port.idle();
 //
-// A handler runs on the thread that took its request. Requests are hostile input: a line that no sender makes is counted
-// and dropped, a function without a handler is answered by kStatusUnimplemented. While the port has no room for a
-// response, no further request is taken.
+// A handler runs on the thread that took its request. Requests are hostile input: a line that no sender makes is
+// counted and dropped, a function without a handler is answered by kStatusUnimplemented. While the port has no room for
+// a response, no further request is taken.
 //
-// Thread-safety: handle() before any thread serves; handlers may run on several threads at once; a ServerThread belongs to
-// one thread. Ownership: server and port must outlive the thread's object. No allocation for messages of one line.
+// Thread-safety: handle() before any thread serves; handlers may run on several threads at once; a ServerThread belongs
+// to one thread. Ownership: server and port must outlive the thread's object. No allocation for messages of one line.
 #pragma once
 
 #include <array>
@@ -79,9 +79,9 @@ class RpcThreadedServer {
 
 struct ServerCounters {
   uint64_t calls = 0;
-  uint64_t failed = 0;      // answered by another status than kStatusOk
-  uint64_t malformed = 0;   // lines that no sender makes, or that do not follow the one before
-  uint64_t too_many = 0;    // messages of several lines dropped, because too many were under way
+  uint64_t failed = 0;     // answered by another status than kStatusOk
+  uint64_t malformed = 0;  // lines that no sender makes, or that do not follow the one before
+  uint64_t too_many = 0;   // messages of several lines dropped, because too many were under way
 };
 
 struct ServerThreadOptions {
@@ -112,8 +112,12 @@ class BasicServerThread {
 
  private:
   void take(const LineSlot& line) {
-    if (!well_formed(line) || (line.flags & (kLineResponse | kLineFailed)) != 0) {
-      ++counters_.malformed;
+    if (!well_formed(line) || (line.flags & (kLineResponse | kLineFailed)) != 0) [[unlikely]] {
+      if (line.type == kLineCloseType) {
+        longer_.erase(line.connection);  // the number may be another connection's next
+      } else {
+        ++counters_.malformed;
+      }
       return;
     }
     if (line.index == 0 && (line.flags & kLineLast) != 0) [[likely]] {
