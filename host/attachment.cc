@@ -173,10 +173,20 @@ std::unique_ptr<Attachment> Attachment::over(ControlSocket socket, const Offer& 
   return attachment;
 }
 
+// What was said could not be sent: an engine that has hung up may have said why before.
+bool Attachment::refused(const ControlError& why, AttachError* error) {
+  set(error, why);
+  ControlError ignored;
+  std::vector<UniqueFd> fds;
+  auto message = socket_.receive(&fds, 0, &ignored);
+  if (auto* refusal = message ? std::get_if<Error>(&*message) : nullptr) set(error, refusal->code, refusal->text);
+  return false;
+}
+
 template <typename Answer>
 std::optional<Answer> Attachment::ask(const ControlMessage* question, std::vector<UniqueFd>* fds, AttachError* error) {
   ControlError why;
-  if (question != nullptr && !socket_.send(*question, kAnswerMs, &why)) return set(error, why), std::nullopt;
+  if (question != nullptr && !socket_.send(*question, kAnswerMs, &why)) return refused(why, error), std::nullopt;
   std::vector<UniqueFd> received;
   for (int i = 0;; ++i) {
     if (i == kMostMessages)
@@ -246,12 +256,12 @@ bool Attachment::register_methods(const Offer& offer, AttachError* error) {
     schema::MessageType request = method.request_type(), reply = method.reply_type();
     int64_t request_image = send_image(*request.image);
     int64_t reply_image = request_image < 0 ? -1 : send_image(*reply.image);
-    if (reply_image < 0) return set(error, why), false;
+    if (reply_image < 0) return refused(why, error);
     records.push_back({method.path, static_cast<uint32_t>(request_image), request.index,
                        static_cast<uint32_t>(reply_image), reply.index, 0});
   }
   for (RegisterMethods& packet : split_methods(records)) {
-    if (!socket_.send(std::move(packet), kAnswerMs, &why)) return set(error, why), false;
+    if (!socket_.send(std::move(packet), kAnswerMs, &why)) return refused(why, error);
   }
   return true;
 }
@@ -259,7 +269,7 @@ bool Attachment::register_methods(const Offer& offer, AttachError* error) {
 bool Attachment::serve_lines(const Offer& offer, AttachError* error) {
   ControlError why;
   for (const std::string& name : offer.line_names) {
-    if (!socket_.send(ServeLines{name, 0}, kAnswerMs, &why)) return set(error, why), false;
+    if (!socket_.send(ServeLines{name, 0}, kAnswerMs, &why)) return refused(why, error);
   }
   return true;
 }

@@ -56,6 +56,7 @@ class Attachment {
   Attachment() = default;
   bool greet(const Offer& offer, AttachError* error);
   bool register_methods(const Offer& offer, AttachError* error);
+  bool refused(const ControlError& why, AttachError* error);
   bool serve_lines(const Offer& offer, AttachError* error);
   bool listen(const Offer& offer, int port_wait_ms, std::vector<uint32_t>* ports, AttachError* error);
   bool start(AttachError* error);

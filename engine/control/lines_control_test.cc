@@ -16,19 +16,12 @@ using testing::HasSubstr;
 // A host that serves names and opens connections.
 class LineHost {
  public:
+  struct NotStarted {
+    explicit NotStarted() = default;
+  };
+  LineHost(TestEngine& engine, NotStarted) : engine_(engine) { greet(1); }
   LineHost(TestEngine& engine, const std::vector<std::string>& names, uint32_t workers = 1) : engine_(engine) {
-    ControlError error;
-    auto connected = ControlSocket::connect(engine.address, 1000, &error);
-    if (!connected) {
-      ADD_FAILURE() << error.message;
-      return;
-    }
-    socket_ = std::move(*connected);
-    Hello hello;
-    hello.name = "lines";
-    hello.cpus.assign(workers, -1);
-    say(hello);
-    if (!hear<Welcome>()) return;
+    if (!greet(workers)) return;
     for (const std::string& name : names) say(ServeLines{name, 0});
     say(Start{});
     served_ = hear<Started>().has_value();
@@ -50,6 +43,20 @@ class LineHost {
   void die() { socket_.close(); }
 
  private:
+  bool greet(uint32_t workers) {
+    ControlError error;
+    auto connected = ControlSocket::connect(engine_.address, 1000, &error);
+    if (!connected) {
+      ADD_FAILURE() << error.message;
+      return false;
+    }
+    socket_ = std::move(*connected);
+    Hello hello;
+    hello.name = "lines";
+    hello.cpus.assign(workers, -1);
+    say(hello);
+    return hear<Welcome>().has_value();
+  }
   template <typename T>
   std::optional<T> hear() {
     for (int i = 0; i < 2000; ++i) {
@@ -159,6 +166,9 @@ TEST(LinesControl, NothingIsOpenedBeforeStartAndNothingServedAfterIt) {
   late.say(ServeLines{"more", 0});
   EXPECT_EQ(late.open("stock").code, ControlCode::kClosed);
   EXPECT_EQ(late.refusal().code, ControlCode::kUnexpectedMessage);
+  LineHost early(engine, LineHost::NotStarted{});
+  EXPECT_EQ(early.open("stock").code, ControlCode::kClosed);
+  EXPECT_EQ(early.refusal().code, ControlCode::kUnexpectedMessage);
 }
 
 // Thousands of questions without a look at the answers: the host is cut off, and the engine goes on.
@@ -171,8 +181,8 @@ TEST(LinesControl, AHostThatDoesNotReadItsAnswersIsCutOff) {
     engine.pump();
   }
   EXPECT_EQ(engine.events.let_go, 1);
-  LineHost client(engine, {});
-  EXPECT_EQ(client.open("stock").code, ControlCode::kNone);
+  LineHost other(engine, {"orders"}), client(engine, {});  // the first server has not read that connections have ended
+  EXPECT_EQ(client.open("orders").code, ControlCode::kNone);
 }
 
 }  // namespace

@@ -90,8 +90,7 @@ class LanePort {
   // ---- connections
   // The engine has opened a connection for a client here.
   void opened(uint16_t connection) { open_.push_back(connection); }
-  // No line of it will be pushed again; those that still come are dropped. A LineCloseSlot tells when it has ended.
-  // False: no room now, try again later.
+  // No line of it will be pushed again; those that still come are dropped. False: no room now, try again later.
   bool close(uint16_t connection) {
     auto at = std::find(open_.begin(), open_.end(), connection);
     if (at == open_.end()) return true;
@@ -139,11 +138,11 @@ class LanePort {
     }
     if (closing != closing_.end()) {
       closing_.erase(closing);
-    } else {
-      std::erase(open_, connection);
-      answers_.push_back(connection);
-      push_answers();
+      return false;  // who closed it knows, and the number may be another connection's already
     }
+    std::erase(open_, connection);
+    answers_.push_back(connection);
+    push_answers();
     return true;
   }
   // In order with the lines: behind all responses to what came before.
