@@ -8,6 +8,7 @@
 // so that the number alone says where a line goes. Thread-safety: pure functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "channel/channel_format.h"
@@ -28,6 +29,23 @@ inline bool well_formed(const LineSlot& line) {
   return line.type == kLineType && known && line.length <= kLineArguments && (last || full) && failure && !empty_tail &&
          ends;
 }
+
+// The header's words, as the ring moves them. A header that is built by its members and then read by words makes the
+// reader wait (RingProducer::try_push_with).
+namespace line_internal {
+constexpr uint64_t at(size_t offset, uint64_t value) { return value << offset % 8 * 8; }
+}  // namespace line_internal
+inline uint64_t line_word0(uint8_t flags, uint16_t function) {
+  using line_internal::at;
+  return at(offsetof(LineSlot, type), kLineType) | at(offsetof(LineSlot, flags), flags) |
+         at(offsetof(LineSlot, function), function);
+}
+inline uint64_t line_word1(uint32_t call, uint16_t connection, uint8_t index, uint8_t length) {
+  using line_internal::at;
+  return at(offsetof(LineSlot, call), call) | at(offsetof(LineSlot, connection), connection) |
+         at(offsetof(LineSlot, index), index) | at(offsetof(LineSlot, length), length);
+}
+static_assert(offsetof(LineSlot, call) == 8 && offsetof(LineSlot, arguments) == 16);
 
 inline LineCloseSlot line_close(uint16_t connection) {
   LineCloseSlot slot{};

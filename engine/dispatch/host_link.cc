@@ -121,10 +121,10 @@ void HostLink::push_call(uint32_t worker, const CallSlot& slot) {
   ring(worker);
 }
 
-bool HostLink::push_line(uint32_t worker, const Slot& slot) {
+bool HostLink::push_line(uint32_t worker, const Slot& slot, uint64_t second_word) {
   Lane& lane = lanes_[worker];
   if (!lane.backlog.empty()) return false;
-  PushResult result = lane.requests.try_push(slot);
+  PushResult result = lane.requests.try_push_with(slot, second_word);
   if (result == PushResult::kOk) [[likely]]
     return ring(worker), true;
   if (result == PushResult::kPeerInvalid) fail("it published a position in its requests ring that cannot be");

@@ -112,7 +112,7 @@ class HostLink {
   // ---- connections of RPC lines, for LineSwitch
   std::unique_ptr<LineLane<HostLink>>& lines(uint32_t worker) { return lanes_[worker].lines; }
   // False: the worker's ring is full, and nothing was done.
-  bool push_line(uint32_t worker, const Slot& slot);
+  bool push_line(uint32_t worker, const Slot& slot, uint64_t second_word);
   void push_close(uint32_t worker, const LineCloseSlot& slot);
   bool keeps_up(uint32_t worker) const { return lanes_[worker].backlog.empty(); }
   void connection_opened(uint32_t worker);

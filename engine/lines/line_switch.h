@@ -12,7 +12,7 @@
 //
 // `Link` is a host on this engine thread, as HostLink has it:
 //   lines(worker)                        a std::unique_ptr<LineLane<Link>>&, null while no connection ends there
-//   push_line(worker, slot) -> bool      false: no room now
+//   push_line(worker, slot, word) -> bool   false: no room now; `word` is the slot's bytes 8 to 15
 //   push_close(worker, LineCloseSlot)    as soon as there is room, in order with the lines
 //   keeps_up(worker) -> bool             false: something waits for room in its ring
 //   connection_opened(worker), connection_closed(worker)
@@ -111,7 +111,7 @@ class LineSwitch {
 
   // A slot of LineType that came from that worker.
   void take_line(Link& from, uint32_t worker, const Slot& slot) {
-    auto line = slot_as<LineSlot>(slot);
+    const auto& line = reinterpret_cast<const LineSlot&>(slot);  // private memory; a copy would cost more than the rest
     End* end = find(from, worker, line.connection);
     if (end == nullptr) [[unlikely]]
       return from.fail("it sent a line of a connection that its worker does not have");
@@ -122,15 +122,15 @@ class LineSwitch {
       return late_->add();
     if (end->dropping && goes_on_dropping(*end, line)) [[unlikely]]
       return refused_->add();
-    const uint16_t number = line.connection;
-    line.connection = end->peer_number;
-    if (end->peer->push_line(end->peer_worker, to_slot(line))) [[likely]]
+    if (end->peer->push_line(end->peer_worker, slot,
+                             line_word1(line.call, end->peer_number, line.index, line.length))) [[likely]] {
       return forwarded_->add();
+    }
     if (!request) return lost_->add();
     refused_->add();
     end->dropping = (line.flags & kLineLast) == 0;
     end->dropped_call = line.call;
-    refuse(from, worker, number, line.call);
+    refuse(from, worker, line.connection, line.call);
   }
 
   // A slot of LineCloseType that came from that worker: it closes, or answers to having been told.
@@ -199,9 +199,7 @@ class LineSwitch {
     answer.type = kLineType;
     answer.flags = kLineResponse | kLineLast | kLineFailed;
     answer.function = static_cast<uint16_t>(StatusCode::kResourceExhausted);
-    answer.call = call;
-    answer.connection = number;
-    if (!from.push_line(worker, to_slot(answer))) lost_->add();
+    if (!from.push_line(worker, to_slot(answer), line_word1(call, number, 0, 0))) lost_->add();
   }
 
   // The other end of one that ends. A host that is gone is not told; its own leave() frees what is left here.

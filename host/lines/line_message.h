@@ -41,13 +41,10 @@ inline LineSlot line_of(const LineHead& head, std::span<const std::byte> message
   size_t at = size_t{index} * kLineArguments;
   size_t length = std::min(message.size() - at, kLineArguments);
   LineSlot line{};
-  line.type = kLineType;
-  line.flags = static_cast<uint8_t>(head.flags | (at + length == message.size() ? kLineLast : 0));
-  line.function = head.function;
-  line.call = head.call;
-  line.connection = head.connection;
-  line.index = static_cast<uint8_t>(index);
-  line.length = static_cast<uint8_t>(length);
+  const uint64_t words[2] = {
+      line_word0(static_cast<uint8_t>(head.flags | (at + length == message.size() ? kLineLast : 0)), head.function),
+      line_word1(head.call, head.connection, static_cast<uint8_t>(index), static_cast<uint8_t>(length))};
+  std::memcpy(static_cast<void*>(&line), words, sizeof words);
   if (length != 0) std::memcpy(line.arguments, message.data() + at, length);
   return line;
 }
