@@ -5,10 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
 #include <type_traits>
+
+#include "channel/line.h"
 
 namespace drover {
 namespace {
@@ -128,6 +131,9 @@ DROVER_CONTROL_BODY(Listening, visit_listening)
 DROVER_CONTROL_BODY(Error, visit_error)
 DROVER_CONTROL_BODY(Draining, visit_draining)
 DROVER_CONTROL_BODY(HostStatus, visit_host_status)
+DROVER_CONTROL_BODY(ServeLines, visit_serve_lines)
+DROVER_CONTROL_BODY(OpenConnection, visit_open_connection)
+DROVER_CONTROL_BODY(ConnectionOpened, visit_connection_opened)
 #undef DROVER_CONTROL_BODY
 template <typename V, typename M>
   requires std::is_empty_v<M>
@@ -208,11 +214,32 @@ std::string check(const Welcome& m) {
 std::string check(const Listening& m) {
   return m.port > 65535 ? out_of_range("port", m.port, 0, 65535) : check_text("address", m.address);
 }
-std::string check(const Error& m) {
-  auto code = static_cast<uint64_t>(m.code);
-  return code == 0 || code > static_cast<uint64_t>(ControlCode::kInternal)
-             ? out_of_range("error code", code, 1, static_cast<uint64_t>(ControlCode::kInternal))
-             : "";
+std::string check_code(ControlCode code, uint64_t lowest) {
+  constexpr auto kLast = static_cast<uint64_t>(ControlCode::kNotServed);
+  auto value = static_cast<uint64_t>(code);
+  return value < lowest || value > kLast ? out_of_range("error code", value, lowest, kLast) : "";
+}
+std::string check(const Error& m) { return check_code(m.code, 1); }
+std::string check_line_name(const std::string& name) {
+  if (name.empty() || name.size() > kMaxLineName) {
+    return out_of_range("the length of a name served with lines", name.size(), 1, kMaxLineName);
+  }
+  bool printable = std::all_of(name.begin(), name.end(), [](char c) { return c > 0x20 && c < 0x7f; });
+  return printable ? "" : "a name served with lines has a character that is not printable ASCII, or a space";
+}
+std::string check(const ServeLines& m) {
+  if (m.flags != 0) return out_of_range("flags", m.flags, 0, 0);
+  return check_line_name(m.name);
+}
+std::string check(const OpenConnection& m) {
+  if (m.worker >= kMaxWorkers) return out_of_range("worker", m.worker, 0, kMaxWorkers - 1);
+  return check_line_name(m.name);
+}
+std::string check(const ConnectionOpened& m) {
+  if (m.connection >= kMaxConnectionNumbers) {
+    return out_of_range("connection", m.connection, 0, kMaxConnectionNumbers - 1);
+  }
+  return check_code(m.code, 0);
 }
 std::string check(const HostStatus& m) {
   auto state = static_cast<uint64_t>(m.state);
@@ -258,6 +285,12 @@ std::optional<ControlMessage> empty_message(uint16_t type) {
       return Draining{};
     case ControlType::kHostStatus:
       return HostStatus{};
+    case ControlType::kServeLines:
+      return ServeLines{};
+    case ControlType::kOpenConnection:
+      return OpenConnection{};
+    case ControlType::kConnectionOpened:
+      return ConnectionOpened{};
   }
   return std::nullopt;
 }
@@ -289,10 +322,12 @@ bool check_header(std::string_view packet, ControlHeader* header, ControlError* 
 
 ControlType control_type(const ControlMessage& message) {
   static constexpr ControlType kTypes[] = {
-      ControlType::kHello,     ControlType::kRegisterImage, ControlType::kRegisterMethods, ControlType::kListen,
-      ControlType::kStart,     ControlType::kDrain,         ControlType::kDetach,          ControlType::kWelcome,
-      ControlType::kListening, ControlType::kStarted,       ControlType::kError,           ControlType::kDraining,
-      ControlType::kHostStatus};
+      ControlType::kHello,           ControlType::kRegisterImage, ControlType::kRegisterMethods,
+      ControlType::kListen,          ControlType::kStart,         ControlType::kDrain,
+      ControlType::kDetach,          ControlType::kWelcome,       ControlType::kListening,
+      ControlType::kStarted,         ControlType::kError,         ControlType::kDraining,
+      ControlType::kHostStatus,      ControlType::kServeLines,    ControlType::kOpenConnection,
+      ControlType::kConnectionOpened};
   static_assert(std::size(kTypes) == std::variant_size_v<ControlMessage>);
   return kTypes[message.index()];
 }

@@ -8,11 +8,14 @@
 //                                           <--   Welcome + fds: rx, tx, eventfd per engine thread
 //   RegisterImage + fd   (index 0, 1, ...)  -->
 //   RegisterMethods      (one or more)      -->
+//   ServeLines           (a name each)      -->
 //   Listen               (one or more)      -->
 //                                           <--   Listening, one for each
 //   Start                                   -->
 //                                           <--   Started
 //   ... calls travel through the rings; HostStatus may come at any time ...
+//   OpenConnection       (any time)         -->
+//                                           <--   ConnectionOpened
 //   Drain                                   -->
 //                                           <--   Draining, then HostStatus{drained}
 //   Detach, or simply close                 -->
@@ -78,6 +81,12 @@ struct Listen {
   uint32_t flags = 0;   // reserved, 0
 };
 
+// Connections for RPC lines may be opened to this name, which a host says once for each that it serves.
+struct ServeLines {
+  std::string name;    // 1..kMaxLineName printable characters
+  uint32_t flags = 0;  // reserved, 0
+};
+
 struct Start {};  // everything is registered: calls may come
 
 struct Drain {
@@ -85,6 +94,13 @@ struct Drain {
 };
 
 struct Detach {};
+
+// Asks for a connection between one of the host's workers and a worker of a host that serves `name`.
+struct OpenConnection {
+  uint32_t request = 0;  // the host's own number of the question
+  uint32_t worker = 0;
+  std::string name;
+};
 
 // ---- engine to host
 
@@ -123,8 +139,17 @@ struct HostStatus {
   uint64_t calls_ended = 0;
 };
 
-using ControlMessage = std::variant<Hello, RegisterImage, RegisterMethods, Listen, Start, Drain, Detach, Welcome,
-                                    Listening, Started, Error, Draining, HostStatus>;
+// Answers an OpenConnection; kNone: the connection is open.
+struct ConnectionOpened {
+  uint32_t request = 0;
+  ControlCode code = ControlCode::kNone;
+  uint32_t connection = 0;  // LineSlot.connection; see channel/line.h for the engine thread
+  std::string text;         // why it was refused
+};
+
+using ControlMessage =
+    std::variant<Hello, RegisterImage, RegisterMethods, Listen, Start, Drain, Detach, Welcome, Listening, Started,
+                 Error, Draining, HostStatus, ServeLines, OpenConnection, ConnectionOpened>;
 ControlType control_type(const ControlMessage& message);
 
 // Descriptors that a message must come with (Welcome: 2 + engine threads).

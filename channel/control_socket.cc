@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include "channel/doorbell.h"
 
@@ -230,6 +231,7 @@ std::optional<ControlMessage> ControlSocket::receive(std::vector<UniqueFd>* fds,
   msghdr in{};
   int64_t deadline = deadline_after(timeout_ms);
   ssize_t size;
+  bool reset = false;
   for (;;) {
     in = {};
     in.msg_iov = &piece;
@@ -239,6 +241,8 @@ std::optional<ControlMessage> ControlSocket::receive(std::vector<UniqueFd>* fds,
     size = ::recvmsg(fd_.get(), &in, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (size >= 0) break;
     if (errno == EINTR) continue;
+    // A peer that closed with packets of ours unread: what it had said before is there still, and says why it went.
+    if (errno == ECONNRESET && !std::exchange(reset, true)) continue;
     if (connection_gone(errno)) {
       fail(error, ControlCode::kClosed, "the peer has closed the control socket");
       return std::nullopt;

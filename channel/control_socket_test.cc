@@ -31,6 +31,21 @@ size_t open_descriptors() {
   return count;
 }
 
+// Or else a host that was refused while it went on talking would never learn why.
+TEST(ControlSocket, WhatAPeerSaidBeforeItClosedIsReadEvenIfItLeftPacketsUnread) {
+  Pair pair;
+  ControlError error;
+  ASSERT_TRUE(pair.host.send(Start{}, 1000, &error));
+  pair.engine.send_error({ControlCode::kPermissionDenied, "not you"}, ControlType::kHello);
+  pair.engine.close();
+  std::vector<UniqueFd> fds;
+  auto message = pair.host.receive(&fds, 1000, &error);
+  ASSERT_TRUE(message && std::holds_alternative<Error>(*message)) << error.message;
+  EXPECT_EQ(std::get<Error>(*message).text, "not you");
+  EXPECT_FALSE(pair.host.receive(&fds, 1000, &error));
+  EXPECT_EQ(error.code, ControlCode::kClosed);
+}
+
 TEST(ControlSocket, AnAttachmentHandsOverARegionThatBothSidesUse) {
   Pair pair;
   ControlError error;

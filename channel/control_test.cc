@@ -45,7 +45,10 @@ std::vector<ControlMessage> examples() {
           Started{},
           Error{ControlCode::kAddressInUse, ControlType::kListen, "port 50051 is taken"},
           Draining{3000},
-          HostStatus{HostStatus::State::kDraining, 7, 1234567}};
+          HostStatus{HostStatus::State::kDraining, 7, 1234567},
+          ServeLines{"shop.Stock", 0},
+          OpenConnection{5, 2, "shop.Stock"},
+          ConnectionOpened{5, ControlCode::kNotServed, 65535, "no host serves shop.Stock"}};
 }
 
 TEST(Control, EveryMessageComesBackAsItWas) {

@@ -53,6 +53,9 @@ class HostEventsRelay final : public HostEvents {
     server->host_drained(host, thread, calls_ended);
   }
   void host_let_go(uint64_t host, uint32_t thread) override { server->host_let_go(host, thread); }
+  void connection_opened(uint64_t host, uint32_t thread, const Opened& opened) override {
+    server->connection_opened(host, thread, opened);
+  }
   ControlServer* server = nullptr;
 };
 
@@ -92,6 +95,8 @@ DispatchOptions dispatch_options(const Config& c) {
   o.max_request_bytes = static_cast<uint32_t>(c.max_request_bytes);
   o.responses.max_response_bytes = static_cast<size_t>(c.max_response_bytes);
   o.max_reply_bytes = static_cast<size_t>(c.max_reply_bytes);
+  o.engine_threads = static_cast<uint32_t>(c.threads);
+  o.max_line_connections = static_cast<uint32_t>(c.max_line_connections);
   return o;
 }
 
@@ -107,6 +112,7 @@ ControlOptions control_options(const Config& c) {
   o.max_total_region_bytes = static_cast<uint64_t>(c.max_total_region_bytes);
   o.max_routes = static_cast<uint32_t>(c.max_routes);
   o.max_total_routes = 4 * o.max_routes;
+  o.max_line_names = static_cast<uint32_t>(c.max_line_names);
   o.child = c.child;
   o.orphan_timeout_ns = c.orphan_timeout_ms * kMs;
   return o;

@@ -41,13 +41,16 @@ std::optional<ControlSocket> connect_to_listening(const std::string& path) {
   }
 }
 
-// A living engine that an earlier process of this user told to listen on one of our addresses. `died`: one did, and is
-// dead.
+// A living engine that an earlier process of this user told to listen on one of our addresses, or attached to with one
+// of our names. `died`: one did, and is dead.
 std::optional<ControlSocket> connect_to_earlier_engine(const std::string& directory, const Offer& offer, bool* died) {
+  std::vector<std::string> links;
   for (const std::string& address : offer.addresses) {
     std::string host, port;
-    if (split_port(address, &host, &port) && port == "0") continue;
-    std::string link = address_link(directory, address);
+    if (!split_port(address, &host, &port) || port != "0") links.push_back(address_link(directory, address));
+  }
+  for (const std::string& name : offer.engine_names) links.push_back(address_link(directory, "lines:" + name));
+  for (const std::string& link : links) {
     std::string target = link_target(link);
     if (target.empty()) continue;
     if (auto socket = connect_to_listening(target)) return socket;
@@ -146,9 +149,13 @@ std::unique_ptr<Attachment> Attachment::open(const Offer& offer, std::vector<uin
       std::string address = offer.addresses[i], host, port;
       if (split_port(address, &host, &port)) address = host + ":" + std::to_string((*ports)[i]);
       attachment->links_.push_back(address_link(directory, address));
-      if (!publish_link(attachment->links_.back(), path)) {
-        log(LogLevel::kWarning, "no link in %s: a restarted host will not find this engine", directory.c_str());
-      }
+    }
+    for (const std::string& name : offer.engine_names) {
+      attachment->links_.push_back(address_link(directory, "lines:" + name));
+    }
+    for (const std::string& link : attachment->links_) {
+      if (publish_link(link, path)) continue;
+      log(LogLevel::kWarning, "no link in %s: other or restarted hosts will not find this engine", directory.c_str());
     }
   }
   return attachment;
@@ -159,16 +166,27 @@ std::unique_ptr<Attachment> Attachment::over(ControlSocket socket, const Offer& 
   std::unique_ptr<Attachment> attachment(new Attachment());
   attachment->socket_ = std::move(socket);
   if (!attachment->greet(offer, error) || !attachment->register_methods(offer, error) ||
-      !attachment->listen(offer, port_wait_ms, ports, error) || !attachment->start(error)) {
+      !attachment->serve_lines(offer, error) || !attachment->listen(offer, port_wait_ms, ports, error) ||
+      !attachment->start(error)) {
     return nullptr;
   }
   return attachment;
 }
 
+// What was said could not be sent: an engine that has hung up may have said why before.
+bool Attachment::refused(const ControlError& why, AttachError* error) {
+  set(error, why);
+  ControlError ignored;
+  std::vector<UniqueFd> fds;
+  auto message = socket_.receive(&fds, 0, &ignored);
+  if (auto* refusal = message ? std::get_if<Error>(&*message) : nullptr) set(error, refusal->code, refusal->text);
+  return false;
+}
+
 template <typename Answer>
 std::optional<Answer> Attachment::ask(const ControlMessage* question, std::vector<UniqueFd>* fds, AttachError* error) {
   ControlError why;
-  if (question != nullptr && !socket_.send(*question, kAnswerMs, &why)) return set(error, why), std::nullopt;
+  if (question != nullptr && !socket_.send(*question, kAnswerMs, &why)) return refused(why, error), std::nullopt;
   std::vector<UniqueFd> received;
   for (int i = 0;; ++i) {
     if (i == kMostMessages)
@@ -192,6 +210,9 @@ bool Attachment::greet(const Offer& offer, AttachError* error) {
   hello.pid = static_cast<uint32_t>(::getpid());
   hello.name = program_name();
   const std::vector<int>& cpus = offer.options.host_cpus;
+  hello.ring_slots = offer.ring_slots;
+  hello.rx_bytes = offer.rx_bytes;
+  hello.tx_bytes = offer.tx_bytes;
   hello.cpus.assign(offer.options.workers, cpus.size() == 1 ? cpus[0] : -1);
   ControlMessage question = hello;
   std::vector<UniqueFd> fds;
@@ -235,12 +256,20 @@ bool Attachment::register_methods(const Offer& offer, AttachError* error) {
     schema::MessageType request = method.request_type(), reply = method.reply_type();
     int64_t request_image = send_image(*request.image);
     int64_t reply_image = request_image < 0 ? -1 : send_image(*reply.image);
-    if (reply_image < 0) return set(error, why), false;
+    if (reply_image < 0) return refused(why, error);
     records.push_back({method.path, static_cast<uint32_t>(request_image), request.index,
                        static_cast<uint32_t>(reply_image), reply.index, 0});
   }
   for (RegisterMethods& packet : split_methods(records)) {
-    if (!socket_.send(std::move(packet), kAnswerMs, &why)) return set(error, why), false;
+    if (!socket_.send(std::move(packet), kAnswerMs, &why)) return refused(why, error);
+  }
+  return true;
+}
+
+bool Attachment::serve_lines(const Offer& offer, AttachError* error) {
+  ControlError why;
+  for (const std::string& name : offer.line_names) {
+    if (!socket_.send(ServeLines{name, 0}, kAnswerMs, &why)) return refused(why, error);
   }
   return true;
 }

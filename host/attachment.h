@@ -21,6 +21,12 @@ struct Offer {
   std::vector<grpc::internal::Method> methods;  // by the number in CALL
   std::vector<std::string> addresses;           // a port of 0 is replaced once an engine has picked one
   HostOptions options;
+  std::vector<std::string> line_names;  // served with RPC lines
+  // Names by which this process is to find an engine, beside its addresses: those that it serves or opens.
+  std::vector<std::string> engine_names;
+  // As in Hello: 0 is the engine's own setting.
+  uint32_t ring_slots = 0;
+  uint64_t rx_bytes = 0, tx_bytes = 0;
 };
 
 struct AttachError {
@@ -30,8 +36,9 @@ struct AttachError {
 
 class Attachment {
  public:
-  // Finds an engine (the service that DROVER_ENGINE names, else an engine that still listens on our address, else a new
-  // child) and attaches. `ports` gets the bound port of each address. Null: `error`.
+  // Finds an engine (the service that DROVER_ENGINE names, else an engine that still listens on our address or that an
+  // offer of this user with one of our names uses, else a new child) and attaches. `ports` gets the bound port of each
+  // address. Null: `error`.
   static std::unique_ptr<Attachment> open(const Offer& offer, std::vector<uint32_t>* ports, AttachError* error);
   // Attaches over an existing connection. An address that is in use is asked for again until `port_wait_ms` have
   // passed.
@@ -49,6 +56,8 @@ class Attachment {
   Attachment() = default;
   bool greet(const Offer& offer, AttachError* error);
   bool register_methods(const Offer& offer, AttachError* error);
+  bool refused(const ControlError& why, AttachError* error);
+  bool serve_lines(const Offer& offer, AttachError* error);
   bool listen(const Offer& offer, int port_wait_ms, std::vector<uint32_t>* ports, AttachError* error);
   bool start(AttachError* error);
   enum class Parting { kLastHost, kOthersStay, kNoAnswer };

@@ -103,6 +103,12 @@ std::vector<ConfigKey> make_keys() {
               "Methods of one host, times the addresses that it serves them at. All hosts together have four times as "
               "many."),
 
+      integer("lines.max_names", &Config::max_line_names, 0, 4096, "names",
+              "Names that one host may serve with RPC lines. 0: no host serves any."),
+      integer("lines.max_connections", &Config::max_line_connections, 1, 65'536, "connections",
+              "Connections of RPC lines that one host may have open on one engine thread. A host that serves may have "
+              "sixteen times as many."),
+
       choice("dispatch.policy", &Config::policy, {"round-robin", "least-outstanding"},
              "How the worker of a call is chosen."),
       integer(

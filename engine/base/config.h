@@ -34,6 +34,9 @@ struct Config {
   int64_t max_total_region_bytes = int64_t{64} << 30;
   int64_t max_routes = 16'384;
 
+  int64_t max_line_names = 64;
+  int64_t max_line_connections = 1024;
+
   std::string policy = "round-robin";
   int64_t wait_ms = 5000;
   int64_t max_waiting = 10'000;

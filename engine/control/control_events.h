@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/dispatch/host_events.h"
 #include "object/unique_fd.h"
 
 namespace drover::engine {
@@ -21,12 +22,14 @@ struct ControlEvent {
     kFailed,    // the host violated the channel's rules: `text` says how
     kDrained,   // the host has no calls left on an engine thread, which ended `number` of them
     kLetGo,     // an engine thread no longer refers to the host's region
+    kOpened,    // a connection of RPC lines was opened for the host, or refused: `opened`
     kDrainAll,  // the engine goes down; calls have `number` ms to end
   };
   Kind kind;
   uint64_t host = 0;
   uint64_t number = 0;
   std::string text;
+  HostEvents::Opened opened = {};
 };
 
 class ControlEvents {

@@ -26,6 +26,7 @@ struct ControlOptions {
   uint64_t max_image_bytes = 256 << 20;           // of one host's images together
   uint32_t max_routes = 16'384;                   // of one host: methods x addresses
   uint32_t max_total_routes = 65'536;             // of all hosts
+  uint32_t max_line_names = 64;                   // of one host
   uint64_t max_path_bytes = 4 << 20;              // of one host's method paths together
   int64_t handshake_timeout_ns = 10'000'000'000;  // from connecting to Start
   bool child = false;                             // started by a host: ends when none is left

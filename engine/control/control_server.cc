@@ -35,6 +35,7 @@ ControlServer::ControlServer(const ControlOptions& options, DispatchThreads& thr
       listeners_(threads, options.max_open_listeners, [this](uint32_t listener) { return names(listener); }),
       shared_{options_, threads_, listeners_, events_, disposal_, regions_},
       hostless_since_ns_(monotonic_ns()) {
+  shared_.server_of = [this](const std::string& name) { return server_of(name); };
   if (options_.sharing == Sharing::kFirstCome) {
     shared_.rival = [this](const HostSession& host, std::string* what) { return rival_of(host, what); };
   }
@@ -76,6 +77,10 @@ void ControlServer::host_let_go(uint64_t host, uint32_t thread) {
   events_.post({ControlEvent::Kind::kLetGo, host, thread, {}});
 }
 
+void ControlServer::connection_opened(uint64_t host, uint32_t thread, const Opened& opened) {
+  events_.post({ControlEvent::Kind::kOpened, host, thread, {}, opened});
+}
+
 void ControlServer::take_events() {
   for (ControlEvent& event : events_.take()) take_event(event);
 }
@@ -95,6 +100,8 @@ void ControlServer::take_event(ControlEvent& event) {
     case ControlEvent::Kind::kLetGo:
       if (host->thread_let_go(static_cast<uint32_t>(event.number))) forget(host->id());
       return;
+    case ControlEvent::Kind::kOpened:
+      return host->connection_opened(static_cast<uint32_t>(event.number), event.opened);
     case ControlEvent::Kind::kDrainAll:
       return;
   }
@@ -284,6 +291,11 @@ const HostAttachment* ControlServer::rival_of(const HostSession& host, std::stri
     bool serves = other->stage() == HostSession::Stage::kStarting || other->stage() == HostSession::Stage::kServing;
     if (other.get() == &host || !serves) continue;
     const HostAttachment& theirs = *other->attachment();
+    for (const std::string& name : theirs.line_names) {
+      if (!host.serves_lines(name)) continue;
+      *what = "lines:" + name;
+      return &theirs;
+    }
     bool meet = std::any_of(own.begin(), own.end(), [&theirs](uint32_t listener) {
       return std::find(theirs.listeners.begin(), theirs.listeners.end(), listener) != theirs.listeners.end();
     });
@@ -295,6 +307,17 @@ const HostAttachment* ControlServer::rival_of(const HostSession& host, std::stri
     }
   }
   return nullptr;
+}
+
+// Hosts that serve one name take turns, in the order of their ids.
+HostSession* ControlServer::server_of(const std::string& name) {
+  HostSession* first = nullptr;
+  for (const auto& host : hosts_) {
+    if (host->stage() != HostSession::Stage::kServing || !host->serves_lines(name)) continue;
+    if (first == nullptr || (first->id() <= last_server_ && host->id() > last_server_)) first = host.get();
+  }
+  if (first != nullptr) last_server_ = first->id();
+  return first;
 }
 
 HostSession* ControlServer::find(uint64_t id) {

@@ -59,6 +59,7 @@ class ControlServer final : public HostEvents {
   void host_failed(uint64_t host, uint32_t thread, std::string why) override;
   void host_drained(uint64_t host, uint32_t thread, uint64_t calls_ended) override;
   void host_let_go(uint64_t host, uint32_t thread) override;
+  void connection_opened(uint64_t host, uint32_t thread, const Opened& opened) override;
 
   static constexpr uint64_t kWorkPerTurn = 1 << 20;  // bytes of messages and of what comes with them
 
@@ -79,6 +80,7 @@ class ControlServer final : public HostEvents {
 
   bool add_host(ControlSocket socket, ControlError* error);
   bool names(uint32_t listener) const;
+  HostSession* server_of(const std::string& name);
   HostSession* find(uint64_t id);
   void remove_host(HostSession& host, const ControlError& why);
   void forget(uint64_t id);
@@ -94,6 +96,7 @@ class ControlServer final : public HostEvents {
   std::vector<ControlListener> sockets_;
   std::vector<std::unique_ptr<HostSession>> hosts_;
   uint64_t next_host_ = 1;
+  uint64_t last_server_ = 0;                     // the host that was given a connection last
   std::unordered_map<uint64_t, uint64_t> work_;  // by host: bytes of its messages, and of what came with them
   uint64_t next_to_read_ = 0;                    // the host whose turn it is; ids go up
   uint64_t turns_ = 0;

@@ -2,7 +2,8 @@
 // kernel names (SO_PEERCRED), never the host's own word.
 //
 //   1001=/shop.Orders/*,/shop.Stock/Get,0.0.0.0:50051; 1002=/shop.Mail/*,unix:/run/mail/*; 0=*
-//   ^uid ^what its hosts may serve: methods begin with "/", addresses do not; "*" at the end stands for any rest
+//   ^uid ^what its hosts may serve: methods begin with "/", names that are served with RPC lines with "lines:",
+//         addresses with neither; "*" at the end stands for any rest
 //
 // Several rules for one user add up; "*" as the user is everybody. Without rules every host may serve everything.
 // Thread-safety: read-only once parsed.
@@ -28,6 +29,7 @@ class HostPolicy {
   // A method "/package.Service/Method"; an address as the host names it.
   bool may_serve(uid_t user, std::string_view path) const { return allowed(user, path); }
   bool may_listen(uid_t user, std::string_view address) const { return allowed(user, address); }
+  bool may_serve_lines(uid_t user, std::string_view name) const { return allowed(user, "lines:" + std::string(name)); }
   // The users that rules name, for the control socket to let in.
   std::vector<uid_t> users() const;
 

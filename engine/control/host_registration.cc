@@ -178,6 +178,30 @@ bool HostRegistration::add_methods(const RegisterMethods& methods, ControlError*
   return true;
 }
 
+bool HostRegistration::add_line_name(const ServeLines& serve, ControlError* error) {
+  auto& names = attachment_->line_names;
+  if (!options_.policy.may_serve_lines(user_, serve.name)) {
+    return refuse(error, ControlCode::kPermissionDenied,
+                  "hosts of user " + std::to_string(user_) + " may not serve lines:" + serve.name + " (hosts.allow)");
+  }
+  if (serves_lines(serve.name)) {
+    return refuse(error, ControlCode::kBadValue, "the name " + serve.name + " is served twice");
+  }
+  if (names.size() >= options_.max_line_names) {
+    return refuse(
+        error, ControlCode::kResourceExhausted,
+        "more than " + std::to_string(options_.max_line_names) + " names served with RPC lines (lines.max_names)");
+  }
+  names.push_back(serve.name);
+  return true;
+}
+
+bool HostRegistration::serves_lines(const std::string& name) const {
+  if (attachment_ == nullptr) return false;
+  const auto& names = attachment_->line_names;
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 bool HostRegistration::check_routes(size_t methods, size_t addresses, ControlError* error) const {
   if (methods * addresses <= options_.max_routes) return true;
   return refuse(error, ControlCode::kResourceExhausted,

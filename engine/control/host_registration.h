@@ -39,10 +39,12 @@ class HostRegistration {
   bool greet(const Hello& hello, uint64_t id, int pid, uint32_t engine_threads, ControlError* error);
   bool add_image(const RegisterImage& image, int fd, ControlError* error);
   bool add_methods(const RegisterMethods& methods, ControlError* error);
+  bool add_line_name(const ServeLines& serve, ControlError* error);
   // Before an address is opened: whether the host may have it beside those that it has.
   bool check_address(const std::string& address, ControlError* error) const;
   // Charges the routes. No further methods will come: frees what only the checks needed.
   bool finish(ControlError* error);
+  bool serves_lines(const std::string& name) const;
   bool has_method(const std::string& path) const { return paths_.contains(path); }
 
   // Of the methods registered so far.

@@ -45,9 +45,10 @@ HostSession::~HostSession() {
 bool HostSession::take(ControlMessage& message, std::vector<UniqueFd>& fds, ControlError* error) {
   bool hello = std::holds_alternative<Hello>(message), detach = std::holds_alternative<Detach>(message);
   bool drain = std::holds_alternative<Drain>(message);
-  bool registering = !hello && !detach && !drain;
+  bool open = std::holds_alternative<OpenConnection>(message);
+  bool registering = !hello && !detach && !drain && !open;
   bool in_time = detach || (hello && stage_ == Stage::kHello) || (registering && stage_ == Stage::kRegistering) ||
-                 (drain && stage_ == Stage::kServing);
+                 ((drain || open) && stage_ == Stage::kServing);
   if (!in_time) {
     return refuse(error, ControlCode::kUnexpectedMessage,
                   std::string(control_type_name(control_type(message))) + " at the wrong time");
@@ -56,6 +57,8 @@ bool HostSession::take(ControlMessage& message, std::vector<UniqueFd>& fds, Cont
   if (auto* m = std::get_if<RegisterImage>(&message)) return registration_.add_image(*m, fds[0].get(), error);
   if (auto* m = std::get_if<RegisterMethods>(&message)) return registration_.add_methods(*m, error);
   if (auto* m = std::get_if<Listen>(&message)) return take_listen(*m, error);
+  if (auto* m = std::get_if<ServeLines>(&message)) return registration_.add_line_name(*m, error);
+  if (auto* m = std::get_if<OpenConnection>(&message)) return take_open(*m, error);
   if (std::holds_alternative<Start>(message)) return take_start(error);
   if (auto* m = std::get_if<Drain>(&message)) return take_drain(*m), true;
   if (detach) return in_order_ = wants_to_leave_ = true;
@@ -112,7 +115,7 @@ bool HostSession::take_start(ControlError* error) {
   if (rival != nullptr) {
     return refuse(error, ControlCode::kPermissionDenied,
                   what + " is served by " + rival->name + " (host " + std::to_string(rival->id) +
-                      ") already at an address of this host, and belongs to it until it leaves "
+                      ") already, for an address of this host or by name, and belongs to it until it leaves "
                       "(hosts.sharing=first-come)");
   }
   if (!registration_.finish(error)) return false;
@@ -122,6 +125,37 @@ bool HostSession::take_start(ControlError* error) {
   std::shared_ptr<const HostAttachment> attachment = registration_.attachment();
   shared_.threads.post_all([attachment](Dispatcher& dispatcher) { dispatcher.attach(attachment); });
   return true;
+}
+
+// The engine threads and the server's workers take turns.
+bool HostSession::take_open(const OpenConnection& open, ControlError* error) {
+  if (open.worker >= attachment()->layout->options().workers) {
+    return refuse(error, ControlCode::kBadValue,
+                  "OpenConnection: the host has no worker " + std::to_string(open.worker));
+  }
+  HostSession* server = shared_.server_of ? shared_.server_of(open.name) : nullptr;
+  if (server == nullptr || opening_ >= kMostOpening) {
+    ConnectionOpened answer{open.request, ControlCode::kNotServed, 0, "no host serves " + open.name};
+    if (server != nullptr) {
+      answer.code = ControlCode::kResourceExhausted;
+      answer.text = std::to_string(kMostOpening) + " connections are being opened already";
+    }
+    if (send(answer)) return true;
+    return refuse(error, ControlCode::kClosed, "the host does not take its answers");
+  }
+  const uint32_t thread = static_cast<uint32_t>(shared_.connections++ % shared_.threads.count());
+  LineRequest request{id_, server->id_, open.worker, 0, open.request};
+  request.server_worker =
+      static_cast<uint32_t>(server->connections_++ % server->attachment()->layout->options().workers);
+  ++opening_;
+  shared_.threads.post(thread, [request](Dispatcher& dispatcher) { dispatcher.connect(request); });
+  return true;
+}
+
+void HostSession::connection_opened(uint32_t, const HostEvents::Opened& opened) {
+  if (leaving()) return;
+  --opening_;
+  send(ConnectionOpened{opened.request, opened.code, opened.connection, opened.why});
 }
 
 void HostSession::take_drain(const Drain& drain) {

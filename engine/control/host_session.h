@@ -42,7 +42,10 @@ class HostSession {
     HostTotals totals = {};
     // Another host that serves a method of that registration at one of its addresses; null: no other host does.
     std::function<const HostAttachment*(const HostSession&, std::string* what)> rival = {};
-    bool draining = false;  // the engine goes down
+    // A host that serves that name with RPC lines and takes connections, the next in turn; null: none does.
+    std::function<HostSession*(const std::string& name)> server_of = {};
+    uint64_t connections = 0;  // opened so far
+    bool draining = false;     // the engine goes down
   };
 
   HostSession(uint64_t id, ControlSocket socket, Shared& shared);
@@ -58,6 +61,7 @@ class HostSession {
   bool in_order() const { return in_order_; }
   // Engine threads may refer to its region.
   bool attached() const { return attached_; }
+  bool serves_lines(const std::string& name) const { return registration_.serves_lines(name); }
   // Before Start: whether it registered that method.
   bool has_method(const std::string& path) const { return registration_.has_method(path); }
   // Null before Hello.
@@ -84,8 +88,11 @@ class HostSession {
   // ---- answers of the engine threads, one each. True with the last one.
   bool thread_attached();
   void thread_drained(uint64_t calls_ended);
+  void connection_opened(uint32_t thread, const HostEvents::Opened& opened);
   // True: all have. May be called more than once for a thread.
   bool thread_let_go(uint32_t thread);
+
+  static constexpr uint32_t kMostOpening = 1024;
 
   // False: the host did not accept the message. The deadline cuts off a host that never reads.
   bool send(const ControlMessage& message, std::span<const int> fds = {});
@@ -99,6 +106,7 @@ class HostSession {
   bool take_hello(const Hello& hello, ControlError* error);
   bool take_listen(const Listen& listen, ControlError* error);
   bool take_start(ControlError* error);
+  bool take_open(const OpenConnection& open, ControlError* error);
   void take_drain(const Drain& drain);
   Welcome make_welcome() const;
 
@@ -113,6 +121,8 @@ class HostSession {
   uint64_t let_go_ = 0;             // threads that have released it, by bit
   uint64_t calls_ended_ = 0;
   int64_t deadline_ns_;
+  uint32_t opening_ = 0;      // connections that it asked for and has no answer to
+  uint64_t connections_ = 0;  // that other hosts were given to it
   bool attached_ = false;
   bool in_order_ = false;
   bool wants_to_leave_ = false;

@@ -128,11 +128,17 @@ class RecordedEvents final : public HostEvents {
     if (next != nullptr) next->host_let_go(host, thread);
   }
 
+  void connection_opened(uint64_t host, uint32_t thread, const Opened& opened) override {
+    connections[opened.request] = opened;
+    if (next != nullptr) next->connection_opened(host, thread, opened);
+  }
+
   HostEvents* next = nullptr;
   std::map<uint64_t, std::string> failed;  // by host, why
   std::map<uint64_t, uint64_t> drained;    // by host, its completed calls
   int attached = 0;
-  int let_go = 0;  // hosts
+  std::map<uint32_t, Opened> connections;  // by the number of the question
+  int let_go = 0;                          // hosts
   std::set<uint64_t> let_go_of;
 };
 

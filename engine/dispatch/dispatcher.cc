@@ -17,7 +17,9 @@ constexpr size_t kFirstHeapBytes = 16 << 10;  // of a message that is still arri
 
 Dispatcher::Dispatcher(uint32_t thread, ReplySink& replies, ThreadMetrics& metrics, const DispatchOptions& options,
                        HostEvents* events)
-    : replies_(replies),
+    : thread_(thread),
+      events_(events),
+      replies_(replies),
       metrics_(metrics),
       max_request_bytes_(options.max_request_bytes),
       routes_(metrics, options.wait_ns),
@@ -26,13 +28,31 @@ Dispatcher::Dispatcher(uint32_t thread, ReplySink& replies, ThreadMetrics& metri
       links_(thread, metrics, events),
       calls_({options.wait_ns, options.max_waiting, options.max_waiting_bytes}, replies, routes_, links_,
              reply_memory_),
-      responses_({options.responses, options.wait_ns}, calls_, replies, reply_memory_, metrics),
-      hosts_(thread, links_, routes_, calls_, metrics, events),
+      lines_({options.engine_threads, thread, options.max_line_connections}, metrics),
+      responses_({options.responses, options.wait_ns}, calls_, replies, reply_memory_, lines_, metrics),
+      hosts_(thread, links_, routes_, calls_, lines_, metrics, events),
       waiting_gauge_(metrics.gauge("drover_waiting_calls", "Calls that wait for a host or for room")),
       reply_bytes_gauge_(metrics.gauge("drover_reply_bytes", "Engine memory of replies that clients have not read")) {}
 
 Dispatcher::~Dispatcher() {
   for (const Gauge* gauge : {waiting_gauge_, reply_bytes_gauge_}) metrics_.remove(gauge);
+}
+
+void Dispatcher::connect(const LineRequest& request) {
+  HostLink* client = links_.find(request.client);
+  HostLink* server = links_.find(request.server);
+  if (client == nullptr || events_ == nullptr) return;
+  HostEvents::Opened opened{request.request, ControlCode::kResourceExhausted, 0, "no memory"};
+  try {
+    if (server == nullptr || server->leaving) {
+      opened.code = ControlCode::kNotServed;
+      opened.why = "the host that serves the name has left";
+    } else if (auto number = lines_.open(*client, request.client_worker, *server, request.server_worker, &opened.why)) {
+      opened = {request.request, ControlCode::kNone, *number, ""};
+    }
+  } catch (const std::bad_alloc&) {
+  }
+  events_->connection_opened(request.client, thread_, opened);
 }
 
 // ---- CallSink

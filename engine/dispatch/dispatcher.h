@@ -7,6 +7,7 @@
 //   poll         HostTurns        whose responses are taken, and for how long
 //                HostResponses    COMPLETE -> object in tx -> wire bytes -> ReplySink
 //                Hosts            hosts that come, drain, fail and go
+//                LineSwitch       RPC lines from one host to another
 //   reply_sent   Calls            tx memory goes back by RELEASE, rx memory is free
 //
 // A call ends exactly once towards the client, for any behaviour of the host: with its answer, kDeadlineExceeded,
@@ -50,8 +51,17 @@ struct DispatchOptions {
   uint32_t max_waiting = 10'000;          // calls that wait, on this thread
   size_t max_waiting_bytes = 256u << 20;  // of requests on the heap while their calls wait or are received
   uint32_t max_request_bytes = 4u << 20;
-  size_t max_reply_bytes = 128u << 20;  // heap memory of all encoded replies that wait for their clients
+  size_t max_reply_bytes = 128u << 20;   // heap memory of all encoded replies that wait for their clients
+  uint32_t engine_threads = 1;           // of the engine, each with a Dispatcher
+  uint32_t max_line_connections = 1024;  // LineSwitchOptions::max_connections
   ResponseReader::Options responses;
+};
+
+// A connection that a host has asked for.
+struct LineRequest {
+  uint64_t client = 0, server = 0;  // hosts
+  uint32_t client_worker = 0, server_worker = 0;
+  uint32_t request = 0;  // the client's number of the question
 };
 
 class Dispatcher final : public CallSink, public Pollable {
@@ -83,6 +93,9 @@ class Dispatcher final : public CallSink, public Pollable {
   // Tells all hosts that the engine takes no new calls (it is going down); running calls end as usual.
   void drain_all() { hosts_.drain_all(); }
 
+  // Opens a connection of RPC lines between two workers; connection_opened follows.
+  void connect(const LineRequest& request);
+
   // ---- CallSink
   Status open(Call& call) override;
   std::span<char> message_buffer(Call& call, size_t size, size_t received) override;
@@ -107,6 +120,7 @@ class Dispatcher final : public CallSink, public Pollable {
   size_t routes() const { return routes_.size(); }
   const RouteChanges& changes() const { return hosts_.changes(); }
   size_t reply_bytes() const { return reply_memory_.bytes(); }
+  uint64_t line_connections() const { return lines_.connections(); }
 
  private:
   CallState& state_of(const Call& call) const { return *static_cast<CallState*>(call.dispatch); }
@@ -118,6 +132,8 @@ class Dispatcher final : public CallSink, public Pollable {
   void update_metrics(int64_t now_ns);
   void awake();
 
+  const uint32_t thread_;
+  HostEvents* const events_;
   ReplySink& replies_;
   ThreadMetrics& metrics_;
   const uint32_t max_request_bytes_;
@@ -126,6 +142,7 @@ class Dispatcher final : public CallSink, public Pollable {
   ReplyMemory reply_memory_;
   HostLinks links_;
   Calls calls_;
+  LineSwitch<HostLink> lines_;
   HostResponses responses_;
   Hosts hosts_;
   HostTurns turns_;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "channel/control_format.h"
+
 namespace drover::engine {
 
 // Called on an engine thread; must not block.
@@ -17,6 +19,14 @@ class HostEvents {
   virtual void host_drained(uint64_t host, uint32_t thread, uint64_t calls_ended) = 0;
   // After detach: nothing on this thread refers to the host's memory any more.
   virtual void host_let_go(uint64_t host, uint32_t thread) = 0;
+  // How an attached host's wish for a connection of RPC lines ended. `why` is a static string.
+  struct Opened {
+    uint32_t request;
+    ControlCode code;  // kNone: open
+    uint16_t connection;
+    const char* why;
+  };
+  virtual void connection_opened(uint64_t host, uint32_t thread, const Opened& opened) = 0;
 
  protected:
   ~HostEvents() = default;

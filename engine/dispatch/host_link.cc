@@ -85,7 +85,8 @@ void HostLink::push(uint32_t worker, const Slot& slot) {
       return;
     if (result == PushResult::kPeerInvalid) return fail("it published a position in its requests ring that cannot be");
   }
-  // Bounded: cancels and releases come at most once for each call that the worker has been given.
+  // Bounded: cancels and releases come at most once for each call that the worker has been given, LINE_CLOSEs once for
+  // each connection that was open when the ring became full.
   try {
     lane.backlog.push_back(slot);
   } catch (const std::bad_alloc&) {
@@ -104,17 +105,47 @@ void HostLink::ring(uint32_t worker) {
   bells_.push(worker);
 }
 
+inline void HostLink::activate(Lane& lane, uint32_t worker) {
+  if (lane.active) return;
+  lane.active = true;
+  active_.push(worker);
+}
+
 void HostLink::push_call(uint32_t worker, const CallSlot& slot) {
   Lane& lane = lanes_[worker];
   push(worker, to_slot(slot));
   ++lane.outstanding;
   ++lane.open;
   ++running;
-  if (!lane.active) {
-    lane.active = true;
-    active_.push(worker);
-  }
+  activate(lane, worker);
   ring(worker);
+}
+
+bool HostLink::push_line(uint32_t worker, const Slot& slot, uint64_t second_word) {
+  Lane& lane = lanes_[worker];
+  if (!lane.backlog.empty()) return false;
+  PushResult result = lane.requests.try_push_with(slot, second_word);
+  if (result == PushResult::kOk) [[likely]]
+    return ring(worker), true;
+  if (result == PushResult::kPeerInvalid) fail("it published a position in its requests ring that cannot be");
+  return false;
+}
+
+void HostLink::push_close(uint32_t worker, const LineCloseSlot& slot) {
+  push(worker, to_slot(slot));
+  ring(worker);
+}
+
+void HostLink::connection_opened(uint32_t worker) {
+  Lane& lane = lanes_[worker];
+  ++lane.open;
+  ++connections;
+  activate(lane, worker);
+}
+
+void HostLink::connection_closed(uint32_t worker) {
+  --lanes_[worker].open;
+  --connections;
 }
 
 void HostLink::call_completed(uint32_t worker) {
@@ -249,7 +280,8 @@ void HostLink::look_at_idle_lanes(uint32_t count) {
   for (count = std::min(count, workers()); count != 0; --count) {
     const Lane& lane = lanes_[next_idle_];
     next_idle_ = next_idle_ + 1 == workers() ? 0 : next_idle_ + 1;
-    if (lane.open == 0 && lane.responses.ready()) return fail("it sent a slot from a worker that has no call");
+    if (lane.open == 0 && lane.responses.ready())
+      return fail("it sent a slot from a worker that has no call and no connection");
   }
 }
 

@@ -6,8 +6,9 @@
 //     HostLink, engine thread 1               ...
 //
 // A lane costs a turn of the thread something only while it is *active*: its worker has calls that it has not completed
-// or not finished, or it awaits slots or a bell. Any other lane has nothing to send; a slot there is a violation, which
-// is looked for slowly. One turn looks at kLanesPerTurn lanes of a host at most, which take turns.
+// or not finished, or connections of RPC lines, or it awaits slots or a bell. Any other lane has nothing to send; a
+// slot there is a violation, which is looked for slowly. One turn looks at kLanesPerTurn lanes of a host at most, which
+// take turns.
 //
 // What arrives from the host is hostile. A HostLink that finds something that no working host does *fails*: it
 // takes and gives nothing more, `failure` says why, and the dispatcher detaches the host.
@@ -32,6 +33,8 @@
 #include "engine/dispatch/long_answer.h"
 #include "engine/dispatch/long_copy.h"
 #include "engine/dispatch/reply_memory.h"
+#include "engine/lines/line_lane.h"
+#include "engine/lines/line_switch.h"
 #include "object/region.h"
 #include "object/unique_fd.h"
 #include "schema/image_load.h"
@@ -56,7 +59,8 @@ struct HostAttachment {
   std::vector<schema::OwnedImage> images;
   std::vector<HostMethod> methods;
   std::vector<uint32_t> listeners;
-  std::vector<UniqueFd> bells;  // eventfd, one an engine thread
+  std::vector<std::string> line_names;  // that connections of RPC lines may be opened to
+  std::vector<UniqueFd> bells;          // eventfd, one an engine thread
 };
 
 class HostLink {
@@ -68,7 +72,7 @@ class HostLink {
     const ConsumerPosition* taken = nullptr;  // of requests, in tx
     WorkerShared* worker = nullptr;
     uint32_t outstanding = 0;      // calls that the worker has not completed
-    uint32_t open = 0;             // calls that it has not completed or not finished
+    uint32_t open = 0;             // calls that it has not completed or not finished, and ends of connections
     bool active = false;           // in active_: it may send something
     bool ring_bell = false;        // in bells_: something was pushed that the worker must see now
     bool backlogged = false;       // in backlogs_
@@ -78,6 +82,7 @@ class HostLink {
     int64_t release_since_ns = 0;  // when the first of them came; 0: none
     std::vector<Slot> backlog;     // slots that found the ring full, in order
     size_t backlog_done = 0;
+    std::unique_ptr<LineLane<HostLink>> lines;  // connections that end here; null until there is one
   };
 
   HostLink(std::shared_ptr<const HostAttachment> host, uint32_t engine_thread, ThreadMetrics& metrics);
@@ -103,6 +108,19 @@ class HostLink {
   void release(uint32_t worker, uint32_t tx_call, uint64_t bytes, int64_t now_ns);
   // No new calls will come: tells every worker.
   void push_drain();
+
+  // ---- connections of RPC lines, for LineSwitch
+  std::unique_ptr<LineLane<HostLink>>& lines(uint32_t worker) { return lanes_[worker].lines; }
+  // False: the worker's ring is full, and nothing was done.
+  bool push_line(uint32_t worker, const Slot& slot, uint64_t second_word);
+  void push_close(uint32_t worker, const LineCloseSlot& slot);
+  bool keeps_up(uint32_t worker) const { return lanes_[worker].backlog.empty(); }
+  void connection_opened(uint32_t worker);
+  void connection_closed(uint32_t worker);
+  uint32_t connections = 0;     // ends of connections, also those that the host has not answered a LINE_CLOSE for
+  uint32_t opened = 0;          // of them: ends of clients
+  LineEndCursor next_line_end;  // once it is gone
+
   // Once a poll: pushes backlogs and old releases, rings doorbells, of kLanesPerTurn lanes each. True if it pushed or
   // rang anything.
   bool flush(int64_t now_ns);
@@ -173,7 +191,7 @@ class HostLink {
   HostCalls calls;
   HostCalls told;     // once it is gone: those of its calls that have been told
   uint32_t pins = 0;  // changes of routes, and functions that go on with it
-  bool pinned() const { return !calls.empty() || !told.empty() || pins != 0; }
+  bool pinned() const { return !calls.empty() || !told.empty() || pins != 0 || connections != 0; }
 
   // For the dispatcher.
   uint32_t running = 0;  // calls that it has not completed
@@ -191,6 +209,7 @@ class HostLink {
 
  private:
   void push(uint32_t worker, const Slot& slot);
+  void activate(Lane& lane, uint32_t worker);
   void push_releases(uint32_t worker);
   void ring(uint32_t worker);
   void flush_backlogs();

@@ -126,7 +126,7 @@ TEST_F(HostLinkTest, ASlotOfAnIdleWorkerIsFoundInTime) {
   send(120);
   EXPECT_EQ(link_.look_before_sleep(), HostLink::Look::kQuiet);
   for (int i = 0; i < 9 && link_.failure() == nullptr; ++i) link_.look_at_idle_lanes(16);
-  EXPECT_STREQ(link_.failure(), "it sent a slot from a worker that has no call");
+  EXPECT_STREQ(link_.failure(), "it sent a slot from a worker that has no call and no connection");
 }
 
 TEST_F(HostLinkTest, BeforeSleepAllActiveLanesAreLookedAt) {

@@ -18,11 +18,12 @@ constexpr uint32_t kSlotsPerLane = 256;   // taken from one worker before the ho
 }  // namespace
 
 HostResponses::HostResponses(const Options& options, Calls& calls, ReplySink& replies, ReplyMemory& memory,
-                             ThreadMetrics& metrics)
+                             LineSwitch<HostLink>& lines, ThreadMetrics& metrics)
     : wait_ns_(options.wait_ns),
       calls_(calls),
       replies_(replies),
       reader_(options.reader, memory),
+      lines_(lines),
       metrics_(metrics),
       long_answers_(metrics.counter("drover_long_answers_total", "Replies that were encoded in slices of many turns")),
       postponed_(metrics.counter("drover_replies_postponed_total", "Replies that had to wait for engine memory")),
@@ -73,7 +74,13 @@ int64_t HostResponses::take_slot(HostLink& link, uint32_t worker, const Slot& sl
     case ResponseSlotType::kFinished:
       return finished(link, worker, slot_as<FinishedSlot>(slot)), 0;
   }
-  return link.fail("it sent a slot of an unknown type"), 0;
+  return take_other_slot(link, worker, slot), 0;
+}
+
+void HostResponses::take_other_slot(HostLink& link, uint32_t worker, const Slot& slot) {
+  if (slot.type == kLineType) return lines_.take_line(link, worker, slot);
+  if (slot.type == kLineCloseType) return lines_.take_close(link, worker, slot);
+  link.fail("it sent a slot of an unknown type");
 }
 
 int64_t HostResponses::complete(HostLink& link, uint32_t worker, const CompleteSlot& slot) {

@@ -2,7 +2,8 @@
 //
 //   serve(host, time) --> the host's lanes in turn --> COMPLETE --> ResponseReader --> kReady --> the reply
 //                                                  |                               '-> kLong, kNoRoom: put off
-//                                                  '-> FINISHED: the request's memory is free
+//                                                  |-> FINISHED: the request's memory is free
+//                                                  '-> LINE, LINE_CLOSE: LineSwitch
 //
 // An answer that takes long to encode or to copy, or finds no room, is put off: the call goes on running and owes the
 // host its memory, and each further serve() of the host begins with it. The host's answers behind a long one wait.
@@ -31,7 +32,8 @@ class HostResponses {
     int64_t wait_ns;  // how long a reply waits for room
   };
   // All of them outlive it.
-  HostResponses(const Options& options, Calls& calls, ReplySink& replies, ReplyMemory& memory, ThreadMetrics& metrics);
+  HostResponses(const Options& options, Calls& calls, ReplySink& replies, ReplyMemory& memory,
+                LineSwitch<HostLink>& lines, ThreadMetrics& metrics);
   ~HostResponses();
   HostResponses(const HostResponses&) = delete;
   HostResponses& operator=(const HostResponses&) = delete;
@@ -49,6 +51,7 @@ class HostResponses {
   // The functions that take a slot return since when its answer took long, or 0 (ResponseReader::Answer).
   bool take_from(HostLink& link, uint32_t worker, TurnBudget& budget, bool* did);
   int64_t take_slot(HostLink& link, uint32_t worker, const Slot& slot);
+  void take_other_slot(HostLink& link, uint32_t worker, const Slot& slot);
   int64_t complete(HostLink& link, uint32_t worker, const CompleteSlot& slot);
   void finished(HostLink& link, uint32_t worker, const FinishedSlot& slot);
   int64_t answer(CallState& state, const CompleteSlot& slot);
@@ -80,6 +83,7 @@ class HostResponses {
   Calls& calls_;
   ReplySink& replies_;
   ResponseReader reader_;
+  LineSwitch<HostLink>& lines_;
   ThreadMetrics& metrics_;
   Counter* long_answers_;
   Counter* postponed_;

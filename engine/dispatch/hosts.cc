@@ -16,12 +16,13 @@ constexpr int64_t kTellAgainNs = 100'000'000;
 
 }  // namespace
 
-Hosts::Hosts(uint32_t thread, HostLinks& links, RouteTable& routes, Calls& calls, ThreadMetrics& metrics,
-             HostEvents* events)
+Hosts::Hosts(uint32_t thread, HostLinks& links, RouteTable& routes, Calls& calls, LineSwitch<HostLink>& lines,
+             ThreadMetrics& metrics, HostEvents* events)
     : thread_(thread),
       links_(links),
       routes_(routes),
       calls_(calls),
+      lines_(lines),
       metrics_(metrics),
       events_(events),
       changes_(routes),
@@ -148,9 +149,18 @@ void Hosts::tell_calls_of_gone() {
   }
 }
 
+void Hosts::close_connections_of_gone() {
+  uint32_t left = kClosedPerTurn;
+  for (size_t i = links_.gone().size(); i-- != 0 && left != 0;) {
+    HostLink& link = *links_.gone()[i];
+    if (link.connections != 0 && lines_.leave(link, &left)) links_.unpinned(link);
+  }
+}
+
 bool Hosts::busy() const {
-  return changes_.pending() ||
-         std::any_of(links_.gone().begin(), links_.gone().end(), [](const auto& link) { return !link->calls.empty(); });
+  return changes_.pending() || std::any_of(links_.gone().begin(), links_.gone().end(), [](const auto& link) {
+           return !link->calls.empty() || link->connections != 0;
+         });
 }
 
 void Hosts::report_failed_and_drained() {
@@ -174,7 +184,10 @@ bool Hosts::turn() {
   changes_left_ = RouteChanges::kRoutesPerTurn;
   tell_left_ = kToldPerTurn;
   if (changes_.pending()) change_routes();
-  if (!links_.gone().empty()) tell_calls_of_gone();
+  if (!links_.gone().empty()) [[unlikely]] {
+    close_connections_of_gone();
+    tell_calls_of_gone();
+  }
   if (now_ns >= routes_.next_orphan_ns()) did |= routes_.remove_orphans(now_ns, changes_left_) != 0;
   report_failed_and_drained();
   return did;

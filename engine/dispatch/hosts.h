@@ -4,7 +4,7 @@
 //     '----------------- failed: host_failed ------------'---> detach --> nothing refers to it --> host_let_go
 //
 // The calls of a host that is gone are told so, 256 a turn: running ones end in UNAVAILABLE. Answers that refer to its
-// memory are cut off after five seconds.
+// memory are cut off after five seconds. Its connections of RPC lines are closed, 256 a turn.
 // Thread-safety: none; one engine thread.
 #pragma once
 
@@ -26,11 +26,12 @@ namespace drover::engine {
 
 class Hosts {
  public:
-  static constexpr uint32_t kToldPerTurn = 256;  // calls that are told that their host is gone
+  static constexpr uint32_t kToldPerTurn = 256;    // calls that are told that their host is gone
+  static constexpr uint32_t kClosedPerTurn = 256;  // ends of connections, of hosts that are gone
 
   // All of them outlive it; `events` may be null.
-  Hosts(uint32_t thread, HostLinks& links, RouteTable& routes, Calls& calls, ThreadMetrics& metrics,
-        HostEvents* events);
+  Hosts(uint32_t thread, HostLinks& links, RouteTable& routes, Calls& calls, LineSwitch<HostLink>& lines,
+        ThreadMetrics& metrics, HostEvents* events);
   ~Hosts();
   Hosts(const Hosts&) = delete;
   Hosts& operator=(const Hosts&) = delete;
@@ -61,12 +62,14 @@ class Hosts {
   void change_routes();
   void tell_calls_of(HostLink& link);
   void tell_calls_of_gone();
+  void close_connections_of_gone();
   void report_failed_and_drained();
 
   const uint32_t thread_;
   HostLinks& links_;
   RouteTable& routes_;
   Calls& calls_;
+  LineSwitch<HostLink>& lines_;
   ThreadMetrics& metrics_;
   HostEvents* const events_;
   RouteChanges changes_;

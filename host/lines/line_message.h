@@ -17,7 +17,7 @@
 #include <span>
 #include <vector>
 
-#include "channel/channel_format.h"
+#include "channel/line.h"
 
 namespace drover::lines {
 
@@ -41,28 +41,12 @@ inline LineSlot line_of(const LineHead& head, std::span<const std::byte> message
   size_t at = size_t{index} * kLineArguments;
   size_t length = std::min(message.size() - at, kLineArguments);
   LineSlot line{};
-  line.type = kLineType;
-  line.flags = static_cast<uint8_t>(head.flags | (at + length == message.size() ? kLineLast : 0));
-  line.function = head.function;
-  line.call = head.call;
-  line.connection = head.connection;
-  line.index = static_cast<uint8_t>(index);
-  line.length = static_cast<uint8_t>(length);
+  const uint64_t words[2] = {
+      line_word0(static_cast<uint8_t>(head.flags | (at + length == message.size() ? kLineLast : 0)), head.function),
+      line_word1(head.call, head.connection, static_cast<uint8_t>(index), static_cast<uint8_t>(length))};
+  std::memcpy(static_cast<void*>(&line), words, sizeof words);
   if (length != 0) std::memcpy(line.arguments, message.data() + at, length);
   return line;
-}
-
-// Whether a line can be part of any message, whatever came before it.
-inline bool well_formed(const LineSlot& line) {
-  bool last = (line.flags & kLineLast) != 0;
-  bool known = (line.flags & ~(kLineResponse | kLineLast | kLineFailed)) == 0;
-  bool full = line.length == kLineArguments;
-  bool failure = (line.flags & kLineFailed) == 0 ||
-                 ((line.flags & kLineResponse) != 0 && last && line.index == 0 && line.length == 0);
-  bool empty_tail = line.length == 0 && line.index != 0;
-  bool ends = last || line.index + 1u < kMaxMessageLines;
-  return line.type == kLineType && known && line.length <= kLineArguments && (last || full) && failure && !empty_tail &&
-         ends;
 }
 
 // The lines of one message of several lines, as they come.

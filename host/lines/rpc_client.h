@@ -35,6 +35,7 @@ enum class BeginResult {
   kWindowFull,  // as many calls outstanding as the window holds: poll first
   kNoRoom,      // the port has no room now: poll first
   kTooLong,     // more than kMaxMessageBytes
+  kClosed,      // the connection has been closed: the server or the engine has gone
 };
 
 struct ClientCounters {
@@ -63,6 +64,8 @@ class BasicRpcClient {
   // Begins a call; its lines may stay unseen until flush().
   BeginResult begin(uint16_t function, std::span<const std::byte> arguments, uint64_t tag) {
     if (arguments.size() > kMaxMessageBytes) return BeginResult::kTooLong;
+    if (closed_) [[unlikely]]
+      return BeginResult::kClosed;
     if (free_.empty()) return BeginResult::kWindowFull;
     uint32_t lines = lines_of(arguments.size());
     if (!port_.has_room(lines)) return BeginResult::kNoRoom;
@@ -107,8 +110,11 @@ class BasicRpcClient {
     while (true) {
       BeginResult begun = begin(function, arguments, 0);
       if (begun == BeginResult::kOk) break;
+      if (begun == BeginResult::kClosed) return kStatusUnavailable;
       if (begun == BeginResult::kTooLong || outstanding() != 0) return kStatusInternal;
+      flush();
       port_.idle();
+      poll(1, [](const Completion&) {});
     }
     flush();
     uint16_t status = 0;
@@ -125,6 +131,8 @@ class BasicRpcClient {
   uint32_t window() const { return static_cast<uint32_t>(calls_.size()); }
   const ClientCounters& counters() const { return counters_; }
   uint16_t connection() const { return connection_; }
+  // Its calls have ended in kStatusUnavailable, and no other can begin.
+  bool closed() const { return closed_; }
 
  private:
   struct Call {
@@ -137,7 +145,8 @@ class BasicRpcClient {
 
   template <typename Visitor>
   uint32_t take(const LineSlot& line, Visitor& completed) {
-    if (!well_formed(line) || (line.flags & kLineResponse) == 0) return ++counters_.malformed, 0;
+    if (!well_formed(line) || (line.flags & kLineResponse) == 0) [[unlikely]]
+      return take_other(line, completed);
     uint32_t place = line.call & (static_cast<uint32_t>(calls_.size()) - 1);
     Call& call = calls_[place];
     if (!call.active || call.number != line.call || line.connection != connection_) return ++counters_.unknown, 0;
@@ -156,6 +165,19 @@ class BasicRpcClient {
     return end(place, {call.tag, status, message}, completed), 1;
   }
 
+  // No response, or the end of the connection: no response follows.
+  template <typename Visitor>
+  uint32_t take_other(const LineSlot& line, Visitor& completed) {
+    if (line.type != kLineCloseType) return ++counters_.malformed, 0;
+    if (line.connection != connection_) return ++counters_.unknown, 0;
+    closed_ = true;
+    uint32_t ended = outstanding();
+    for (uint32_t i = 0; i < calls_.size(); ++i) {
+      if (calls_[i].active) end(i, {calls_[i].tag, kStatusUnavailable, {}}, completed);
+    }
+    return ended;
+  }
+
   template <typename Visitor>
   void end(uint32_t place, const Completion& done, Visitor& completed) {
     Call& call = calls_[place];
@@ -172,6 +194,7 @@ class BasicRpcClient {
   std::vector<Call> calls_;
   std::vector<uint32_t> free_;
   ClientCounters counters_;
+  bool closed_ = false;
 };
 
 }  // namespace drover::lines

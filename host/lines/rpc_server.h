@@ -112,8 +112,12 @@ class BasicServerThread {
 
  private:
   void take(const LineSlot& line) {
-    if (!well_formed(line) || (line.flags & (kLineResponse | kLineFailed)) != 0) {
-      ++counters_.malformed;
+    if (!well_formed(line) || (line.flags & (kLineResponse | kLineFailed)) != 0) [[unlikely]] {
+      if (line.type == kLineCloseType) {
+        longer_.erase(line.connection);  // the number may be another connection's next
+      } else {
+        ++counters_.malformed;
+      }
       return;
     }
     if (line.index == 0 && (line.flags & kLineLast) != 0) [[likely]] {

@@ -6,6 +6,6 @@
 namespace drover::lines {
 
 inline constexpr uint16_t kStatusOk = 0, kStatusDeadlineExceeded = 4, kStatusResourceExhausted = 8,
-                          kStatusUnimplemented = 12, kStatusInternal = 13;
+                          kStatusUnimplemented = 12, kStatusInternal = 13, kStatusUnavailable = 14;
 
 }  // namespace drover::lines

@@ -1,0 +1,351 @@
+// lines_bench: calls as RPC lines through droverd over shared memory, beside the bare ring that they travel in,
+// measured side by side in one run.
+//
+//   asynchronous   a window of 64-byte echoes (one line there, one line back): CPU time of the hosts' thread for a call
+//   round trip     one call at a time: client -> engine -> server -> engine -> client; and a slot over a bare ring to
+//   the
+//                  other CPU and back
+//
+// Three actors and, on a small machine, two CPUs: the client and the server take turns on one thread (--host-cpu), each
+// on an attachment and a port of its own, and droverd's engine thread has the other CPU (--engine-cpu). The thread's
+// CPU time is that of client and server together; it never sleeps, so that time in which it looks in vain is counted,
+// too. A measurement during which the kernel took one of the threads off its CPU is made again. The rounds of all peers
+// are interleaved; the table shows the median and the quietest round of each.
+//
+// --json FILE writes rows of build/bench/dagger.json: {case, metric, unit, drover, peer, peer_name, ratio}.
+#include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "channel/doorbell.h"
+#include "channel/ring.h"
+#include "host/lines/engine/lines_engine.h"
+
+extern char** environ;
+
+namespace {
+
+using namespace drover;
+
+constexpr uint16_t kEcho = 1;
+
+struct Options {
+  int host_cpu = 0;
+  int engine_cpu = 1;
+  uint32_t ring_slots = ChannelOptions{}.ring_slots;
+  uint32_t window = 64;
+  int rounds = 101;
+  uint64_t trips = 2'000;   // a round trip measurement; short, to fit between two ticks of a busy machine
+  uint64_t calls = 50'000;  // an asynchronous measurement
+  std::string droverd = DROVER_DROVERD;
+  std::string json;
+};
+
+[[noreturn]] void fail(const std::string& why) {
+  std::fprintf(stderr, "lines_bench: %s\n", why.c_str());
+  std::exit(1);
+}
+
+bool pin(int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  return ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set) == 0;
+}
+
+double thread_cpu_ns() {
+  timespec now;
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+long preemptions() {
+  rusage usage;
+  ::getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nivcsw;
+}
+
+// droverd as a child, its engine thread on a CPU of its own.
+class Droverd {
+ public:
+  explicit Droverd(const Options& options) {
+    address_ = "unix:@lines-bench-" + std::to_string(::getpid());
+    std::vector<std::string> flags = {options.droverd, "--engine.control_socket=" + address_,
+                                      "--engine.cpus=" + std::to_string(options.engine_cpu), "--log.level=error"};
+    std::vector<char*> arguments;
+    for (std::string& flag : flags) arguments.push_back(flag.data());
+    arguments.push_back(nullptr);
+    if (::posix_spawn(&pid_, options.droverd.c_str(), nullptr, nullptr, arguments.data(), environ) != 0) {
+      fail("cannot start " + options.droverd);
+    }
+  }
+  ~Droverd() {
+    ::kill(pid_, SIGTERM);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  std::unique_ptr<lines::LinesEngine> attach(const Options& options, bool serves) const {
+    lines::LinesEngineOptions wish;
+    (serves ? wish.serves : wish.calls) = {"echo"};
+    wish.ring_slots = options.ring_slots;
+    wish.host.emplace();
+    wish.host->engine = address_;
+    std::string error;
+    auto engine = lines::LinesEngine::start(wish, &error);
+    if (engine == nullptr) fail(error);
+    return engine;
+  }
+  // After a host has attached: the engine thread's /proc entry.
+  void find_thread() {
+    std::string tasks = "/proc/" + std::to_string(pid_) + "/task";
+    DIR* directory = ::opendir(tasks.c_str());
+    while (dirent* entry = directory != nullptr ? ::readdir(directory) : nullptr) {
+      std::string name;
+      std::getline(std::ifstream(tasks + "/" + entry->d_name + "/comm") >> std::ws, name);
+      if (name == "engine-0") task_ = tasks + "/" + entry->d_name;
+    }
+    if (directory != nullptr) ::closedir(directory);
+    if (task_.empty()) fail("droverd has no thread engine-0");
+  }
+  long preemptions() const {
+    std::ifstream status(task_ + "/status");
+    for (std::string word; status >> word;) {
+      if (word != "nonvoluntary_ctxt_switches:") continue;
+      long count = 0;
+      status >> count;
+      return count;
+    }
+    return 0;
+  }
+
+ private:
+  std::string address_, task_;
+  pid_t pid_ = 0;
+};
+
+// The client and the server, which take turns on this thread.
+class Hosts {
+ public:
+  Hosts(const Options& options, const Droverd& droverd)
+      : server_engine_(droverd.attach(options, true)),
+        client_engine_(droverd.attach(options, false)),
+        thread_(&handlers_, &server_engine_->port(0)) {
+    handlers_.handle(kEcho, [](const lines::Request& request, lines::Response& response) {
+      response.copy(request.arguments);
+      return lines::kStatusOk;
+    });
+    std::string error;
+    auto connection = client_engine_->open("echo", 0, 0, &error);
+    if (!connection) fail(error);
+    lines::RpcClientOptions wish;
+    wish.window = options.window;
+    client_.emplace(&client_engine_->port(0), *connection, wish);
+  }
+
+  // `window` calls outstanding, `calls` in all; each answer is compared with its call.
+  void run(uint64_t calls, uint32_t window) {
+    uint64_t begun = 0, ended = 0;
+    uint64_t arguments[6];  // 48 bytes, with 16 of the header one line
+    auto fill = [&](uint64_t tag) {
+      for (uint64_t i = 0; i < 6; ++i) arguments[i] = tag * 6 + i;
+    };
+    auto taken = [&](const lines::Completion& done) {
+      ++ended;
+      uint64_t first = 0, last = 0;
+      if (done.status != lines::kStatusOk || done.response.size() != sizeof arguments) fail("a call failed");
+      std::memcpy(&first, done.response.data(), sizeof first);
+      std::memcpy(&last, done.response.data() + sizeof arguments - sizeof last, sizeof last);
+      if (first != done.tag * 6 || last != done.tag * 6 + 5) fail("an answer is not its call's");
+    };
+    while (ended < calls) {
+      bool any = false;
+      while (begun < calls && begun - ended < window) {
+        fill(begun);
+        if (client_->begin(kEcho, std::as_bytes(std::span(arguments)), begun) != lines::BeginResult::kOk) break;
+        ++begun;
+        any = true;
+      }
+      if (any) client_->flush();
+      if (thread_.serve(window) + client_->poll(window, taken) == 0) {
+        cpu_relax();
+        if (client_engine_->gone()) fail(client_engine_->failure());
+      }
+    }
+  }
+
+ private:
+  lines::RpcThreadedServer handlers_;
+  std::unique_ptr<lines::LinesEngine> server_engine_, client_engine_;
+  lines::ServerThread thread_;
+  std::optional<lines::RpcClient> client_;
+};
+
+// A ring's shared memory, page-aligned as in a region (as channel/ring_bench.cc).
+struct Ring {
+  explicit Ring(uint32_t capacity)
+      : slots(static_cast<Slot*>(std::aligned_alloc(4096, kSlotSize * capacity)), &std::free),
+        position(new ConsumerPosition{}),
+        count(capacity) {
+    for (uint32_t i = 0; i < capacity; ++i) new (&slots.get()[i]) Slot{};
+  }
+  RingProducer producer() { return {slots.get(), count, position.get()}; }
+  RingConsumer consumer() { return {slots.get(), count, position.get()}; }
+  std::unique_ptr<Slot, decltype(&std::free)> slots;
+  std::unique_ptr<ConsumerPosition> position;
+  uint32_t count;
+};
+
+// A slot to a thread on the engine's CPU and back; ns a trip. droverd's thread sleeps meanwhile.
+double bare_ring(const Options& options, bool* undisturbed) {
+  Ring there(options.ring_slots), back(options.ring_slots);
+  std::atomic<int> arrived{0};
+  long far_preempted = 0;
+  auto meet = [&](int expected) {
+    arrived.fetch_add(1);
+    while (arrived.load() < expected) cpu_relax();
+  };
+  std::thread other([&] {
+    pin(options.engine_cpu);
+    RingProducer out = back.producer();
+    RingConsumer in = there.consumer();
+    Slot slot;
+    meet(2);
+    long before = preemptions();
+    meet(4);
+    for (uint64_t i = 0; i < options.trips; ++i) {
+      while (!in.try_pop(slot)) cpu_relax();
+      out.try_push(slot);
+    }
+    far_preempted = preemptions() - before;
+  });
+  RingProducer out = there.producer();
+  RingConsumer in = back.consumer();
+  Slot slot;
+  meet(2);
+  long before = preemptions();
+  meet(4);
+  int64_t start = monotonic_ns();
+  for (uint64_t i = 0; i < options.trips; ++i) {
+    out.try_push(slot);
+    while (!in.try_pop(slot)) cpu_relax();
+  }
+  int64_t took = monotonic_ns() - start;
+  long near_preempted = preemptions() - before;
+  other.join();
+  *undisturbed = near_preempted + far_preempted == 0;
+  return static_cast<double>(took) / static_cast<double>(options.trips);
+}
+
+constexpr int kMostRepeats = 50;
+int repeats_in_all = 0;
+
+struct Series {
+  const char* name;
+  std::function<double(bool*)> measure;
+  std::vector<double> ns;
+  // The first undisturbed result.
+  void add() {
+    bool undisturbed = false;
+    double result = measure(&undisturbed);
+    for (int i = 0; i < kMostRepeats && !undisturbed; ++i, ++repeats_in_all) result = measure(&undisturbed);
+    ns.push_back(result);
+  }
+  double median() const {
+    std::vector<double> sorted = ns;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted[sorted.size() / 2];
+  }
+  double quietest() const { return *std::min_element(ns.begin(), ns.end()); }
+};
+
+void write_json(const std::string& path, double cpu, double rtt, double ring) {
+  FILE* out = path == "-" ? stdout : std::fopen(path.c_str(), "w");
+  if (out == nullptr) fail("cannot write " + path);
+  const char* form =
+      "  {\"case\": \"real-shm-64B\", \"metric\": \"%s\", \"unit\": \"ns\", \"drover\": %.1f, \"peer\": %s, "
+      "\"peer_name\": %s, \"ratio\": %s}";
+  std::fputs("[\n", out);
+  std::fprintf(out, form, "cpu_host", cpu, "null", "null", "null");
+  std::fputs(",\n", out);
+  char peer[32], ratio[32];
+  std::snprintf(peer, sizeof peer, "%.1f", ring);
+  std::snprintf(ratio, sizeof ratio, "%.3f", rtt / ring);
+  std::fprintf(out, form, "rtt", rtt, peer, "\"ring\"", ratio);
+  std::fputs("\n]\n", out);
+  if (out != stdout && std::fclose(out) != 0) fail("cannot write " + path);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Calls as RPC lines through droverd, beside the bare ring");
+  app.add_option("--host-cpu", options.host_cpu, "of the client and the server")->capture_default_str();
+  app.add_option("--engine-cpu", options.engine_cpu, "of droverd's engine thread")->capture_default_str();
+  app.add_option("--slots", options.ring_slots, "slots of a ring, a power of two")->capture_default_str();
+  app.add_option("--window", options.window, "calls outstanding, a power of two")->capture_default_str();
+  app.add_option("--rounds", options.rounds, "interleaved rounds")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--trips", options.trips, "round trips a measurement")->check(CLI::PositiveNumber);
+  app.add_option("--calls", options.calls, "calls of an asynchronous measurement")->check(CLI::PositiveNumber);
+  app.add_option("--droverd", options.droverd, "the engine's executable")->capture_default_str();
+  app.add_option("--json", options.json, "write rows to this file (- is the standard output)");
+  CLI11_PARSE(app, argc, argv);
+  if (options.host_cpu == options.engine_cpu || !pin(options.engine_cpu) || !pin(options.host_cpu)) {
+    fail("--host-cpu and --engine-cpu: expected two different CPUs that this process may use");
+  }
+  Droverd droverd(options);
+  Hosts hosts(options, droverd);
+  droverd.find_thread();
+  auto measure = [&](uint64_t calls, uint32_t window, const std::function<double()>& clock, bool* undisturbed) {
+    hosts.run(std::min<uint64_t>(calls, 1000), window);  // the engine thread is awake
+    long before = preemptions() + droverd.preemptions();
+    double start = clock();
+    hosts.run(calls, window);
+    double took = clock() - start;
+    *undisturbed = preemptions() + droverd.preemptions() == before;
+    return took / static_cast<double>(calls);
+  };
+  auto wall = [] { return static_cast<double>(monotonic_ns()); };
+  Series series[] = {
+      {"asynchronous, CPU of a call",
+       [&](bool* u) { return measure(options.calls, options.window, thread_cpu_ns, u); },
+       {}},
+      {"asynchronous, time of a call", [&](bool* u) { return measure(options.calls, options.window, wall, u); }, {}},
+      {"round trip", [&](bool* u) { return measure(options.trips, 1, wall, u); }, {}},
+      {"round trip, bare ring", [&](bool* u) { return bare_ring(options, u); }, {}},
+  };
+  for (Series& each : series) each.add();  // warm
+  for (Series& each : series) each.ns.clear();
+  for (int round = 0; round < options.rounds; ++round) {
+    for (Series& each : series) each.add();
+  }
+  FILE* table = options.json == "-" ? stderr : stdout;
+  std::fprintf(
+      table,
+      "hosts on CPU %d (client and server on one thread), engine on CPU %d, window %u, %d rounds (%d disturbed "
+      "measurements made again)\n%-30s %12s %12s\n",
+      options.host_cpu, options.engine_cpu, options.window, options.rounds, repeats_in_all, "echo of a 64-byte line",
+      "median ns", "quietest ns");
+  for (const Series& each : series)
+    std::fprintf(table, "%-30s %12.1f %12.1f\n", each.name, each.median(), each.quietest());
+  std::fprintf(table, "round trip / bare ring: %.2f (quietest: %.2f)\n", series[2].median() / series[3].median(),
+               series[2].quietest() / series[3].quietest());
+  if (!options.json.empty()) write_json(options.json, series[0].median(), series[2].median(), series[3].median());
+  return 0;
+}

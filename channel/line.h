@@ -1,0 +1,68 @@
+// Which slots are RPC lines (channel/channel.toml, LineSlot), for all who take lines from rings that others write, and
+// how a connection's number names the engine thread that carries it.
+//
+// A host's connection numbers are unique for each of its workers over all engine threads: thread t gives the numbers
+//
+//   number = index * engine_threads + t         index: of the lane (t, worker) alone, from 0 on
+//
+// so that the number alone says where a line goes. Thread-safety: pure functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "channel/channel_format.h"
+
+namespace drover {
+
+inline constexpr uint32_t kMaxConnectionNumbers = 65'536;  // of one worker: a line has 16 bits for them
+
+// Whether a line can be part of any message, whatever came before it.
+inline bool well_formed(const LineSlot& line) {
+  bool last = (line.flags & kLineLast) != 0;
+  bool known = (line.flags & ~(kLineResponse | kLineLast | kLineFailed)) == 0;
+  bool full = line.length == kLineArguments;
+  bool failure = (line.flags & kLineFailed) == 0 ||
+                 ((line.flags & kLineResponse) != 0 && last && line.index == 0 && line.length == 0);
+  bool empty_tail = line.length == 0 && line.index != 0;
+  bool ends = last || line.index + 1u < kMaxMessageLines;
+  return line.type == kLineType && known && line.length <= kLineArguments && (last || full) && failure && !empty_tail &&
+         ends;
+}
+
+// The header's words, as the ring moves them. A header that is built by its members and then read by words makes the
+// reader wait (RingProducer::try_push_with).
+namespace line_internal {
+constexpr uint64_t at(size_t offset, uint64_t value) { return value << offset % 8 * 8; }
+}  // namespace line_internal
+inline uint64_t line_word0(uint8_t flags, uint16_t function) {
+  using line_internal::at;
+  return at(offsetof(LineSlot, type), kLineType) | at(offsetof(LineSlot, flags), flags) |
+         at(offsetof(LineSlot, function), function);
+}
+inline uint64_t line_word1(uint32_t call, uint16_t connection, uint8_t index, uint8_t length) {
+  using line_internal::at;
+  return at(offsetof(LineSlot, call), call) | at(offsetof(LineSlot, connection), connection) |
+         at(offsetof(LineSlot, index), index) | at(offsetof(LineSlot, length), length);
+}
+static_assert(offsetof(LineSlot, call) == 8 && offsetof(LineSlot, arguments) == 16);
+
+inline LineCloseSlot line_close(uint16_t connection) {
+  LineCloseSlot slot{};
+  slot.type = kLineCloseType;
+  slot.connection = connection;
+  return slot;
+}
+
+inline uint32_t connection_thread(uint16_t number, uint32_t engine_threads) {
+  return engine_threads == 1 ? 0 : number % engine_threads;
+}
+inline uint32_t connection_index(uint16_t number, uint32_t engine_threads) {
+  return engine_threads == 1 ? number : number / engine_threads;
+}
+// Only where it is below kMaxConnectionNumbers.
+inline uint32_t connection_number(uint32_t index, uint32_t engine_threads, uint32_t engine_thread) {
+  return index * engine_threads + engine_thread;
+}
+
+}  // namespace drover
