@@ -20,7 +20,7 @@ ROUNDS ?= 400
 PEERS ?=
 HPB_ARGS := $(if $(HYPERPROTOBENCH),--hyperprotobench $(abspath $(HYPERPROTOBENCH)))
 
-.PHONY: help setup configure build demo test check test-long bench bench-codec bench-echo bench-rtl reproduce-rpcnic reproduce-dagger bench-dagger fit-cpu-costs synth prove format check-format tidy clean
+.PHONY: help setup configure build demo test check test-long bench bench-codec bench-echo bench-rtl bench-lines reproduce-rpcnic reproduce-dagger bench-dagger fit-cpu-costs synth prove format check-format tidy clean
 
 help: ## list the targets
 	@echo 'usage: make TARGET [PRESET=release|gcc|debug|asan|tsan] [JOBS=N] [HYPERPROTOBENCH=DIR] [UPB_SRC=DIR] [PEERS=all]'
@@ -71,7 +71,7 @@ reproduce-dagger: configure ## Dagger's figures on the simulated systems, beside
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target drover
 	@.venv/bin/python bench/reproduce_dagger.py --drover $(BUILD)/cli/drover --jobs $(JOBS)
 
-bench-dagger: configure ## calls through the simulated NIC beside the Dagger paper, into build/bench/dagger.json
+bench-dagger: configure ## calls through the simulated NIC beside the Dagger paper, into build/bench/dagger.json; bench-lines adds its rows
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target drover
 	@.venv/bin/python bench/reproduce_dagger.py --drover $(BUILD)/cli/drover --jobs $(JOBS) --bench build/bench/dagger.json
 
@@ -88,6 +88,10 @@ synth: configure ## LUT, FF, BRAM and the longest logic path of the RTL, by yosy
 prove: ## prove properties of the RTL by yosys and ABC, and see that each proof can fail
 	@tools/setup.sh
 	@.venv/bin/python tools/prove.py --jobs $(JOBS)
+
+bench-lines: configure ## RPC lines through droverd beside the bare ring, into build/bench/dagger.json
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target lines_bench
+	@.venv/bin/python bench/run_lines.py --program $(BUILD)/bench/lines_bench
 
 bench: bench-codec bench-echo ## all benchmarks: bench-codec, bench-echo, and the parts alone
 	@tools/bench_parts.sh $(BUILD)

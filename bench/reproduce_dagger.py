@@ -5,8 +5,8 @@ says beside what was measured. The NIC is RTL, simulated cycle by cycle; the pro
 each call is checked by content. What an operation costs a core is stated in sim/systems/dagger*.toml, from the paper's
 doorbell bars: these bars therefore check the simulation, and the others are its predictions.
 
-Writes claims.txt, claims.json, fig5.png, fig6.png and the runs' own JSON under runs/; with --bench only dagger.json, rows
-of {case, metric, unit, drover, peer, peer_name, ratio}.
+Writes claims.txt, claims.json, fig5.png, fig6.png and the runs' own JSON under runs/; with --bench only rows in dagger.json,
+{case, metric, unit, drover, peer, peer_name, ratio}.
 """
 
 import argparse
@@ -16,6 +16,8 @@ import pathlib
 import subprocess
 import sys
 import textwrap
+
+from run_lines import merged
 
 # Figure 5: million calls/s of one core, and at 4 million calls/s the median (where the text states it), us.
 INTERFACES = {
@@ -202,8 +204,9 @@ def main():
     measurements = Measurements(Simulator(arguments.drover, arguments.out, arguments.jobs), curves=not arguments.bench)
     if arguments.bench:
         rows = list(bench_rows(measurements))
+        old = json.loads(arguments.bench.read_text()) if arguments.bench.exists() else []
         arguments.bench.parent.mkdir(parents=True, exist_ok=True)
-        arguments.bench.write_text(json.dumps(rows, indent=1) + "\n")
+        arguments.bench.write_text(json.dumps(merged(old, rows), indent=2) + "\n")
         for each in rows:
             paper = "" if each["peer"] is None else f"paper {each['peer']:.2f}"
             print(f"{each['case']:18} {each['metric']:8} {each['drover']:8.2f} {each['unit']:10} {paper}")
