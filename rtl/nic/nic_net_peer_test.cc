@@ -127,6 +127,27 @@ TEST(NicNetPeer, EveryLineOnceAndInOrder) {
   }
 }
 
+TEST(NicNetPeer, AnEntryThatMakesRoomSendsTheAckThatItOwes) {
+  Nic nic;
+  nic.set_timing({.tick_cycles = 0xffffff});  // no tick asks for it
+  for (uint16_t c : {3, 19}) {                // both for the same place
+    ASSERT_EQ(nic.open(c, make_entry(kServerEnd, c + 50, 1000 + c, 2000 + c, 1)), CommandResult::kOk);
+  }
+  for (uint16_t c : {3, 19}) {
+    LineSlot line = make_line(0, c);
+    FrameFields fields{.kind = FrameKind::kData, .key = 1000u + c, .connection = c, .window = 16};
+    nic.network.in.push_back(build_frame(kServerEnd, kClientEnd, fields, {&line, 1}));
+    nic.cycles(300);
+  }
+  ASSERT_EQ(nic.host.received.size(), 2u);
+  ASSERT_EQ(nic.network.out.size(), 1u);
+  FrameFields ack{.kind = FrameKind::kAck, .key = 2003, .ack = 1, .connection = 53, .window = 16};
+  EXPECT_TRUE(nic.network.out[0] == build_frame(kClientEnd, kServerEnd, ack, {}));
+  ConnectionEntry entry{};
+  ASSERT_EQ(nic.read_entry(3, &entry), CommandResult::kOk);
+  EXPECT_EQ(entry.expected, 1u);
+}
+
 // One connection and its model, step by step: every frame that one sends the other sends, every refusal is the same.
 class InStep {
  public:

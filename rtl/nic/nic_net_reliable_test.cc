@@ -244,6 +244,22 @@ TEST(NicNetReliable, AConnectionWhosePlaceIsInUseIsServedAllTheSame) {
   two.run_until_all_came(3000);
 }
 
+TEST(NicNetReliable, AConnectionInSteadyUseMakesRoomForAnother) {
+  Two two({}, {}, 3);
+  for (uint16_t c : {1, 17}) two.open(c);
+  two.a.lines.heeds_room = true;
+  for (int i = 0; i < 3000; ++i) two.send(true, 1);
+  two.run(300);  // lines of 1 are always in flight
+  for (int i = 0; i < 20; ++i) {
+    two.a.lines.send(make_line(two.sent[1][17]++, 17), 3);
+    ++two.total[1];
+  }
+  for (int i = 0; i < 400 && two.next[1][17] < 20; ++i) two.run(50), two.all_came();
+  EXPECT_EQ(two.next[1][17], 20u);
+  EXPECT_LT(two.next[1][1], 3000u);
+  two.run_until_all_came(100000);
+}
+
 TEST(NicNetReliable, FramesFromBeforeAConnectionWasOpenedAnewAreRefused) {
   std::mt19937 random(9);
   Two two({}, {.loss = 5, .repeat = 20, .reorder = 30}, 9, 2000);
