@@ -11,6 +11,8 @@ nic_net_misses.sv
 nic_net_rx.sv
 nic_net_again.sv
 nic_net_sweep.sv
+nic_net_to_entry.sv
+nic_net_from_entry.sv
 nic_net_manager.sv
 nic_net_table_port.sv
 nic_net_registers.sv

@@ -95,6 +95,8 @@ module nic_net #(
     output logic         table_bready_o
 );
   localparam bit Reliable = Transport == 1;
+  `DROVER_ASSERT(StatesAreTheEntrys, StateClosed == 2'(drover_connection_pkg::ConnectionStateClosed) &&
+                                     StateOpen == 2'(drover_connection_pkg::ConnectionStateOpen))
   localparam int unsigned SlotW = $clog2(Connections);
   localparam int unsigned WakeDelay = 4;  // from a change until those are woken who may have seen the state before it
 

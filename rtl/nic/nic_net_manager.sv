@@ -136,20 +136,9 @@ module nic_net_manager #(
   drover_connection_pkg::connection_entry_t occupant, changed, opened;
   logic [31:0] in_flight;
   logic occupied, own, in_use, owes;
+  nic_net_to_entry u_occupant (
+      .connection_i, .next_i(Reliable ? tx_i.next : '0), .expected_i(Reliable ? rx_i.expected : '0), .entry_o(occupant));
   always_comb begin
-    occupant = '0;
-    occupant.state    = {6'd0, connection_i.state};
-    occupant.flow     = {2'd0, connection_i.flow};
-    occupant.balance  = {6'd0, connection_i.balance};
-    occupant.number   = connection_i.number;
-    occupant.remote   = connection_i.remote;
-    occupant.key_in   = connection_i.key_in;
-    occupant.key_out  = connection_i.key_out;
-    occupant.mac      = connection_i.mac;
-    occupant.port     = connection_i.port;
-    occupant.address  = connection_i.address;
-    occupant.next     = Reliable ? tx_i.next : '0;
-    occupant.expected = Reliable ? rx_i.expected : '0;
     opened = entry_i;
     opened.state = drover_connection_pkg::ConnectionStateOpen;
     opened.number = number_q;
@@ -363,17 +352,14 @@ module nic_net_manager #(
   // ---- the slot
   assign slot_o = number_q[SlotW-1:0];
   assign set_o = state_q == Set;
+  drover_connection_pkg::connection_entry_t set_entry;
   always_comb begin
-    set_connection_o.state   = job_q == JobDead ? StateDead : entry_q.state[1:0];
-    set_connection_o.flow    = entry_q.flow[5:0];
-    set_connection_o.balance = entry_q.balance[1:0];
-    set_connection_o.number  = job_q == JobDead ? entry_q.number : number_q;
-    set_connection_o.remote  = entry_q.remote;
-    set_connection_o.key_in  = entry_q.key_in;
-    set_connection_o.key_out = entry_q.key_out;
-    set_connection_o.mac     = entry_q.mac;
-    set_connection_o.port    = entry_q.port;
-    set_connection_o.address = entry_q.address;
+    set_entry = entry_q;
+    if (job_q == JobDead) set_entry.state = drover_connection_pkg::ConnectionStateDead;
+    else set_entry.number = number_q;
+  end
+  nic_net_from_entry u_set (.entry_i(set_entry), .connection_o(set_connection_o));
+  always_comb begin
     set_tx_o.next = entry_q.next;
     set_tx_o.told = entry_q.expected;
     set_rx_o = '0;
@@ -390,18 +376,7 @@ module nic_net_manager #(
   drover_connection_pkg::connection_entry_t loose;
   assign loose = evicts_q ? evicted_q : entry_q;
   assign bypass_o = state_q == Bypass;
-  always_comb begin
-    bypass_connection_o.state   = loose.state[1:0];
-    bypass_connection_o.flow    = loose.flow[5:0];
-    bypass_connection_o.balance = loose.balance[1:0];
-    bypass_connection_o.number  = loose.number;
-    bypass_connection_o.remote  = loose.remote;
-    bypass_connection_o.key_in  = loose.key_in;
-    bypass_connection_o.key_out = loose.key_out;
-    bypass_connection_o.mac     = loose.mac;
-    bypass_connection_o.port    = loose.port;
-    bypass_connection_o.address = loose.address;
-  end
+  nic_net_from_entry u_loose (.entry_i(loose), .connection_o(bypass_connection_o));
   assign bypass_next_o = loose.next;
   assign bypass_expected_o = loose.expected;
   assign ack_valid_o = state_q == Ack;

@@ -59,7 +59,7 @@ package nic_net_pkg;
     logic [15:0] port;
     logic [31:0] address;
   } connection_t;
-  localparam logic [1:0] StateClosed = 2'd0, StateOpen = 2'd1, StateDead = 2'd2;
+  localparam logic [1:0] StateClosed = 2'd0, StateOpen = 2'd1;  // of connection_state_e; nic_net checks these
 
   // What the sending side alone writes of a connection.
   typedef struct packed {
@@ -109,13 +109,6 @@ package nic_net_pkg;
     logic        gap;
     logic        due;
   } ack_t;
-
-  // A register access by the manager, with all of a connection.
-  typedef struct packed {
-    connection_t connection;
-    logic [31:0] next;
-    logic [31:0] expected;
-  } whole_t;
 
   // Whether a line may travel: datagram/frame.h, line_may_travel.
   function automatic logic line_may_travel(input logic [7:0] kind, input logic [7:0] flags, input logic [7:0] index,
