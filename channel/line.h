@@ -47,6 +47,29 @@ inline uint64_t line_word1(uint32_t call, uint16_t connection, uint8_t index, ui
 }
 static_assert(offsetof(LineSlot, call) == 8 && offsetof(LineSlot, arguments) == 16);
 
+// A slot in private memory seen as a line, and the other way round, without the copy of slot_as and to_slot.
+inline const LineSlot& line_view(const Slot& slot) {
+  static_assert(sizeof(LineSlot) == sizeof(Slot));
+  return reinterpret_cast<const LineSlot&>(slot);
+}
+struct alignas(Slot) AlignedLine : LineSlot {};
+inline const Slot& slot_view(const AlignedLine& line) { return reinterpret_cast<const Slot&>(line); }
+
+// Copies the arguments of a line by words of 8 bytes, as rings do. A wider load of what was just stored by words waits
+// until the stores have left the core, behind those to lines that another core has: 30 to 50 ns, for 48 bytes.
+inline void copy_arguments(void* to, const void* from, size_t length) {
+  auto* out = static_cast<char*>(to);
+  const auto* in = static_cast<const char*>(from);
+  size_t at = 0;
+  for (; at + 8 <= length; at += 8) {
+    uint64_t word;
+    __builtin_memcpy(&word, in + at, sizeof word);
+    asm("" : "+r"(word));  // or else the compiler makes wide moves of two words
+    __builtin_memcpy(out + at, &word, sizeof word);
+  }
+  for (; at < length; ++at) out[at] = in[at];
+}
+
 inline LineCloseSlot line_close(uint16_t connection) {
   LineCloseSlot slot{};
   slot.type = kLineCloseType;

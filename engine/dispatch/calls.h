@@ -83,7 +83,7 @@ class Calls {
   // slots is over. `cut_off`: also ends a reply that may refer to the host's memory.
   void host_gone(CallState& state, bool cut_off);
   // Call after any step that may have removed the last reason to keep memory or the state itself.
-  void settle(CallState& state) {
+  DROVER_INLINE void settle(CallState& state) {
     if (state.phase == CallState::Phase::kOver) return settle_over(state);
     if (state.phase == CallState::Phase::kReplied && state.owed == 0) let_go_of_host(state);
   }

@@ -77,7 +77,7 @@ int64_t HostResponses::take_slot(HostLink& link, uint32_t worker, const Slot& sl
   return take_other_slot(link, worker, slot), 0;
 }
 
-void HostResponses::take_other_slot(HostLink& link, uint32_t worker, const Slot& slot) {
+DROVER_NOINLINE void HostResponses::take_other_slot(HostLink& link, uint32_t worker, const Slot& slot) {
   if (slot.type == kLineType) return lines_.take_line(link, worker, slot);
   if (slot.type == kLineCloseType) return lines_.take_close(link, worker, slot);
   link.fail("it sent a slot of an unknown type");
@@ -149,7 +149,7 @@ DROVER_INLINE void HostResponses::hand_over(CallState& state, const CompleteSlot
   replies_.reply(*state.call, answer.reply);  // `state` may be free now
 }
 
-int64_t HostResponses::answer(CallState& state, const CompleteSlot& slot) {
+DROVER_INLINE int64_t HostResponses::answer(CallState& state, const CompleteSlot& slot) {
   ResponseReader::Answer answer = reader_.read(state, slot);
   if (answer.outcome == ResponseReader::Outcome::kReady) [[likely]] {
     deliver(state, slot, answer);

@@ -111,7 +111,7 @@ class LineSwitch {
 
   // A slot of LineType that came from that worker.
   void take_line(Link& from, uint32_t worker, const Slot& slot) {
-    const auto& line = reinterpret_cast<const LineSlot&>(slot);  // private memory; a copy would cost more than the rest
+    const LineSlot& line = line_view(slot);
     End* end = find(from, worker, line.connection);
     if (end == nullptr) [[unlikely]]
       return from.fail("it sent a line of a connection that its worker does not have");

@@ -44,7 +44,7 @@ class LanePort {
 
   // ---- Port
   bool try_push(const Slot& line) {
-    Channel& channel = channel_of(slot_as<LineSlot>(line).connection);
+    Channel& channel = channel_of(line_view(line).connection);
     if (channel.ends.responses.try_push(line) != PushResult::kOk) [[unlikely]]
       return behind_ = true, false;
     return channel.unrung = true;
@@ -128,7 +128,7 @@ class LanePort {
 
   // A slot that is no line, or comes while a connection is being closed. True: the caller takes it.
   bool take_other(Slot& slot) {
-    const uint16_t connection = slot_as<LineSlot>(slot).connection;
+    const uint16_t connection = line_view(slot).connection;
     auto closing = std::find(closing_.begin(), closing_.end(), connection);
     if (slot.type == kLineType) return closing == closing_.end();
     if (slot.type == static_cast<uint8_t>(RequestSlotType::kDrain)) return false;  // connections go on

@@ -37,15 +37,15 @@ constexpr uint32_t lines_of(size_t size) {
 }
 
 // Line `index` of the message; the message has at most kMaxMessageBytes and more than index * 48, or is empty.
-inline LineSlot line_of(const LineHead& head, std::span<const std::byte> message, uint32_t index) {
+inline AlignedLine line_of(const LineHead& head, std::span<const std::byte> message, uint32_t index) {
   size_t at = size_t{index} * kLineArguments;
   size_t length = std::min(message.size() - at, kLineArguments);
-  LineSlot line{};
+  AlignedLine line{};
   const uint64_t words[2] = {
       line_word0(static_cast<uint8_t>(head.flags | (at + length == message.size() ? kLineLast : 0)), head.function),
       line_word1(head.call, head.connection, static_cast<uint8_t>(index), static_cast<uint8_t>(length))};
   std::memcpy(static_cast<void*>(&line), words, sizeof words);
-  if (length != 0) std::memcpy(line.arguments, message.data() + at, length);
+  copy_arguments(line.arguments, message.data() + at, length);
   return line;
 }
 

@@ -75,7 +75,7 @@ class BasicRpcClient {
     call.active = true;
     if (options_.timeout_ns != 0) call.deadline_ns = port_.now_ns() + options_.timeout_ns;
     LineHead head{connection_, function, call.number, 0};
-    for (uint32_t i = 0; i < lines; ++i) port_.try_push(to_slot(line_of(head, arguments, i)));
+    for (uint32_t i = 0; i < lines; ++i) port_.try_push(slot_view(line_of(head, arguments, i)));
     ++counters_.calls;
     return BeginResult::kOk;
   }
@@ -86,7 +86,7 @@ class BasicRpcClient {
   uint32_t poll(uint32_t limit, Visitor&& completed) {
     uint32_t ended = 0;
     Slot slot;
-    for (uint32_t i = 0; i < limit && port_.try_pop(slot); ++i) ended += take(slot_as<LineSlot>(slot), completed);
+    for (uint32_t i = 0; i < limit && port_.try_pop(slot); ++i) ended += take(line_view(slot), completed);
     return ended;
   }
 

@@ -46,7 +46,11 @@ class Response {
   }
   bool copy(std::span<const std::byte> bytes) {
     std::byte* to = reserve(bytes.size());
-    if (to != nullptr && !bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+    if (bytes.size() <= short_.size()) {
+      copy_arguments(to, bytes.data(), bytes.size());
+    } else if (to != nullptr) {
+      std::memcpy(to, bytes.data(), bytes.size());
+    }
     return to != nullptr;
   }
   std::span<const std::byte> bytes() const { return {at_, size_}; }
@@ -100,7 +104,7 @@ class BasicServerThread {
     Slot slot;
     while (taken < limit && finish_response() && port_.try_pop(slot)) {
       ++taken;
-      take(slot_as<LineSlot>(slot));
+      take(line_view(slot));
     }
     if (taken != 0) {
       finish_response();
@@ -156,7 +160,7 @@ class BasicServerThread {
   // Pushes what is left of the last response; false: the port has no room for all of it.
   bool finish_response() {
     for (; next_ < lines_; ++next_) {
-      if (!port_.try_push(to_slot(line_of(head_, response_.bytes(), next_)))) return port_.flush(), false;
+      if (!port_.try_push(slot_view(line_of(head_, response_.bytes(), next_)))) return port_.flush(), false;
     }
     return true;
   }
