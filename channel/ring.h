@@ -53,18 +53,13 @@ class RingProducer {
 
   // Publishes one slot (bytes 4..63 of `slot`; the sequence is the ring's).
   PushResult try_push(const Slot& slot) {
-    uint64_t words[ring_internal::kWords];
-    __builtin_memcpy(words, &slot, sizeof words);
-    return push_words(words);
+    return push(slot, [](uint64_t*) {});
   }
   // As try_push, with `second` in place of bytes 8 to 15. A slot that is handed on with a changed header need not be
   // changed in memory: reading back 8 bytes of which some were just written waits until that store has left the core,
   // behind the stores to other cores' lines, some 50 ns.
   PushResult try_push_with(const Slot& slot, uint64_t second) {
-    uint64_t words[ring_internal::kWords];
-    __builtin_memcpy(words, &slot, sizeof words);
-    words[1] = second;
-    return push_words(words);
+    return push(slot, [second](uint64_t* words) { words[1] = second; });
   }
   template <typename T>
   PushResult try_push(const T& typed) {
@@ -87,11 +82,15 @@ class RingProducer {
  private:
   uint64_t* slot_at(uint64_t position) const { return slots_ + (position & (capacity_ - 1)) * ring_internal::kWords; }
 
-  PushResult push_words(const uint64_t (&words)[ring_internal::kWords]) {
+  template <typename Change>
+  PushResult push(const Slot& slot, Change change) {
     if (head_ - known_consumed_ >= capacity_) [[unlikely]] {
       PushResult room = look_for_room();
       if (room != PushResult::kOk) return room;
     }
+    uint64_t words[ring_internal::kWords];
+    __builtin_memcpy(words, &slot, sizeof words);
+    change(words);
     uint64_t* to = slot_at(head_);
     uint32_t sequence = static_cast<uint32_t>((head_ >> shift_) + 1);
     for (int i = 1; i < ring_internal::kWords; ++i) __atomic_store_n(to + i, words[i], __ATOMIC_RELAXED);
