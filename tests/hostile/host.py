@@ -17,6 +17,7 @@ import socket
 import struct
 import time
 
+import drover_control_format
 from drover_channel_format import (CallSlot, CompleteSlot, ConsumerPosition, LayoutRecord, RequestSlotType,
                                    ResponseSlotType, Slot)
 from drover_control_format import (CONTROL_MAGIC, CONTROL_VERSION, MAX_CONTROL_FDS, MAX_CONTROL_PACKET, ControlHeader,
@@ -25,7 +26,8 @@ from drover_control_format import (CONTROL_MAGIC, CONTROL_VERSION, MAX_CONTROL_F
 from drover_object_format import Meta, Words
 from drover_region_format import CHUNK_SIZE, RegionHeader
 
-BODIES = {kind: globals()["".join(part.capitalize() for part in kind.name.split("_"))] for kind in ControlType}
+BODIES = {kind: getattr(drover_control_format, "".join(part.capitalize() for part in kind.name.split("_")))
+          for kind in ControlType}
 SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
 
