@@ -163,6 +163,8 @@ TEST_F(AccountTest, WhatIsHeldHasASeriesEachAndWorkHasNone) {
                   if (series.name == "drover_client_held") held[series.labels.at(0).second] = series.gauge->value();
                 });
   EXPECT_EQ(held, (std::map<std::string, int64_t>{{"memory", 7}, {"calls", 2}, {"arriving", 0}, {"lent", 0}}));
+  one->release(Resource::kMemory, 7);
+  one->release(Resource::kCalls, 2);
 }
 
 TEST_F(AccountTest, DecodingIsBoundedByTheSecondForAllConnectionsOfAnAddress) {
