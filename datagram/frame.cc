@@ -138,7 +138,7 @@ std::vector<std::byte> build_frame(const NetworkEnd& from, const NetworkEnd& to,
   put16(udp + 2, to.port);
   put16(udp + 4, static_cast<uint32_t>(frame.size() - kUdpAt));
   uint16_t check = static_cast<uint16_t>(~udp_sum(frame.data(), {udp, frame.size() - kUdpAt}));
-  put16(udp + 6, check == 0 ? 0xffff : check);  // zero would say that there is none (RFC 768)
+  put16(udp + 6, check == 0 ? 0xffff : check);  // zero would mean "no checksum" (RFC 768)
   return frame;
 }
 

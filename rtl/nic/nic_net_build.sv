@@ -93,7 +93,7 @@ module nic_net_build (
     for (int i = 1; i < Stages - 1; i++) pipe_q[i] <= pipe_q[i-1];
   end
 
-  // ---- the frame with them; a UDP checksum of zero would say that there is none (RFC 768)
+  // ---- the frame with them; a UDP checksum of zero would mean "no checksum" (RFC 768)
   logic has_line_s;
   drover_channel_pkg::line_slot_t line_s;
   drover_frame_pkg::frame_head_t head_s, head_d;

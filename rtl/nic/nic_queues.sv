@@ -1,6 +1,6 @@
 // A FIFO of Lines lines for each flow, in one memory: one push and one pop a cycle, of whichever flows.
 //
-// Whoever pushes has counted the room, with what is on its way.
+// The pusher has counted the room, with what is on its way.
 `include "drover_assert.svh"
 module nic_queues #(
     parameter int unsigned Flows = 16,
