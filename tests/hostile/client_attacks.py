@@ -343,7 +343,8 @@ HOLDING = ("--http2.stall_timeout_ms=60000", "--dispatch.wait_ms=500")  # the at
 CASES = [
     Case("bin_expansion", bin_expansion, CALM),
     Case("plain_metadata", plain_metadata, Bound(private=256 * MIB)),
-    Case("metadata_of_many_addresses", metadata_of_many_addresses, Bound(private=400 * MIB), only_long=True),
+    Case("metadata_of_many_addresses", metadata_of_many_addresses, Bound(private=400 * MIB), only_long=True,
+         open="the p99 of others is 17 to 39 ms, about twice its bound; why is not known", open_long=True),
     Case("metadata_without_memory", plain_metadata, Bound(victims_fail=True), data=8 * MIB),
     Case("headers_without_end", headers_without_end, CALM),
     Case("continuation_flood", continuation_flood, CALM),
