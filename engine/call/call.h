@@ -7,8 +7,12 @@
 //             transport --reply_sent | abandon--> CallSink
 //
 // A call is a sequence of messages each way. A unary call is one of one message each way, and takes three calls
-// through this interface: open, message with kLast, and one Reply that holds everything. Today's dispatcher serves
-// unary methods only: a second request message, or none, ends the call with kInternal.
+// through this interface: open, message with kLast, and one Reply that holds everything. Of a method whose request
+// does not stream, a second request message, or none, ends the call with kInternal.
+//
+// Streams: after open, `start` lets the call begin before its first message. The transport gives each message as it
+// comes and keeps the peer's window for it until `consumed`. Each Reply in front of the last one has one message, or
+// headers alone.
 //
 // Everything here happens on one engine thread; threads share nothing. A Call is owned by the transport's stream
 // and lives until both have let go: the transport calls `abandon`, or `reply_sent` for the Reply with the status,
@@ -61,6 +65,8 @@ struct Call {
   Account* account = nullptr;         // the connection's, which the call is charged to; null: it is not charged
 
   // Filled in by the dispatcher in open.
+  bool request_streams = false;           // messages may come one by one; the transport calls start
+  bool reply_streams = false;             // several Replies may come
   uint32_t max_request_bytes = 4u << 20;  // of one message
   MethodMetrics* metrics = nullptr;
 
@@ -76,7 +82,7 @@ enum class More : uint8_t {
 
 // One step of a reply: any of headers, one message and the status, which go out in this order. The step with the
 // status ends the call; a unary reply is that step alone. Pieces and buffers belong to the dispatcher and stay as
-// they are until the transport reports the step by reply_sent.
+// they are until the transport reports the step by reply_sent, or has copied them.
 struct Reply {
   std::span<const Header> initial;  // with the first step of a call only; copied before `reply` returns
   bool has_message = false;         // exactly one message (perhaps of 0 bytes)
@@ -95,11 +101,15 @@ class CallSink {
   // it.
   virtual Status open(Call& call) = 0;
 
-  // Memory for the next message, of `size` bytes, that does not arrive in one piece; `received` of them have come into
-  // the memory that was given before (0: the first time). Returns the message's beginning, longer than `received`: all
-  // of it where the region has room for the call's account, else a part on the heap, which grows as the message
-  // arrives. It holds what was received, and what was given before is gone. Empty: no memory, or over the account's
-  // budget; the transport ends the call (abandon) with kResourceExhausted and drops the rest of the request.
+  // After open, of a call whose request streams: it begins. The reply may come during this call.
+  virtual void start(Call& call) = 0;
+
+  // Of a call whose request does not stream: memory for the message, of `size` bytes, that does not arrive in one
+  // piece; `received` of them have come into the memory that was given before (0: the first time). Returns the
+  // message's beginning, longer than `received`: all of it where the region has room for the call's account, else a
+  // part on the heap, which grows as the message arrives. It holds what was received, and what was given before is
+  // gone. Empty: no memory, or over the account's budget; the transport ends the call (abandon) with
+  // kResourceExhausted and drops the rest of the request.
   virtual std::span<char> message_buffer(Call& call, size_t size, size_t received) = 0;
   // Its request is whole and waits for a host or for room. The transport may keep the peer's window for it until
   // ReplySink says `started`, or a reply comes.
@@ -114,8 +124,8 @@ class CallSink {
   // The client cancelled, the stream broke or the connection closed before the status was given, or after it but
   // before all of it was sent; the call is over.
   virtual void abandon(Call& call) = 0;
-  // All of the oldest step of the reply that was not yet reported has been handed to the kernel. With the step that
-  // ends it, the call is over.
+  // All of the oldest step of the reply that was not yet reported or copied has been handed to the kernel. With the
+  // step that ends it, the call is over.
   virtual void reply_sent(Call& call) = 0;
 
  protected:
@@ -125,8 +135,11 @@ class CallSink {
 // A transport, as the dispatcher sees it.
 class ReplySink {
  public:
-  // The next step of the reply. Nothing may follow the one that ends the call.
-  virtual void reply(Call& call, const Reply& reply) = 0;
+  // The next step of the reply. Nothing may follow the one that ends the call. True: the step does not end the call and
+  // was copied; it will not be reported. `call` may be over when this returns.
+  virtual bool reply(Call& call, const Reply& reply) = 0;
+  // The host is done with request messages of so many bytes together, of a call whose request streams.
+  virtual void consumed(Call& call, size_t messages, size_t bytes) = 0;
   // A call that waited has been given to a host.
   virtual void started(Call& call) = 0;
   // The reply must end now, sent or not: what it refers to is needed. The transport calls abandon, or reply_sent,

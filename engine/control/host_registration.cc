@@ -144,7 +144,7 @@ bool HostRegistration::check_method(const RegisterMethods::Method& method, Contr
   auto bad = [&](const char* what, uint64_t value) {
     return refuse(error, ControlCode::kBadMethod, method.path + ": " + what + " " + std::to_string(value));
   };
-  if (method.flags != 0) return bad("unknown flags", method.flags);
+  if ((method.flags & ~(kMethodRequestStreams | kMethodReplyStreams)) != 0) return bad("unknown flags", method.flags);
   if (!options_.policy.may_serve(user_, method.path)) {
     return refuse(error, ControlCode::kPermissionDenied,
                   "hosts of user " + std::to_string(user_) + " may not serve " + method.path + " (hosts.allow)");
@@ -171,7 +171,8 @@ bool HostRegistration::add_methods(const RegisterMethods& methods, ControlError*
     const auto& images = attachment_->images;
     attachment_->methods.push_back({method.path,
                                     {&images[method.request_image].image(), method.request},
-                                    {&images[method.response_image].image(), method.response}});
+                                    {&images[method.response_image].image(), method.response},
+                                    method.flags});
     paths_.insert(method.path);
     path_bytes_ += method.path.size();
   }

@@ -98,10 +98,10 @@ bool HostSession::take_listen(const Listen& listen, ControlError* error) {
   if (listen.flags != 0) return refuse(error, ControlCode::kBadValue, "Listen.flags is not 0");
   HostAttachment& attachment = *registration_.attachment();
   if (!registration_.check_address(listen.address, error)) return false;
-  std::vector<std::string> paths;
-  for (const HostMethod& method : attachment.methods) paths.push_back(method.path);
+  std::vector<ExpectedMethod> methods;
+  for (const HostMethod& method : attachment.methods) methods.push_back({method.path, method.flags});
   ListenerRegistry::Listener listener;
-  if (!shared_.listeners.open(listen.address, socket_.peer_uid(), paths, &listener, error)) return false;
+  if (!shared_.listeners.open(listen.address, socket_.peer_uid(), methods, &listener, error)) return false;
   if (listener.opened) opened_.push_back(listener.id);
   auto& own = attachment.listeners;
   if (std::find(own.begin(), own.end(), listener.id) == own.end()) own.push_back(listener.id);

@@ -20,7 +20,7 @@ bool ListenerRegistry::is_barred(std::string_view address, uid_t user) {
   return address.starts_with("unix:") && barred_until_.contains(user);
 }
 
-bool ListenerRegistry::open(const std::string& address, uid_t user, const std::vector<std::string>& paths,
+bool ListenerRegistry::open(const std::string& address, uid_t user, const std::vector<ExpectedMethod>& methods,
                             Listener* listener, ControlError* error) {
   if (auto known = by_address_.find(address); known != by_address_.end()) {
     *listener = {known->second.id, known->second.port, false};
@@ -39,7 +39,7 @@ bool ListenerRegistry::open(const std::string& address, uid_t user, const std::v
   }
   uint32_t id = next_id_++;
   // Calls that arrive before the host serves wait for it, instead of ending as an unknown method.
-  auto shared = std::make_shared<const std::vector<std::string>>(paths);
+  auto shared = std::make_shared<const std::vector<ExpectedMethod>>(methods);
   threads_.post_all([id, shared](Dispatcher& dispatcher) { dispatcher.expect(id, shared); });
   ListenResult opened = threads_.listen(address, id);
   if (!opened.error.empty()) {

@@ -30,10 +30,10 @@ class ListenerRegistry {
     uint16_t port = 0;
     bool opened = false;  // by this call
   };
-  // The listener at `address`, opened now if none is open; from then on calls of `paths` wait there for a host.
+  // The listener at `address`, opened now if none is open; from then on calls of `methods` wait there for a host.
   // Nothing: it cannot be opened, `error` says why. A Unix path whose file system did not answer is kTimeout, and then
   // hosts of the same `user` open no Unix paths for kBarredNs: the control thread waits for each a moment.
-  bool open(const std::string& address, uid_t user, const std::vector<std::string>& paths, Listener* listener,
+  bool open(const std::string& address, uid_t user, const std::vector<ExpectedMethod>& methods, Listener* listener,
             ControlError* error);
   static constexpr int64_t kBarredNs = 30'000'000'000;
   // Closes those of `listeners` that are not in use.

@@ -26,6 +26,7 @@ namespace drover::engine {
 class HostLink;
 struct ReplyAccount;
 struct Route;
+struct StreamState;
 
 struct FreeDeleter {
   void operator()(char* memory) const { std::free(memory); }
@@ -57,6 +58,7 @@ struct CallState {
     kComplete = 1,  // the host has not sent COMPLETE
     kFinished = 2,  // the host still reads the request
     kRelease = 4,   // tx_call is to be given back when the reply is out
+    kSteps = 8,     // steps of the reply refer to the host's memory, or are to be given back (StreamState)
   };
   uint8_t owed = 0;        // of Owed: while anything is, the call keeps the host's memory
   bool cancelled = false;  // CANCEL is on its way
@@ -86,6 +88,9 @@ struct CallState {
   Piece reply_copy{};        // where it was copied rather than lent
   std::unique_ptr<char, FreeDeleter> reply_bytes;
   ReplyAccount* reply_host = nullptr;  // with `reply`: the host that its memory is charged to
+
+  StreamState* stream = nullptr;  // if the request or the reply streams
+  uint32_t stream_flags = 0;      // of MethodFlag: which of them
 };
 
 class CallTable {

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "channel/control.h"
 #include "engine/base/clock.h"
 
 namespace drover::engine {
 namespace {
 
+constexpr size_t kSpareStreams = 64;
 constexpr int64_t kRetryNs = 1'000'000;  // a full ring does not signal when it drains: look again after this time
 
 }  // namespace
@@ -28,7 +31,24 @@ Calls::~Calls() {
     CallState& state = *table_.at(i);
     timers_.disarm(state.timer);
     if (state.reply != nullptr) reply_memory_.let_go(state);
+    if (state.stream != nullptr) {
+      drop_stream(state);
+      delete state.stream;
+    }
     if (state.phase != CallState::Phase::kFree && state.payer != nullptr) state.payer->leave_call();
+  }
+}
+
+void Calls::begin_stream(CallState& state) {
+  state.stream_flags = state.route->flags;
+  state.call->request_streams = (state.stream_flags & kMethodRequestStreams) != 0;
+  state.call->reply_streams = (state.stream_flags & kMethodReplyStreams) != 0;
+  if (spare_streams_.empty()) {
+    spare_streams_.reserve(kSpareStreams);  // keeping takes no memory
+    state.stream = new StreamState();
+  } else {
+    state.stream = spare_streams_.back().release();
+    spare_streams_.pop_back();
   }
 }
 
@@ -41,7 +61,7 @@ void Calls::wait(CallState& state, std::string_view wire) {
   if (waiting_.size() >= options_.max_waiting) {
     return fail(state, StatusCode::kResourceExhausted, "too many calls wait for the service");
   }
-  if (state.message == nullptr) {
+  if (state.message == nullptr && !state.call->request_streams) {
     if (!requests_.on_heap(state, wire.size(), wire.size())) {
       return fail(state, StatusCode::kResourceExhausted, "too many bytes of requests wait for the service");
     }
@@ -103,6 +123,7 @@ int64_t Calls::next_ns() const {
 void Calls::fail(CallState& state, StatusCode code, std::string_view message) {
   if (state.phase == CallState::Phase::kReplied || state.phase == CallState::Phase::kOver) return;
   if (state.phase == CallState::Phase::kWaiting) waiting_.remove(state);
+  if (state.stream != nullptr) drop_input(state);
   // While the transport still writes into the message buffer, the buffer stays; the call frees it.
   if (state.phase != CallState::Phase::kReceiving) let_go_of_message(state);
   replied(state);
@@ -112,19 +133,26 @@ void Calls::fail(CallState& state, StatusCode code, std::string_view message) {
   replies_.reply(*state.call, reply);
 }
 
+void Calls::fail_running(CallState& state, StatusCode code, std::string_view message) {
+  if ((state.owed & CallState::kComplete) != 0 && !state.cancelled) cancel(state, CancelReason::kClient);
+  fail(state, code, message);
+}
+
 void Calls::host_gone(CallState& state, bool cut_off) {
   if (state.phase == CallState::Phase::kRunning) {
-    state.owed = 0;  // nor is an answer that was put off
+    state.owed &= CallState::kSteps;  // nor is an answer owed that was put off
     return fail(state, StatusCode::kUnavailable, "the service's process ended");
   }
   if (cut_off && state.phase == CallState::Phase::kReplied) return replies_.cut_off(*state.call);
   if (state.owed == 0) return;
-  state.owed &= CallState::kRelease;
+  state.owed &= CallState::kRelease | CallState::kSteps;
   settle(state);
 }
 
 void Calls::settle_over(CallState& state) {
   if (state.reply != nullptr) drop_reply(state);
+  if (state.stream != nullptr) [[unlikely]]
+    drop_stream(state);
   if ((state.owed & CallState::kRelease) != 0) {
     state.owed &= ~CallState::kRelease;
     if (!state.host->gone) state.host->release(state.lane, state.tx_call, state.tx_bytes, now_ns_);
@@ -133,6 +161,8 @@ void Calls::settle_over(CallState& state) {
   let_go_of_message(state);
   state.cancelled = false;
   state.wanted_chunks = 0;
+  if (state.stream != nullptr) [[unlikely]]
+    recycle_stream(state);
   routes_.leave(*state.route);
   state.route = nullptr;
   if (state.payer != nullptr) state.payer->leave_call();
@@ -149,6 +179,8 @@ void Calls::let_go_of_message(CallState& state) {
 void Calls::unpin(CallState& state) {
   HostLink& link = *state.host;
   state.runs.free_all(link.rx());
+  if (state.stream != nullptr) [[unlikely]]
+    free_messages(state);
   state.host = nullptr;
   HostCalls::remove(state);
   links_.unpinned(link);
@@ -166,6 +198,68 @@ void Calls::release_charges(CallState& state) {
   if (state.reply_lent != 0) state.payer->release(Resource::kLent, state.reply_lent);
   state.reply_memory = state.reply_lent = 0;
   state.reply_bytes.reset();
+}
+
+// ---- streams
+
+StreamState::Step& Calls::keep_step(CallState& state, uint32_t tx_call) {
+  StreamState::Step step;
+  if (state.reply_bytes != nullptr) step.reply_copy = std::make_unique<Piece>(state.reply_copy);
+  state.stream->steps.reserve();
+  step.reply = std::exchange(state.reply, nullptr);
+  step.reply_memory = std::exchange(state.reply_memory, 0);
+  step.reply_lent = std::exchange(state.reply_lent, 0);
+  step.reply_bytes = std::move(state.reply_bytes);
+  step.reply_host = state.reply_host;
+  step.tx_call = tx_call;
+  state.owed |= CallState::kSteps;
+  return state.stream->steps.push(std::move(step));
+}
+
+void Calls::end_step(CallState& state, StreamState::Step step) {
+  drop_step(state, std::move(step));
+  if (!state.stream->steps.empty()) return;
+  state.owed &= ~CallState::kSteps;
+  settle(state);
+}
+
+void Calls::drop_step(CallState& state, StreamState::Step step) {
+  if (step.reply_memory != 0) state.payer->release(Resource::kMemory, step.reply_memory);
+  if (step.reply_lent != 0) state.payer->release(Resource::kLent, step.reply_lent);
+  if (step.reply != nullptr) reply_memory_.let_go(step.reply, *step.reply_host);
+  if (!state.host->gone) state.host->release_now(state.lane, step.tx_call, now_ns_);
+}
+
+// The transport has let go of the call: what was on its way in either direction.
+void Calls::drop_stream(CallState& state) {
+  StreamState& stream = *state.stream;
+  drop_input(state);
+  while (!stream.steps.empty()) drop_step(state, stream.steps.pop());
+  state.owed &= ~CallState::kSteps;
+  while (!stream.put_off.empty()) {
+    const uint32_t tx_call = stream.put_off.pop().tx_call;
+    if (!state.host->gone) state.host->release(state.lane, tx_call, 0, now_ns_);
+  }
+}
+
+void Calls::drop_input(CallState& state) {
+  WireQueue& input = state.stream->input;
+  if (input.empty()) return;
+  requests_.let_go(state.payer, input.size());
+  input.clear();
+}
+
+void Calls::free_messages(CallState& state) {
+  Queue<StreamState::AtHost>& messages = state.stream->at_host;
+  while (!messages.empty()) messages.pop().runs.free_all(state.host->rx());
+}
+
+void Calls::recycle_stream(CallState& state) {
+  state.stream_flags = 0;
+  std::unique_ptr<StreamState> stream(std::exchange(state.stream, nullptr));
+  if (spare_streams_.size() >= kSpareStreams) return;
+  stream->clear();
+  spare_streams_.push_back(std::move(stream));
 }
 
 }  // namespace drover::engine

@@ -13,9 +13,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "channel/layout.h"
 #include "codec/compiler.h"
@@ -27,6 +29,7 @@
 #include "engine/dispatch/reply_memory.h"
 #include "engine/dispatch/request_memory.h"
 #include "engine/dispatch/route_table.h"
+#include "engine/dispatch/stream_state.h"
 #include "engine/dispatch/waiting_calls.h"
 
 namespace drover::engine {
@@ -58,6 +61,8 @@ class Calls {
   // ---- a call's life
   // Null: its account has too many calls. Throws std::bad_alloc.
   CallState* begin(Call& call, Route& route);
+  // After begin, of a method that streams. Throws std::bad_alloc.
+  void begin_stream(CallState& state);
   // Room for a message of `size` bytes on the heap, of which `least` are wanted now; empty: none.
   std::span<char> heap_buffer(CallState& state, size_t size, size_t least);
   // Keeps the request's bytes (what was received into a buffer stays there) and queues the call behind its route.
@@ -79,6 +84,8 @@ class Calls {
   void abandon(CallState& state);
   // Ends the call towards the client with an error. `state` may be free when this returns.
   void fail(CallState& state, StatusCode code, std::string_view message);
+  // The same, of a call that a host may be running: the host is told to cancel it.
+  void fail_running(CallState& state, StatusCode code, std::string_view message);
   // Its host is gone and sends nothing any more: a running call is answered, and one that waited only for the host's
   // slots is over. `cut_off`: also ends a reply that may refer to the host's memory.
   void host_gone(CallState& state, bool cut_off);
@@ -97,6 +104,19 @@ class Calls {
   void let_go_of_message(CallState& state);
   // The reply's buffers, and what they are charged with.
   void drop_reply(CallState& state);
+
+  // ---- streams
+  // Wire bytes of request messages that wait. False: over a budget.
+  bool hold_input(CallState& state, size_t bytes) { return requests_.hold(state.payer, bytes); }
+  void let_go_of_input(CallState& state, size_t bytes) { requests_.let_go(state.payer, bytes); }
+  // The call's reply is one of its steps from now on, which the transport refers to. Throws std::bad_alloc; then
+  // nothing has changed.
+  StreamState::Step& keep_step(CallState& state, uint32_t tx_call);
+  // The transport needs the oldest step no more, or has copied the newest.
+  void step_sent(CallState& state) { end_step(state, state.stream->steps.pop()); }
+  void step_copied(CallState& state) { end_step(state, state.stream->steps.pop_back()); }
+  // The host has finished a call of a stream: it looks at no message again.
+  static void free_messages(CallState& state);
 
   // ---- turns
   // Ends calls whose time is over. True: any.
@@ -132,6 +152,11 @@ class Calls {
   void unpin(CallState& state);
   void settle_over(CallState& state);
   void release_charges(CallState& state);
+  void drop_stream(CallState& state);
+  void drop_input(CallState& state);
+  void end_step(CallState& state, StreamState::Step step);
+  void recycle_stream(CallState& state);
+  void drop_step(CallState& state, StreamState::Step step);
 
   const Options options_;
   ReplySink& replies_;
@@ -144,6 +169,7 @@ class Calls {
   TimerWheel timers_;
   RequestMemory requests_;
   WaitingCalls waiting_;
+  std::vector<std::unique_ptr<StreamState>> spare_streams_;
 };
 
 // ---- on the way of every call

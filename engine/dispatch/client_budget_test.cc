@@ -82,7 +82,7 @@ TEST(ClientBudget, RequestsOnTheHeapAreRefusedBeyondTheBudget) {
   LedgerLimits limits;
   limits[Level::kConnection].memory = 100'000;
   TestThread engine({}, limits);  // without a host: requests wait on the heap
-  engine.dispatcher.expect(1, std::make_shared<const std::vector<std::string>>(1, "/test.Echo/Say"));
+  engine.dispatcher.expect(1, std::make_shared<const std::vector<ExpectedMethod>>(1, ExpectedMethod{"/test.Echo/Say"}));
   Call& one = engine.call(std::string(60'000, 'x'));
   Call& two = engine.call(std::string(60'000, 'x'));
   EXPECT_FALSE(engine.transport.answered(one));

@@ -18,10 +18,12 @@ class DroppingTransport final : public ReplySink {
  public:
   void started(Call&) override {}
   void cut_off(Call&) override {}
-  void reply(Call& call, const Reply& reply) override {
+  bool reply(Call& call, const Reply& reply) override {
     bytes += reply.message_size;
     sink->reply_sent(call);
+    return false;
   }
+  void consumed(Call&, size_t, size_t) override {}
   CallSink* sink = nullptr;
   uint64_t bytes = 0;
 };

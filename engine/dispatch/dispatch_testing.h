@@ -57,16 +57,21 @@ struct Answer {
 // Takes replies. With `send_at_once`, each is "sent" before reply() returns; otherwise sent(call) says when.
 class FakeTransport final : public ReplySink {
  public:
-  void reply(Call& call, const Reply& reply) override {
-    ASSERT_EQ(answers.count(&call), 0u) << "answered twice";
+  bool reply(Call& call, const Reply& reply) override {
+    if (!reply.ends) return step(call, reply);
+    EXPECT_EQ(answers.count(&call), 0u) << "answered twice";
     Answer& answer = answers[&call];
-    EXPECT_TRUE(reply.ends);
     answer = {reply.code, std::string(reply.status_message), reply.has_message, {}, {}, {}};
     for (const Piece& piece : reply.message) answer.body.append(piece.data, piece.size);
     EXPECT_EQ(answer.body.size(), reply.message_size);
     answer.initial.assign(reply.initial.begin(), reply.initial.end());
     answer.trailing.assign(reply.trailing.begin(), reply.trailing.end());
     if (send_at_once) sink->reply_sent(call);
+    return false;
+  }
+  void consumed(Call& call, size_t messages, size_t bytes) override {
+    consumed_messages[&call] += messages;
+    consumed_bytes[&call] += bytes;
   }
   void started(Call& call) override { begun.push_back(&call); }
   void cut_off(Call& call) override { cut.push_back(&call); }
@@ -77,6 +82,26 @@ class FakeTransport final : public ReplySink {
   bool send_at_once = true;
   std::vector<const Call*> begun, cut;  // as `started` and `cut_off` say
   std::map<const Call*, Answer> answers;
+
+  // ---- streams
+  struct Step {
+    bool has_message;
+    std::string body;
+    std::vector<Header> initial;
+  };
+  bool copies = true;  // steps; otherwise sent(call) says when each is sent
+  std::map<const Call*, std::vector<Step>> steps;
+  std::map<const Call*, size_t> consumed_messages, consumed_bytes;
+
+ private:
+  bool step(Call& call, const Reply& reply) {
+    EXPECT_EQ(answers.count(&call), 0u) << "a message behind the end";
+    Step& step = steps[&call].emplace_back(Step{reply.has_message, {}, {}});
+    for (const Piece& piece : reply.message) step.body.append(piece.data, piece.size);
+    EXPECT_EQ(step.body.size(), reply.message_size);
+    step.initial.assign(reply.initial.begin(), reply.initial.end());
+    return copies;
+  }
 };
 
 // A host of one engine thread that serves the echo messages; 0: small defaults.

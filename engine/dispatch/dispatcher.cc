@@ -28,8 +28,9 @@ Dispatcher::Dispatcher(uint32_t thread, ReplySink& replies, ThreadMetrics& metri
       links_(thread, metrics, events),
       calls_({options.wait_ns, options.max_waiting, options.max_waiting_bytes}, replies, routes_, links_,
              reply_memory_),
+      requests_(calls_, replies, options.wait_ns),
       lines_({options.engine_threads, thread, options.max_line_connections}, metrics),
-      responses_({options.responses, options.wait_ns}, calls_, replies, reply_memory_, lines_, metrics),
+      responses_({options.responses, options.wait_ns}, calls_, requests_, replies, reply_memory_, lines_, metrics),
       hosts_(thread, links_, routes_, calls_, lines_, metrics, events),
       waiting_gauge_(metrics.gauge("drover_waiting_calls", "Calls that wait for a host or for room")),
       reply_bytes_gauge_(metrics.gauge("drover_reply_bytes", "Engine memory of replies that clients have not read")) {}
@@ -63,10 +64,26 @@ Status Dispatcher::open(Call& call) {
   if (route == nullptr) return hosts_.unknown(call.listener, call.path);
   call.metrics = route->metrics;
   if (call.deadline_ns <= call.start_ns) return {StatusCode::kDeadlineExceeded, "the deadline has passed"};
-  if (calls_.begin(call, *route) == nullptr) [[unlikely]] {
+  CallState* state = calls_.begin(call, *route);
+  if (state == nullptr) [[unlikely]] {
     return {StatusCode::kResourceExhausted, "too many calls of this client are in progress"};
   }
+  if (route->flags == 0) [[likely]]
+    return {};
+  try {
+    calls_.begin_stream(*state);
+  } catch (const std::bad_alloc&) {
+    abandon(call);
+    return {StatusCode::kResourceExhausted, std::string(Calls::kNoMemory)};
+  }
   return {};
+}
+
+void Dispatcher::start(Call& call) {
+  CallState& state = state_of(call);
+  if (state.phase != CallState::Phase::kReceiving) return;  // its time is over
+  if (state.route->first_waiting == nullptr && try_start_stream(state)) return;
+  calls_.wait(state, {});
 }
 
 std::span<char> Dispatcher::message_buffer(Call& call, size_t size, size_t received) {
@@ -95,6 +112,8 @@ bool Dispatcher::waits(const Call& call) const {
 
 void Dispatcher::message(Call& call, std::string_view wire, More more) {
   CallState& state = state_of(call);
+  if (call.request_streams) [[unlikely]]
+    return requests_.message(state, wire, more);
   // Answered while it was being received (deadline passed, host failed): drop the rest.
   if (state.phase != CallState::Phase::kReceiving) return;
   if (more != More::kLast) [[unlikely]] {
@@ -110,6 +129,7 @@ void Dispatcher::message(Call& call, std::string_view wire, More more) {
 }
 
 void Dispatcher::half_close(Call& call) {
+  if (call.request_streams) return requests_.half_close(state_of(call));
   calls_.fail(state_of(call), StatusCode::kInternal, "no message in a unary request");
 }
 
@@ -121,6 +141,8 @@ void Dispatcher::abandon(Call& call) {
 
 void Dispatcher::reply_sent(Call& call) {
   CallState& state = state_of(call);
+  if (state.stream != nullptr && !state.stream->steps.empty()) [[unlikely]]
+    return calls_.step_sent(state);
   call.dispatch = nullptr;
   calls_.over(state);
 }
@@ -142,35 +164,48 @@ bool Dispatcher::try_start(CallState& state, std::string_view wire) {
     built.more.free_all(link.rx());
     throw;
   }
-  start(state, choice, built);
+  take_over(state, choice, built);
   return true;
+}
+
+bool Dispatcher::try_start_stream(CallState& state) {
+  WorkerChoice::Choice choice = workers_.choose(*state.route, state.host, 1);
+  if (choice.found != WorkerChoice::Found::kWorker) return false;
+  BuiltRequest built = build_metadata(*state.call, *choice.link);
+  if (!built.ok()) return refuse(state, *choice.link, built);
+  state.runs.reserve(1 + built.more.size());
+  take_over(state, choice, built);
+  requests_.started(state);
+  return true;
+}
+
+// As try_start. The method may have another kind at a host that came while the call waited.
+bool Dispatcher::start_waiting(CallState& state) {
+  if (state.stream_flags != state.route->flags) {
+    calls_.fail(state, StatusCode::kUnavailable, "the method is another one at the service's new process");
+    return true;
+  }
+  return state.call->request_streams ? try_start_stream(state) : try_start(state, {state.message, state.message_size});
 }
 
 // As try_start: false if the call may wait for more room.
 bool Dispatcher::refuse(CallState& state, HostLink& link, const BuiltRequest& built) {
-  if (built.missing_required) {
-    calls_.fail(state, StatusCode::kInternal, "the request could not be decoded: a required field is missing");
-    return true;
-  }
-  if (!built.no_memory) {
-    calls_.fail(state, StatusCode::kInternal, "the request could not be decoded: " + to_string(built.decoded));
-    return true;
-  }
+  const Status why = built.error();
+  if (!built.no_memory) return calls_.fail(state, why.code, why.message), true;
   uint32_t own = 0;
   if (state.host == &link) {
     for (size_t i = 0; i < state.runs.size(); ++i) own += state.runs[i].chunks;
   }
   ChunkPool& pool = link.rx();
   if (!built.try_again || pool.free_chunks() + own == pool.total_chunks()) {
-    calls_.fail(state, StatusCode::kResourceExhausted, "the request is larger than the service's request memory");
-    return true;
+    return calls_.fail(state, why.code, why.message), true;
   }
   // Not before more memory is free than the amount that was too little.
   state.wanted_chunks = pool.free_chunks() + 1;
   return false;
 }
 
-void Dispatcher::start(CallState& state, const WorkerChoice::Choice& choice, const BuiltRequest& built) {
+void Dispatcher::take_over(CallState& state, const WorkerChoice::Choice& choice, const BuiltRequest& built) {
   const bool waited = calls_.started(state, *choice.link);
   state.runs.push(built.run);
   for (size_t i = 0; i < built.more.size(); ++i) state.runs.push(built.more[i]);
@@ -183,6 +218,7 @@ void Dispatcher::start(CallState& state, const WorkerChoice::Choice& choice, con
   state.method = choice.method;
   CallSlot slot{};
   slot.type = static_cast<uint8_t>(RequestSlotType::kCall);
+  slot.flags = state.call->request_streams ? kCallStreams : 0;
   slot.method = static_cast<uint16_t>(choice.method);
   slot.call = state.index;
   slot.generation = state.generation;
@@ -203,8 +239,8 @@ bool Dispatcher::poll(int64_t now_ns) {
   bool did = turns_.run(links_.attached(),
                         [this](HostLink& link, int64_t budget_ns) { return responses_.serve(link, budget_ns); });
   did |= calls_.expire();
-  did |=
-      calls_.serve_waiting([this](CallState& state) { return try_start(state, {state.message, state.message_size}); });
+  did |= calls_.serve_waiting([this](CallState& state) { return start_waiting(state); });
+  did |= requests_.serve();
   for (const auto& link : links_.attached()) did |= link->flush(now_ns);
   did |= hosts_.turn();
   if (now_ns >= next_metrics_ns_) update_metrics(now_ns);
@@ -254,7 +290,7 @@ void Dispatcher::awake() {
 }
 
 int64_t Dispatcher::next_timer_ns() const {
-  int64_t next = std::min(calls_.next_ns(), hosts_.next_ns());
+  int64_t next = std::min({calls_.next_ns(), hosts_.next_ns(), requests_.next_ns()});
   for (const auto& link : links_.attached()) {
     next = std::min(next, link->next_flush_ns());
     if (!link->postponed.empty()) next = std::min(next, link->postponed.front().until_ns);

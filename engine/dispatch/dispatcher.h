@@ -14,7 +14,7 @@
 // kUnavailable (its process ended), kInternal (its answer is invalid), kResourceExhausted (no room in time). Memory
 // that a host may still touch stays in place until the host has said that it is finished, or is gone.
 //
-// Methods are unary: a second request message, or none, ends the call with kInternal.
+// Streams: StreamRequests takes messages to the worker that has the call, HostResponses takes them from there.
 //
 // Thread-safety: everything on the engine thread, closures from other threads through its event loop. Threads share
 // nothing but the HostAttachment. In the steady state no call takes a lock or allocates from the heap.
@@ -40,6 +40,7 @@
 #include "engine/dispatch/response_reader.h"
 #include "engine/dispatch/route_changes.h"
 #include "engine/dispatch/route_table.h"
+#include "engine/dispatch/stream_requests.h"
 #include "engine/dispatch/worker_choice.h"
 #include "engine/net/pollable.h"
 
@@ -75,9 +76,9 @@ class Dispatcher final : public CallSink, public Pollable {
 
   // ---- hosts
   // Calls of these methods wait for a host that is about to come, instead of being unknown.
-  void expect(uint32_t listener, RouteChanges::Paths paths) { hosts_.expect(listener, std::move(paths)); }
-  void expect(uint32_t listener, std::vector<std::string> paths) {
-    expect(listener, std::make_shared<const std::vector<std::string>>(std::move(paths)));
+  void expect(uint32_t listener, RouteChanges::Methods methods) { hosts_.expect(listener, std::move(methods)); }
+  void expect(uint32_t listener, std::vector<ExpectedMethod> methods) {
+    expect(listener, std::make_shared<const std::vector<ExpectedMethod>>(std::move(methods)));
   }
   // The listener is closed or was never opened, its id will not be used again, and no attached host names it. Further
   // calls on its connections end in UNAVAILABLE.
@@ -98,6 +99,7 @@ class Dispatcher final : public CallSink, public Pollable {
 
   // ---- CallSink
   Status open(Call& call) override;
+  void start(Call& call) override;
   std::span<char> message_buffer(Call& call, size_t size, size_t received) override;
   bool waits(const Call& call) const override;
   void message(Call& call, std::string_view wire, More more) override;
@@ -127,7 +129,9 @@ class Dispatcher final : public CallSink, public Pollable {
 
   // True: a worker has the call, or it was answered with an error. False: no host, or no room.
   bool try_start(CallState& state, std::string_view wire);
-  void start(CallState& state, const WorkerChoice::Choice& choice, const BuiltRequest& built);
+  bool try_start_stream(CallState& state);
+  bool start_waiting(CallState& state);
+  void take_over(CallState& state, const WorkerChoice::Choice& choice, const BuiltRequest& built);
   bool refuse(CallState& state, HostLink& link, const BuiltRequest& built);
   void update_metrics(int64_t now_ns);
   void awake();
@@ -142,6 +146,7 @@ class Dispatcher final : public CallSink, public Pollable {
   ReplyMemory reply_memory_;
   HostLinks links_;
   Calls calls_;
+  StreamRequests requests_;
   LineSwitch<HostLink> lines_;
   HostResponses responses_;
   Hosts hosts_;

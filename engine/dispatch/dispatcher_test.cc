@@ -256,7 +256,7 @@ TEST(Dispatcher, AHostThatMayNotBeThereIsLetGoOfAndAskingAgainDoesNoHarm) {
 
 TEST(Dispatcher, TheTransportHearsWhenACallThatWaitedStarts) {
   TestThread engine;
-  engine.dispatcher.expect(1, {"/test.Echo/Say"});
+  engine.dispatcher.expect(1, {ExpectedMethod{"/test.Echo/Say"}});
   Call& waiting = engine.call("early");
   EXPECT_TRUE(engine.dispatcher.waits(waiting));
   FakeHost host(engine);
@@ -309,7 +309,7 @@ TEST(Dispatcher, AForgottenListenerLeavesNoRoutesAndItsConnectionsHearUnavailabl
   DispatchOptions options;
   options.wait_ns = 20 * kMs;
   TestThread engine(options);
-  auto paths = std::make_shared<const std::vector<std::string>>(1, "/test.Echo/Say");
+  auto paths = std::make_shared<const std::vector<ExpectedMethod>>(1, ExpectedMethod{"/test.Echo/Say"});
   engine.dispatcher.expect(1, paths);
   engine.dispatcher.expect(2, paths);
   Call& waiting = engine.call("early");

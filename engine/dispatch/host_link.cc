@@ -186,6 +186,13 @@ void HostLink::release(uint32_t worker, uint32_t tx_call, uint64_t bytes, int64_
   }
 }
 
+void HostLink::release_now(uint32_t worker, uint32_t tx_call, int64_t now_ns) {
+  Lane& lane = lanes_[worker];
+  lane.releases.tx_call[lane.releases.count++] = tx_call;
+  if (lane.releases.count == kMaxReleases) push_releases(worker);
+  await_release(worker, now_ns - kReleaseDelayNs);
+}
+
 void HostLink::await_release(uint32_t worker, int64_t since_ns) {
   Lane& lane = lanes_[worker];
   lane.release_since_ns = since_ns;

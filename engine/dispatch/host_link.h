@@ -48,6 +48,7 @@ struct HostMethod {
   std::string path;  // "/package.Service/Method"
   schema::MessageType request;
   schema::MessageType response;
+  uint32_t flags = 0;  // of MethodFlag
 };
 
 struct HostAttachment {
@@ -100,12 +101,18 @@ class HostLink {
   bool has_room(uint32_t worker);
   // Only after has_room.
   void push_call(uint32_t worker, const CallSlot& slot);
+  void push_message(uint32_t worker, const RequestMessageSlot& slot) {
+    push(worker, to_slot(slot));
+    ring(worker);
+  }
   // The worker completed a call; it has said, or will say, that it is finished with it.
   void call_completed(uint32_t worker);
   void call_finished(uint32_t worker) { --lanes_[worker].open; }
   void cancel(uint32_t worker, uint32_t call, uint32_t generation, CancelReason reason);
   // Gives the host's memory back soon: a RELEASE slot goes out when it has 14 entries, is old or covers many bytes.
   void release(uint32_t worker, uint32_t tx_call, uint64_t bytes, int64_t now_ns);
+  // The same, at the end of the turn: the host may wait for it.
+  void release_now(uint32_t worker, uint32_t tx_call, int64_t now_ns);
   // No new calls will come: tells every worker.
   void push_drain();
 

@@ -15,12 +15,16 @@ namespace {
 constexpr size_t kCallReplyBytes = 2048;  // of a reply that is paid for by the call itself: kCalls of the account
 constexpr uint32_t kSlotsPerLane = 256;   // taken from one worker before the host's next one has its turn
 
+// An answer of the call, which runs, waits for time or room.
+bool is_put_off(const CallState& state) { return (state.owed & CallState::kRelease) != 0; }
+
 }  // namespace
 
-HostResponses::HostResponses(const Options& options, Calls& calls, ReplySink& replies, ReplyMemory& memory,
-                             LineSwitch<HostLink>& lines, ThreadMetrics& metrics)
+HostResponses::HostResponses(const Options& options, Calls& calls, StreamRequests& requests, ReplySink& replies,
+                             ReplyMemory& memory, LineSwitch<HostLink>& lines, ThreadMetrics& metrics)
     : wait_ns_(options.wait_ns),
       calls_(calls),
+      requests_(requests),
       replies_(replies),
       reader_(options.reader, memory),
       lines_(lines),
@@ -73,6 +77,10 @@ int64_t HostResponses::take_slot(HostLink& link, uint32_t worker, const Slot& sl
       return complete(link, worker, slot_as<CompleteSlot>(slot));
     case ResponseSlotType::kFinished:
       return finished(link, worker, slot_as<FinishedSlot>(slot)), 0;
+    case ResponseSlotType::kMessage:
+      return message(link, worker, slot_as<ReplyMessageSlot>(slot));
+    case ResponseSlotType::kConsumed:
+      return consumed(link, worker, slot_as<ConsumedSlot>(slot)), 0;
   }
   return take_other_slot(link, worker, slot), 0;
 }
@@ -93,9 +101,14 @@ int64_t HostResponses::complete(HostLink& link, uint32_t worker, const CompleteS
   if ((slot.flags & kCompleteFinished) != 0) {
     state->owed &= ~CallState::kFinished;
     link.call_finished(worker);
+    if (state->stream != nullptr) Calls::free_messages(*state);
   }
   if (state->phase == CallState::Phase::kRunning) {
     try {
+      if (is_put_off(*state)) [[unlikely]] {  // a message of the stream
+        state->stream->put_off.push(slot);
+        return 0;
+      }
       return answer(*state, slot);
     } catch (const std::bad_alloc&) {
       return fail_for_memory(*state, slot), 0;
@@ -115,14 +128,95 @@ void HostResponses::finished(HostLink& link, uint32_t worker, const FinishedSlot
   }
   state->owed &= ~CallState::kFinished;
   link.call_finished(worker);
+  if (state->stream != nullptr) Calls::free_messages(*state);
   calls_.settle(*state);
 }
 
-// The host has completed the call, and nothing else of it has changed.
+// ---- streams
+
+int64_t HostResponses::message(HostLink& link, uint32_t worker, const ReplyMessageSlot& slot) {
+  CallState* state = calls_.find(slot.call, slot.generation);
+  if (state == nullptr || state->host != &link || state->lane != worker || (state->owed & CallState::kComplete) == 0 ||
+      (state->stream_flags & kMethodReplyStreams) == 0) {
+    return link.fail("it sent a message of a call that this worker does not have, or whose reply does not stream"), 0;
+  }
+  if (slot.consumed != 0 && !requests_.consumed(*state, slot.consumed)) {
+    return link.fail("it consumed more messages than it has"), 0;
+  }
+  StreamState& stream = *state->stream;
+  if (stream.steps.size() + stream.put_off.size() >= kMaxStreamMessages) {
+    return link.fail("it sent more messages of a call than may wait"), 0;
+  }
+  if (state->phase != CallState::Phase::kRunning) {
+    link.release(worker, slot.tx_call, 0, calls_.now_ns());
+    return 0;
+  }
+  const auto step = slot_as<CompleteSlot>(to_slot(slot));
+  try {
+    if (!is_put_off(*state)) return answer(*state, step);
+    stream.put_off.push(step);
+  } catch (const std::bad_alloc&) {
+    fail_for_memory(*state, step);
+  }
+  return 0;
+}
+
+void HostResponses::consumed(HostLink& link, uint32_t worker, const ConsumedSlot& slot) {
+  CallState* state = calls_.find(slot.call, slot.generation);
+  if (state == nullptr || state->host != &link || state->lane != worker || (state->owed & CallState::kFinished) == 0 ||
+      state->stream == nullptr || slot.count == 0 || !requests_.consumed(*state, slot.count)) {
+    link.fail("it consumed more messages than it has");
+  }
+}
+
+// What is broken in a message ends the call; what the transport does not copy is a step that it reports later.
+void HostResponses::hand_over_step(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer) {
+  HostLink& link = *state.host;
+  if (answer.reply.ends) {
+    link.release(state.lane, slot.tx_call, 0, calls_.now_ns());
+    return calls_.fail_running(state, answer.reply.code, answer.reply.status_message);
+  }
+  state.stream->headers_sent = true;
+  StreamState::Step& step = calls_.keep_step(state, slot.tx_call);
+  if (step.reply_copy != nullptr) answer.reply.message = {step.reply_copy.get(), 1};
+  const uint32_t call = state.index, generation = state.generation;
+  const bool copied = replies_.reply(*state.call, answer.reply);
+  CallState* still = calls_.find(call, generation);
+  if (still == nullptr || still->phase != CallState::Phase::kRunning) return;
+  if (copied) return calls_.step_copied(*still);
+  if (!charge_step(*still)) replies_.cut_off(*still->call);
+}
+
+// A small message is charged only if it stays. False: over a budget.
+bool HostResponses::charge_step(CallState& state) {
+  StreamState::Step& step = state.stream->steps.back();
+  if (step.reply_memory != 0 || step.reply == nullptr || state.payer == nullptr) return true;
+  const size_t bytes = step.reply->buffer_bytes();
+  if (!state.payer->charge(Resource::kMemory, bytes)) return false;
+  step.reply_memory = bytes;
+  return true;
+}
+
+// What the stream has sent behind an answer that was put off and is done now.
+void HostResponses::go_on_with_stream(HostLink& link, uint32_t call, uint32_t generation) {
+  while (true) {
+    CallState* state = calls_.find(call, generation);
+    if (state == nullptr || state->host != &link || state->phase != CallState::Phase::kRunning) return;
+    if (state->stream == nullptr || state->stream->put_off.empty() || is_put_off(*state)) return;
+    const CompleteSlot slot = state->stream->put_off.pop();
+    try {
+      answer(*state, slot);
+    } catch (const std::bad_alloc&) {
+      fail_for_memory(*state, slot);
+    }
+  }
+}
+
+// The host has completed the call, or sent a message of it, and nothing else of it has changed.
 void HostResponses::fail_for_memory(CallState& state, const CompleteSlot& slot) {
   state.owed &= ~CallState::kRelease;
   state.host->release(state.lane, slot.tx_call, 0, calls_.now_ns());
-  calls_.fail(state, StatusCode::kResourceExhausted, Calls::kNoMemory);
+  calls_.fail_running(state, StatusCode::kResourceExhausted, Calls::kNoMemory);
 }
 
 DROVER_INLINE void HostResponses::deliver(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer) {
@@ -137,6 +231,10 @@ DROVER_INLINE void HostResponses::deliver(CallState& state, const CompleteSlot& 
 
 DROVER_INLINE void HostResponses::hand_over(CallState& state, const CompleteSlot& slot,
                                             const ResponseReader::Answer& answer) {
+  if (ResponseReader::is_step(slot)) [[unlikely]] {
+    ResponseReader::Answer step = answer;
+    return hand_over_step(state, slot, step);
+  }
   calls_.replied(state);
   if (answer.lent) {
     state.owed |= CallState::kRelease;
@@ -268,6 +366,7 @@ bool HostResponses::go_on_encoding(HostLink& link, TurnBudget& budget) {
   } catch (const std::bad_alloc&) {
     fail_for_memory(state, done->slot());
   }
+  go_on_with_stream(link, done->slot().call, done->slot().generation);
   return budget.go_on(calls_.now_ns());
 }
 
@@ -284,6 +383,7 @@ bool HostResponses::go_on_copying(HostLink& link, TurnBudget& budget) {
   } catch (const std::bad_alloc&) {
     fail_for_memory(*state, slot);
   }
+  go_on_with_stream(link, slot.call, slot.generation);
   return budget.go_on(calls_.now_ns());
 }
 
@@ -301,6 +401,7 @@ bool HostResponses::retry_postponed(HostLink& link, TurnBudget& budget) {
 }
 
 void HostResponses::retry(CallState& state, const HostLink::Postponed& postponed, bool late) {
+  HostLink& link = *state.host;
   state.owed &= ~CallState::kRelease;
   try {
     ResponseReader::Answer answer = late ? reader_.no_room() : reader_.read(state, postponed.slot);
@@ -308,6 +409,7 @@ void HostResponses::retry(CallState& state, const HostLink::Postponed& postponed
   } catch (const std::bad_alloc&) {
     fail_for_memory(state, postponed.slot);
   }
+  go_on_with_stream(link, postponed.slot.call, postponed.slot.generation);
 }
 
 }  // namespace drover::engine

@@ -2,11 +2,14 @@
 //
 //   serve(host, time) --> the host's lanes in turn --> COMPLETE --> ResponseReader --> kReady --> the reply
 //                                                  |                               '-> kLong, kNoRoom: put off
+//                                                  |-> MESSAGE: the same, a step of a reply that streams
+//                                                  |-> CONSUMED: StreamRequests
 //                                                  |-> FINISHED: the request's memory is free
 //                                                  '-> LINE, LINE_CLOSE: LineSwitch
 //
 // An answer that takes long to encode or to copy, or finds no room, is put off: the call goes on running and owes the
-// host its memory, and each further serve() of the host begins with it. The host's answers behind a long one wait.
+// host its memory, and each further serve() of the host begins with it. The host's answers behind a long one wait, and
+// so do those of the same stream behind one that found no room.
 //
 // A slot that no working host sends makes its HostLink fail; it has no other effect.
 // Thread-safety: none; one engine thread.
@@ -22,6 +25,7 @@
 #include "engine/dispatch/host_turns.h"
 #include "engine/dispatch/reply_memory.h"
 #include "engine/dispatch/response_reader.h"
+#include "engine/dispatch/stream_requests.h"
 
 namespace drover::engine {
 
@@ -32,7 +36,7 @@ class HostResponses {
     int64_t wait_ns;  // how long a reply waits for room
   };
   // All of them outlive it.
-  HostResponses(const Options& options, Calls& calls, ReplySink& replies, ReplyMemory& memory,
+  HostResponses(const Options& options, Calls& calls, StreamRequests& requests, ReplySink& replies, ReplyMemory& memory,
                 LineSwitch<HostLink>& lines, ThreadMetrics& metrics);
   ~HostResponses();
   HostResponses(const HostResponses&) = delete;
@@ -54,10 +58,13 @@ class HostResponses {
   void take_other_slot(HostLink& link, uint32_t worker, const Slot& slot);
   int64_t complete(HostLink& link, uint32_t worker, const CompleteSlot& slot);
   void finished(HostLink& link, uint32_t worker, const FinishedSlot& slot);
+  int64_t message(HostLink& link, uint32_t worker, const ReplyMessageSlot& slot);
+  void consumed(HostLink& link, uint32_t worker, const ConsumedSlot& slot);
   int64_t answer(CallState& state, const CompleteSlot& slot);
   int64_t give(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer, int64_t until_ns);
   void deliver(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer);
   void hand_over(CallState& state, const CompleteSlot& slot, const ResponseReader::Answer& answer);
+  void hand_over_step(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer);
   void fail_for_memory(CallState& state, const CompleteSlot& slot);
 
   // ---- what the client is charged with
@@ -66,6 +73,7 @@ class HostResponses {
     kRefused,  // over a budget
     kNotYet,   // the reply must be copied first, which goes on in later turns
   };
+  static bool charge_step(CallState& state);
   static Charge charge_reply(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer);
   static Charge copy_reply(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer);
   ResponseReader::Answer refuse_reply(CallState& state);
@@ -78,9 +86,11 @@ class HostResponses {
   bool go_on_copying(HostLink& link, TurnBudget& budget);
   bool retry_postponed(HostLink& link, TurnBudget& budget);
   void retry(CallState& state, const HostLink::Postponed& postponed, bool late);
+  void go_on_with_stream(HostLink& link, uint32_t call, uint32_t generation);
 
   const int64_t wait_ns_;
   Calls& calls_;
+  StreamRequests& requests_;
   ReplySink& replies_;
   ResponseReader reader_;
   LineSwitch<HostLink>& lines_;

@@ -20,14 +20,17 @@ class CountingTransport final : public ReplySink {
  public:
   void started(Call&) override {}
   void cut_off(Call&) override {}
-  void reply(Call& call, const Reply& reply) override {
+  void consumed(Call&, size_t, size_t) override {}
+  bool reply(Call& call, const Reply& reply) override {
     if (call.dispatch == nullptr) std::abort();
     for (const Piece& piece : reply.message) {
       for (size_t i = 0; i < piece.size; ++i) sum += static_cast<unsigned char>(piece.data[i]);
     }
     for (char c : reply.status_message) sum += static_cast<unsigned char>(c);
     ++replies;
+    if (!reply.ends) return true;
     sink->reply_sent(call);
+    return false;
   }
   CallSink* sink = nullptr;
   size_t replies = 0;

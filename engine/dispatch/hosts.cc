@@ -56,9 +56,9 @@ Status Hosts::unknown(uint32_t listener, std::string_view path) const {
   return status;
 }
 
-void Hosts::expect(uint32_t listener, RouteChanges::Paths paths) {
+void Hosts::expect(uint32_t listener, RouteChanges::Methods methods) {
   calls_.set_now(monotonic_ns());
-  changes_.expect(listener, std::move(paths));
+  changes_.expect(listener, std::move(methods));
   change_routes();
 }
 

@@ -37,7 +37,7 @@ class Hosts {
   Hosts& operator=(const Hosts&) = delete;
 
   // ---- as Dispatcher has them
-  void expect(uint32_t listener, RouteChanges::Paths paths);
+  void expect(uint32_t listener, RouteChanges::Methods methods);
   void forget_listener(uint32_t listener);
   void attach(std::shared_ptr<const HostAttachment> host);
   void detach(uint64_t host);

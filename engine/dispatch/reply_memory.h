@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "codec/encode/encoded.h"
@@ -53,13 +54,12 @@ class ReplyMemory {
     state.reply_host = &account;
     charge(account, state.reply->buffer_bytes());
   }
-  void let_go(CallState& state) {
-    ReplyAccount& account = *state.reply_host;
-    discharge(account, state.reply->buffer_bytes());
+  void let_go(CallState& state) { let_go(std::exchange(state.reply, nullptr), *state.reply_host); }
+  void let_go(Encoded* reply, ReplyAccount& account) {
+    discharge(account, reply->buffer_bytes());
     if (account.bytes == 0 && account.host_gone) [[unlikely]]
       delete &account;
-    keep(std::unique_ptr<Encoded>(state.reply));
-    state.reply = nullptr;
+    keep(std::unique_ptr<Encoded>(reply));
   }
   // The host's link ends.
   static void end(ReplyAccount* account) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codec/compiler.h"
 #include "engine/dispatch/call_records.h"
 #include "message/operations.h"
 #include "object/arena.h"
@@ -13,22 +14,28 @@ namespace {
 constexpr uint32_t kMaxFirstRun = 256;  // chunks; a request that needs more grows by further runs
 constexpr uint32_t kPlentyFactor = 8;   // objects are rarely that much larger than their wire bytes
 
-}  // namespace
-
-BuiltRequest build_request(const Call& call, HostLink& link, const HostMethod& method, std::string_view wire,
-                           bool alias) {
-  ChunkPool& pool = link.rx();
-  size_t object_size = method.request.entry().object_size;
-  const size_t metadata_bytes = metadata_size(call);
-  size_t estimate = 64 + object_size + metadata_bytes + (alias ? wire.size() / 4 : wire.size() * 2);
+// Room for `estimate` bytes, or for less if there is no such run. False: no chunk is free.
+bool take_run(ChunkPool& pool, size_t estimate, BuiltRequest* built) {
   uint32_t chunks = std::min(ChunkPool::chunks_for(estimate), kMaxFirstRun);
-  BuiltRequest built;
   uint64_t offset = pool.allocate(chunks);
   if (offset == ChunkPool::kNone && chunks > 1) offset = pool.allocate(chunks = 1);
-  if (offset == ChunkPool::kNone) {
-    built.no_memory = built.try_again = true;
-    return built;
-  }
+  built->run = {offset, chunks};
+  if (offset != ChunkPool::kNone) [[likely]]
+    return true;
+  built->no_memory = built->try_again = true;
+  return false;
+}
+
+// `call`: whose metadata goes beside the object; null: no metadata.
+DROVER_INLINE BuiltRequest build(const Call* call, HostLink& link, const HostMethod& method, std::string_view wire,
+                                 bool alias) {
+  ChunkPool& pool = link.rx();
+  size_t object_size = method.request.entry().object_size;
+  const size_t metadata_bytes = call != nullptr ? metadata_size(*call) : 0;
+  size_t estimate = 64 + object_size + metadata_bytes + (alias ? wire.size() / 4 : wire.size() * 2);
+  BuiltRequest built;
+  if (!take_run(pool, estimate, &built)) return built;
+  const auto [offset, chunks] = built.run;
   char* base = link.region().base();
   ChunkBlockSource source(pool, base);
   Arena arena(source, base + offset, chunks * kChunkSize);
@@ -53,8 +60,8 @@ BuiltRequest build_request(const Call& call, HostLink& link, const HostMethod& m
     pool.free(offset, chunks);
     return built;
   }
-  if (built.decoded.ok()) {
-    metadata = write_metadata(call, metadata_bytes, arena);
+  if (built.decoded.ok() && call != nullptr) {
+    metadata = write_metadata(*call, metadata_bytes, arena);
     if (metadata == nullptr) built.decoded.error = DecodeError::kOutOfMemory;
   }
   if (!built.decoded.ok()) {
@@ -63,12 +70,47 @@ BuiltRequest build_request(const Call& call, HostLink& link, const HostMethod& m
     pool.free(offset, chunks);
     return built;  // the source frees its own
   }
-  built.run = {offset, chunks};
   if (!source.runs().empty()) [[unlikely]]
     built.more = source.take_runs();
   built.object = link.region().offset_of(memory);
+  if (call != nullptr) built.metadata = link.region().offset_of(metadata);
+  return built;
+}
+
+}  // namespace
+
+BuiltRequest build_request(const Call& call, HostLink& link, const HostMethod& method, std::string_view wire,
+                           bool alias) {
+  return build(&call, link, method, wire, alias);
+}
+
+BuiltRequest build_message(HostLink& link, const HostMethod& method, std::string_view wire) {
+  return build(nullptr, link, method, wire, false);
+}
+
+BuiltRequest build_metadata(const Call& call, HostLink& link) {
+  ChunkPool& pool = link.rx();
+  const size_t bytes = metadata_size(call);
+  BuiltRequest built;
+  if (!take_run(pool, bytes, &built)) return built;
+  char* base = link.region().base();
+  ChunkBlockSource source(pool, base);
+  Arena arena(source, base + built.run.offset, built.run.chunks * kChunkSize);
+  const CallMetadata* metadata = write_metadata(call, bytes, arena);
+  if (metadata == nullptr) {
+    built.no_memory = built.try_again = true;
+    pool.free(built.run.offset, built.run.chunks);
+    return built;
+  }
+  if (!source.runs().empty()) built.more = source.take_runs();
   built.metadata = link.region().offset_of(metadata);
   return built;
+}
+
+Status BuiltRequest::error() const {
+  if (missing_required) return {StatusCode::kInternal, "the request could not be decoded: a required field is missing"};
+  if (!no_memory) return {StatusCode::kInternal, "the request could not be decoded: " + to_string(decoded)};
+  return {StatusCode::kResourceExhausted, "the request is larger than the service's request memory"};
 }
 
 }  // namespace drover::engine

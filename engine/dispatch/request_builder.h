@@ -7,6 +7,7 @@
 
 #include "channel/chunk_pool.h"
 #include "codec/decode/decode.h"
+#include "engine/base/status.h"
 #include "engine/call/call.h"
 #include "engine/dispatch/host_link.h"
 
@@ -24,11 +25,18 @@ struct BuiltRequest {
   ChunkRun run{};  // the memory that holds them
   RunList more;    // and what was added to it
   bool ok() const { return decoded.ok() && !no_memory && !missing_required; }
+  // If not: how the call ends, unless it may wait for more memory.
+  Status error() const;
 };
 
 // `alias`: `wire` lies in the link's region and stays there, so that strings may refer to it. Its bytes may then be
 // changed (NULs behind strings), unless the result says try_again.
 BuiltRequest build_request(const Call& call, HostLink& link, const HostMethod& method, std::string_view wire,
                            bool alias);
+
+// The same without metadata, of a message of a stream; it lies elsewhere.
+BuiltRequest build_message(HostLink& link, const HostMethod& method, std::string_view wire);
+// The metadata alone, of a call whose request streams.
+BuiltRequest build_metadata(const Call& call, HostLink& link);
 
 }  // namespace drover::engine

@@ -31,6 +31,18 @@ class RequestMemory {
   // The call's message is no longer needed.
   void release(CallState& state);
 
+  // The same budgets, for bytes that lie elsewhere. False: over one of them.
+  bool hold(Account* payer, size_t bytes) {
+    if (heap_bytes_ + bytes > max_heap_bytes_) return false;
+    if (payer != nullptr && !payer->charge(Resource::kMemory, bytes)) return false;
+    heap_bytes_ += bytes;
+    return true;
+  }
+  void let_go(Account* payer, size_t bytes) {
+    heap_bytes_ -= bytes;
+    if (payer != nullptr) payer->release(Resource::kMemory, bytes);
+  }
+
   size_t heap_bytes() const { return heap_bytes_; }
 
  private:

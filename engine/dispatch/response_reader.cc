@@ -2,15 +2,18 @@
 
 #include <algorithm>
 
+#include "channel/control.h"
 #include "codec/compiler.h"
 #include "codec/encode/hostile_limits.h"
 #include "engine/base/clock.h"
 #include "engine/dispatch/host_link.h"
+#include "engine/dispatch/stream_state.h"
 
 namespace drover::engine {
 namespace {
 
 constexpr size_t kLongTrailerBytes = 4096;  // such a trailer takes time of its own
+constexpr std::string_view kNoRoomInTx = "the service's reply found no room in its shared memory (channel.tx_bytes)";
 
 // A response lies in its channel's tx and rx and in the request's memory.
 EncodeOptions encode_limits(const CallState& state, size_t max_response_bytes) {
@@ -59,11 +62,33 @@ bool ResponseReader::read_trailer_of(const CallState& state, const CompleteSlot&
   return true;
 }
 
+DROVER_NOINLINE bool ResponseReader::read_head_of_stream(const CallState& state, const CompleteSlot& slot,
+                                                         Answer* answer) {
+  Reply& reply = answer->reply;
+  const bool step = is_step(slot);
+  if (!step) reply.code = status_code_of(slot.status);
+  if (!step && (slot.flags & kCompleteNoRoom) != 0) reply.status_message = kNoRoomInTx;
+  if (slot.trailer != 0 && !read_trailer_of(state, slot, answer)) return false;
+  const char* wrong = nullptr;
+  if (state.stream->headers_sent && !reply.initial.empty()) wrong = "initial metadata behind the first message";
+  if (step && (!reply.trailing.empty() || !reply.status_message.empty())) wrong = "a status in front of the end";
+  if (!step && slot.response != 0) wrong = "a message in the COMPLETE of a reply that streams";
+  if (wrong != nullptr) {
+    *answer = broken(wrong);
+    return false;
+  }
+  reply.ends = !step;
+  reply.has_message = step && (slot.flags & kReplyMessageHeadersOnly) == 0;
+  return reply.has_message && slot.response != 0;
+}
+
 DROVER_INLINE bool ResponseReader::read_head(const CallState& state, const CompleteSlot& slot, Answer* answer) {
+  if (state.stream != nullptr && (state.stream_flags & kMethodReplyStreams) != 0) [[unlikely]]
+    return read_head_of_stream(state, slot, answer);
   Reply& reply = answer->reply;
   reply.code = status_code_of(slot.status);
   if ((slot.flags & kCompleteNoRoom) != 0) {
-    reply.status_message = "the service's reply found no room in its shared memory (channel.tx_bytes)";
+    reply.status_message = kNoRoomInTx;
   }
   if (slot.trailer != 0 && !read_trailer_of(state, slot, answer)) return false;
   if (reply.code != StatusCode::kOk) return false;

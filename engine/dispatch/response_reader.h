@@ -47,8 +47,9 @@ class ResponseReader {
     size_t wanted_bytes = 0;  // kNoRoom
     int64_t long_since_ns = 0;  // not 0: the answer was not small, and took this thread's time since then
   };
-  // The answer of `state`, which its host runs. An invalid response is kInternal, with the reason. Fills in
-  // state.reply if the answer has a message that is not empty.
+  // The answer of `state`, which its host runs, or a step of it if the slot is a ReplyMessageSlot (is_step). What is
+  // invalid is kInternal, with the reason, and ends the call. Fills in state.reply if the answer has a message that is
+  // not empty.
   Answer read(CallState& state, const CompleteSlot& slot);
   // After kLong: the same answer, in slices.
   std::unique_ptr<LongAnswer> begin_long(const CallState& state, const CompleteSlot& slot);
@@ -61,12 +62,18 @@ class ResponseReader {
   // How many answers no_room gave instead of replies.
   uint64_t refused() const { return refused_; }
 
+  // A CompleteSlot that is a ReplyMessageSlot: what both have lies at the same places.
+  static bool is_step(const CompleteSlot& slot) {
+    return slot.type == static_cast<uint8_t>(ResponseSlotType::kMessage);
+  }
+
   // How much more memory the host's replies may take now.
   size_t room(const HostLink& link) const;
 
  private:
   // Status and trailer. False: *answer is done.
   bool read_head(const CallState& state, const CompleteSlot& slot, Answer* answer);
+  bool read_head_of_stream(const CallState& state, const CompleteSlot& slot, Answer* answer);
   bool read_trailer_of(const CallState& state, const CompleteSlot& slot, Answer* answer);
   void take_over(CallState& state, std::unique_ptr<Encoded> encoded, Answer* answer);
   void failed(const CallState& state, const EncodeResult& result, Answer* answer);

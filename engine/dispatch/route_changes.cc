@@ -45,10 +45,12 @@ bool RouteChanges::go_on(Change& change, uint32_t* most, int64_t now_ns) {
 
 bool RouteChanges::expect_some(Change& change, uint32_t* most, int64_t now_ns) {
   routes_.add_listener(change.listener);
-  for (; change.method_at < change.paths->size(); ++change.method_at) {
+  for (; change.method_at < change.methods->size(); ++change.method_at) {
     if (*most == 0) return false;
     --*most;
-    routes_.add(change.listener, (*change.paths)[change.method_at], now_ns);
+    const ExpectedMethod& method = (*change.methods)[change.method_at];
+    Route* route = routes_.add(change.listener, method.path, now_ns);
+    if (route != nullptr && route->targets.empty()) route->flags = method.flags;
   }
   return true;
 }
@@ -71,6 +73,12 @@ bool RouteChanges::attach_some(Change& change, uint32_t* most, int64_t now_ns) {
         link.fail("the engine serves too many methods already");
         return true;
       }
+      const uint32_t flags = host.methods[change.method_at].flags;
+      if (route->flags != flags && !route->targets.empty()) {
+        link.fail("one of its methods streams otherwise than at another host");
+        return true;
+      }
+      route->flags = flags;
       heap::reserve(link.routes, link.routes.size() + 1);  // a target must be known to its host
       routes_.add_target(*route, {&link, static_cast<uint32_t>(change.method_at)});
       link.routes.push_back(route);

@@ -18,6 +18,12 @@
 
 namespace drover::engine {
 
+// A method that a host is about to serve.
+struct ExpectedMethod {
+  std::string path;
+  uint32_t flags = 0;  // of MethodFlag
+};
+
 class RouteChanges {
  public:
   static constexpr uint32_t kRoutesPerTurn = 256;
@@ -26,9 +32,9 @@ class RouteChanges {
   RouteChanges(const RouteChanges&) = delete;
   RouteChanges& operator=(const RouteChanges&) = delete;
 
-  using Paths = std::shared_ptr<const std::vector<std::string>>;
+  using Methods = std::shared_ptr<const std::vector<ExpectedMethod>>;
   // Calls of these methods wait for a host that is about to come.
-  void expect(uint32_t listener, Paths paths) { queue_.push_back({Kind::kExpect, listener, std::move(paths)}); }
+  void expect(uint32_t listener, Methods methods) { queue_.push_back({Kind::kExpect, listener, std::move(methods)}); }
   // Its methods at its listeners.
   void attach(HostLink& link) { push(Kind::kAttach, link); }
   // Removes what attach added, however far it came. Nothing for a link that has no routes.
@@ -52,7 +58,7 @@ class RouteChanges {
   struct Change {
     Kind kind;
     uint32_t listener = 0;
-    Paths paths;
+    Methods methods;
     HostLink* link = nullptr;
     size_t listener_at = 0, method_at = 0;  // how far it came
   };

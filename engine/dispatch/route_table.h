@@ -36,6 +36,7 @@ struct Route {
   std::string_view path;  // its metrics'
   uint32_t listener = 0;
   uint64_t hash = 0;
+  uint32_t flags = 0;  // of MethodFlag: its targets', or its last targets'
   std::vector<Target> targets;
   uint32_t cursor = 0;  // round robin over all targets' workers
   uint32_t calls = 0;   // that refer to it

@@ -6,11 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "engine/call/call.h"
 #include "engine/grpc/grpc_wire.h"
 #include "engine/grpc/reply_fields.h"
 #include "engine/grpc/request_head.h"
+#include "engine/grpc/stream_io.h"
 #include "engine/http2/stream.h"
 
 namespace drover::engine {
@@ -28,9 +30,11 @@ struct CallStream : http2::Stream, Call {
   bool request_done = false;  // message was called
   uint32_t http_error = 0;    // not gRPC: the HTTP status to answer with, once the request has ended
   bool replied = false;
-  bool view_listed = false;  // in the connection's list of messages that lie in the receive buffer
-  bool failed = false;       // it was reset
-  RequestAssembler assembler;
+  bool view_listed = false;      // in the connection's list of messages that lie in the receive buffer
+  bool failed = false;           // it was reset
+  RequestAssembler assembler;    // unless the request streams
+  std::unique_ptr<StreamIo> io;  // of a call that streams, and perhaps of an earlier one
+  bool streams() const { return request_streams || reply_streams; }
   uint32_t held = 0;  // received bytes that are kept from the connection's window while the call waits
   ReplyFields reply;
   int64_t progress_ns = 0;  // when the request, then the reply, last moved as much as it must,
@@ -45,6 +49,7 @@ inline void CallStream::reset() {
   assembler.reset();
   held = 0;
   reply.clear();
+  if (io != nullptr) io->clear();
   moved_before = 0;
 }
 

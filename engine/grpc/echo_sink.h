@@ -48,6 +48,7 @@ class EchoSink : public CallSink {
     last_deadline_ns = call.deadline_ns;
     return {};
   }
+  void start(Call&) override { std::abort(); }
   std::span<char> message_buffer(Call& call, size_t size, size_t received) override {
     auto& echo = *static_cast<Echo*>(call.dispatch);
     if (echo.in_buffer != (received > 0)) std::abort();

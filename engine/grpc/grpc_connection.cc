@@ -62,7 +62,7 @@ std::span<char> GrpcConnection::receive_into() const {
   if (!stream) return {};
   const auto& call = static_cast<const CallStream&>(*stream);
   if (call.ignore_data || !call.begun) return {};
-  const std::span<char> rest = call.assembler.rest();
+  const std::span<char> rest = call.request_streams ? call.io->requests.rest() : call.assembler.rest();
   return rest.first(std::min(rest.size(), left));
 }
 
@@ -133,6 +133,13 @@ void GrpcConnection::on_headers(http2::Stream& http2_stream, http2::Head& http2_
   stream.metrics->started.add();
   if (!opened.ok()) return refuse(stream, opened);
   stream.begun = true;
+  if (!stream.streams()) [[likely]]
+    return;
+  if (stream.io == nullptr) stream.io = std::make_unique<StreamIo>();
+  stream.io->replies.progress_ns = stream.progress_ns;
+  if (!stream.request_streams) return;
+  stream.io->requests.start(stream.account, stream.max_request_bytes, head.encoding);
+  context_.sink->start(stream);
 }
 
 void GrpcConnection::on_data(http2::Stream& http2_stream, const char* bytes, size_t size) {
@@ -142,6 +149,8 @@ void GrpcConnection::on_data(http2::Stream& http2_stream, const char* bytes, siz
     consumed_ += size;
     return;
   }
+  if (stream.request_streams) [[unlikely]]
+    return on_stream_data(stream, bytes, size);
   const bool was_view = stream.assembler.is_view();
   Status error = stream.assembler.feed(
       bytes, size, stream.max_request_bytes, stream.request().encoding,
@@ -163,10 +172,33 @@ void GrpcConnection::on_data(http2::Stream& http2_stream, const char* bytes, siz
   consumed_ += size;
 }
 
+// The connection's window does not wait for handlers: what they have not read is charged to the connection's account.
+void GrpcConnection::on_stream_data(CallStream& stream, const char* bytes, size_t size) {
+  constexpr size_t kBytesAUnit = 1024;  // of parsing small messages
+  consumed_ += size;
+  context_.scratch.pace.spend(1 + size / kBytesAUnit);
+  Status error = stream.io->receive(stream, session_, *context_.sink, bytes, size);
+  if (!error.ok()) {
+    if (error.code == StatusCode::kUnimplemented) error.message += ": " + stream.request().encoding_name;
+    return fail_request(stream, error);
+  }
+  if (stream.io->requests.message_size() >= kLargeMessage) session_.allow_data_frames(kLargeFrame);
+}
+
+void GrpcConnection::consumed(CallStream& stream, size_t messages, size_t bytes) {
+  if (stream.failed) return;
+  guarded([&] { stream.io->consumed(stream, session_, messages, bytes); });
+}
+
 void GrpcConnection::on_end(http2::Stream& http2_stream) {
   CallStream& stream = call_of(http2_stream);
   if (stream.http_error != 0) return refuse_http(stream, stream.http_error);
   if (!stream.begun || stream.ignore_data) return;
+  if (stream.request_streams) {
+    if (Status error = stream.io->requests.finish(); !error.ok()) return fail_request(stream, error);
+    stream.request_done = true;
+    return context_.sink->half_close(stream);
+  }
   if (Status error = stream.assembler.finish(); !error.ok()) return fail_request(stream, error);
   stream.request_done = true;
   drop_view(stream);
@@ -186,6 +218,7 @@ void GrpcConnection::on_end(http2::Stream& http2_stream) {
 // The request is broken: the dispatcher forgets the call, the client gets a status.
 void GrpcConnection::fail_request(CallStream& stream, const Status& error) {
   drop_view(stream);
+  if (stream.begun && stream.reply_streams) return abort_stream(stream, error);
   if (stream.begun) {
     stream.begun = false;
     context_.sink->abandon(stream);
@@ -223,9 +256,14 @@ void GrpcConnection::release_window(CallStream& stream) {
 
 // ---- Replies.
 
-void GrpcConnection::reply(CallStream& stream, const Reply& reply) {
+bool GrpcConnection::reply(CallStream& stream, const Reply& reply) {
   GrpcConnection& connection = *stream.connection;
-  connection.guarded([&] { connection.send_reply(stream, reply); });
+  bool copied = false;
+  connection.guarded([&] {
+    if (!stream.streams()) return connection.send_reply(stream, reply);
+    copied = reply.ends ? connection.send_end(stream, reply) : connection.send_step(stream, reply);
+  });
+  return copied;
 }
 
 void GrpcConnection::send_reply(CallStream& stream, const Reply& reply) {
@@ -244,11 +282,7 @@ void GrpcConnection::send_reply(CallStream& stream, const Reply& reply) {
       reply.code == StatusCode::kUnimplemented && stream.head() && !stream.request().encoding_name.empty();
   stream.reply.start(reply, trailers_only, accept);
   reply_bytes_ += stream.reply.memory();
-  if (stream.reply.largest_block() > session_.max_send_header_bytes()) {
-    log::warn(g_headers_limit, "reply not sent: its metadata is larger than the client takes",
-              {{"peer", peer_.address}});
-    return session_.reset(stream, http2::ErrorCode::kInternalError);
-  }
+  if (!headers_fit(stream)) return;
   session_.send_headers(stream);
   if (body) {
     char prefix[kGrpcPrefixBytes] = {};
@@ -257,6 +291,70 @@ void GrpcConnection::send_reply(CallStream& stream, const Reply& reply) {
   }
   session_.end(stream, !trailers_only);
   stream.moved_before = stream.unsent();
+}
+
+// False: the client takes no header block of that size, and the stream is reset.
+bool GrpcConnection::headers_fit(CallStream& stream) {
+  if (stream.reply.largest_block() <= session_.max_send_header_bytes()) return true;
+  log::warn(g_headers_limit, "reply not sent: its metadata is larger than the client takes", {{"peer", peer_.address}});
+  session_.reset(stream, http2::ErrorCode::kInternalError);
+  return false;
+}
+
+// ---- Replies that stream. As ReplySink::reply: true, the dispatcher needs nothing of the step.
+
+bool GrpcConnection::send_step(CallStream& stream, const Reply& reply) {
+  if (stream.failed || stream.replied) return true;
+  StreamIo& io = *stream.io;
+  if (!io.headers_sent) {
+    io.headers_sent = true;
+    stream.reply.start_headers(reply.initial);
+    reply_bytes_ += stream.reply.memory();
+    if (!headers_fit(stream)) return true;
+    session_.send_headers(stream);
+  }
+  if (!reply.has_message) return true;
+  if (io.replies.next() == nullptr) io.replies.progress_ns = context_.now_ns();
+  stream.metrics->response_bytes.add(reply.message_size);
+  const size_t before = io.replies.memory();
+  const bool copied = io.send(stream, session_, reply);
+  reply_bytes_ += io.replies.memory() - before;
+  return copied;
+}
+
+bool GrpcConnection::send_end(CallStream& stream, const Reply& reply) {
+  if (stream.failed || stream.replied) return false;
+  if (!stream.io->headers_sent && (!stream.reply_streams || reply.code != StatusCode::kOk)) {
+    return send_reply(stream, reply), false;  // one message, or none, as of a unary call
+  }
+  stream.replied = stream.ignore_data = true;
+  stream.progress_ns = context_.now_ns();
+  stream.metrics->finished[std::min<size_t>(static_cast<size_t>(reply.code), 16)].add();
+  reply_bytes_ -= stream.reply.memory();
+  if (!stream.io->headers_sent) stream.reply.start_headers(reply.initial);
+  stream.reply.start_end(reply, false);
+  reply_bytes_ += stream.reply.memory();
+  if (!headers_fit(stream)) return false;
+  if (!stream.io->headers_sent) session_.send_headers(stream);
+  stream.io->headers_sent = true;
+  stream.io->end(stream, session_, true);
+  return false;
+}
+
+// The status follows what was sent, which refers to the dispatcher's memory: it forgets the call only afterwards.
+void GrpcConnection::abort_stream(CallStream& stream, const Status& error) {
+  stream.io->aborted = true;
+  Reply reply;
+  reply.code = error.code;
+  reply.status_message = error.message;
+  send_end(stream, reply);
+}
+
+void GrpcConnection::on_body_sent(http2::Stream& http2_stream) {
+  CallStream& stream = call_of(http2_stream);
+  if (stream.io == nullptr || !stream.io->replies.in_body()) return;
+  parts_.reserve();
+  parts_.push({stream.io->body_sent(stream, session_), &stream});
 }
 
 void GrpcConnection::refuse(CallStream& stream, const Status& error) {
@@ -293,7 +391,8 @@ void GrpcConnection::on_closed(http2::Stream& http2_stream, http2::ErrorCode cod
   if (session_.open_streams() == 0) idle_since_ns_ = context_.now_ns();
   drop_view(stream);
   stream.failed = code != http2::ErrorCode::kNoError;
-  if (closing_ || !stream.begun || !stream.replied || stream.produced_until() <= sent_total_) {
+  const bool on_the_way = stream.replied || (stream.begun && stream.streams());
+  if (closing_ || !stream.begun || !on_the_way || stream.produced_until() <= sent_total_) {
     end_call(stream, false);
     release(stream);
     return;
@@ -380,8 +479,29 @@ bool GrpcConnection::finished() const {
   return session_.goaway_sent() && session_.open_streams() == 0 && !session_.wants_write();
 }
 
+// Messages of replies that stream: the dispatcher hears of those that it has kept.
+void GrpcConnection::finish_parts() {
+  while (!parts_.empty() && parts_.front().until <= sent_total_) {
+    CallStream* stream = parts_.pop().stream;
+    if (stream == nullptr) continue;
+    ReplyQueue& replies = stream->io->replies;
+    const size_t before = replies.memory();
+    const bool kept = replies.sent();
+    reply_bytes_ -= before - replies.memory();
+    if (kept && stream->begun) context_.sink->reply_sent(*stream);
+  }
+}
+
+// The stream is over, and what it produced is not all sent.
+void GrpcConnection::forget_parts(const CallStream& stream) {
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    if (parts_.at(i).stream == &stream) parts_.at(i).stream = nullptr;
+  }
+}
+
 // The replies whose last byte the kernel has taken are over.
 void GrpcConnection::finish_sent() {
+  if (!parts_.empty()) finish_parts();
   while (first_finishing_ < finishing_.size() && finishing_[first_finishing_]->produced_until() <= sent_total_) {
     CallStream& stream = *finishing_[first_finishing_++];
     end_call(stream, !stream.failed);
@@ -400,6 +520,10 @@ void GrpcConnection::finish_sent() {
 void GrpcConnection::end_call(CallStream& stream, bool sent) {
   if (!stream.begun) return;
   stream.begun = false;
+  if (sent && stream.streams()) {
+    for (size_t left = stream.io->replies.referenced(); left != 0; --left) context_.sink->reply_sent(stream);
+    sent = !stream.io->aborted;
+  }
   if (sent) {
     if (stream.metrics) stream.metrics->latency.record(context_.now_ns() - stream.start_ns);
     context_.sink->reply_sent(stream);
@@ -412,6 +536,10 @@ void GrpcConnection::end_call(CallStream& stream, bool sent) {
 void GrpcConnection::release(CallStream& stream) {
   release_window(stream);
   reply_bytes_ -= stream.reply.memory();
+  if (stream.streams() && stream.io != nullptr) {
+    reply_bytes_ -= stream.io->replies.memory();
+    if (stream.io->replies.on_the_way() != 0) forget_parts(stream);
+  }
   context_.recycle(&stream);
 }
 
@@ -472,6 +600,10 @@ void GrpcConnection::sweep_stalled(int64_t now) {
   session_.each_stream([&](http2::Stream& http2_stream) {
     CallStream& stream = call_of(http2_stream);
     holds |= stream.held != 0;
+    if (stream.begun && stream.streams()) {
+      if (stream_is_stalled(stream, now)) replies.push_back(&stream);
+      return;
+    }
     const size_t at = stream.replied ? stream.unsent() : stream.assembler.received();
     const size_t moved = stream.replied ? stream.moved_before - at : at - stream.moved_before;
     if (moves(moved, now - stream.progress_ns)) {
@@ -491,6 +623,27 @@ void GrpcConnection::sweep_stalled(int64_t now) {
   if (holds) requests.clear();  // it may be we who keep their window back
   for (CallStream* stream : requests) fail_request(*stream, {StatusCode::kCancelled, "the request stopped arriving"});
   for (CallStream* stream : replies) session_.reset(*stream, http2::ErrorCode::kCancel);
+}
+
+// A client that takes no reply, or has begun a message and does not end it. One that does neither may be silent.
+bool GrpcConnection::stream_is_stalled(CallStream& stream, int64_t now) {
+  const int64_t limit = context_.options.stall_timeout_ns;
+  StreamIo& io = *stream.io;
+  ReplyQueue& replies = io.replies;
+  const uint64_t sent = replies.moved() + (replies.in_body() ? replies.next()->bytes() - stream.unsent() : 0);
+  const bool sends = replies.next() != nullptr;
+  if (!sends || moves(sent - replies.moved_before, now - replies.progress_ns)) {
+    replies.moved_before = sent;
+    replies.progress_ns = now;
+  }
+  const size_t received = stream.request_streams ? io.requests.received() : stream.assembler.received();
+  const bool begun = stream.request_streams ? io.waits_for_client() : !stream.request_done;
+  if (!begun || moves(received - stream.moved_before, now - stream.progress_ns)) {
+    stream.moved_before = received;
+    stream.progress_ns = now;
+  }
+  if (now - replies.progress_ns > limit && (stream.blocked() || now - write_progress_ns_ > limit)) return true;
+  return now - stream.progress_ns > limit;
 }
 
 // As fast as a client must be.

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/queue.h"
 #include "engine/grpc/call_stream.h"
 #include "engine/grpc/grpc_context.h"
 #include "engine/http2/session.h"
@@ -53,10 +54,10 @@ class GrpcConnection final : private http2::SessionHandler {
   // The byte sink failed, or memory has: a GOAWAY would not arrive.
   bool broken() const { return dead_; }
 
-  static void reply(CallStream& stream, const Reply& reply);
-
-  // The call no longer waits for room: what it keeps of the window goes back. Flush afterwards.
+  // As ReplySink's functions. Flush afterwards.
+  static bool reply(CallStream& stream, const Reply& reply);
   void started(CallStream& stream) { release_window(stream); }
+  void consumed(CallStream& stream, size_t messages, size_t bytes);
 
   // Graceful end: GOAWAY as a notice now, the final one when the peer has answered a ping (or after kDrainNoticeNs).
   void drain();
@@ -96,6 +97,7 @@ class GrpcConnection final : private http2::SessionHandler {
   void on_data(http2::Stream& stream, const char* bytes, size_t size) override;
   void on_end(http2::Stream& stream) override;
   void on_closed(http2::Stream& stream, http2::ErrorCode code) override;
+  void on_body_sent(http2::Stream& stream) override;
   void write_headers(http2::Stream& stream, http2::FieldWriter& out) override;
   void write_trailers(http2::Stream& stream, http2::FieldWriter& out) override;
   bool on_decoded(size_t bytes) override { return account_->spend_decoding(bytes, context_.now_ns()); }
@@ -112,17 +114,25 @@ class GrpcConnection final : private http2::SessionHandler {
   void release_window(CallStream& stream);
   void give_back();
 
+  void on_stream_data(CallStream& stream, const char* bytes, size_t size);
   void send_reply(CallStream& stream, const Reply& reply);
+  bool send_step(CallStream& stream, const Reply& reply);
+  bool send_end(CallStream& stream, const Reply& reply);
+  void abort_stream(CallStream& stream, const Status& error);
+  bool headers_fit(CallStream& stream);
   void refuse(CallStream& stream, const Status& error);   // gRPC status, trailers-only
   void refuse_http(CallStream& stream, uint32_t status);  // HTTP status and a line of text
   Flushed write_all();
   bool settle(ssize_t result);
   void finish_sent();
+  void finish_parts();
+  void forget_parts(const CallStream& stream);
   void end_call(CallStream& stream, bool sent);
   void release(CallStream& stream);
   void start_drain();
   void check_time();
   void sweep_stalled(int64_t now);
+  bool stream_is_stalled(CallStream& stream, int64_t now);
   bool moves(uint64_t bytes, int64_t ns) const;
 
   GrpcContext& context_;
@@ -135,6 +145,12 @@ class GrpcConnection final : private http2::SessionHandler {
   std::vector<CallStream*> views_;      // requests that lie in the receive buffer
   std::vector<CallStream*> finishing_;  // closed by the session, replies not yet all sent; by produced_until
   size_t first_finishing_ = 0;
+  // Messages of replies that stream, produced and not yet all sent; by until.
+  struct PartOnTheWay {
+    uint64_t until = 0;
+    CallStream* stream = nullptr;  // null: it is over
+  };
+  Queue<PartOnTheWay> parts_;
   uint64_t consumed_ = 0;   // DATA bytes to give back to the connection's window
   size_t reply_bytes_ = 0;  // fields of replies that are not over
 

@@ -28,9 +28,12 @@ class Rig : public ReplySink, public ByteSink {
   }
   ~Rig() { connection.reset(); }
 
-  void reply(Call& call, const Reply& reply) override {
+  bool reply(Call& call, const Reply& reply) override {
     ++replies;
-    GrpcConnection::reply(static_cast<CallStream&>(call), reply);
+    return GrpcConnection::reply(static_cast<CallStream&>(call), reply);
+  }
+  void consumed(Call& call, size_t messages, size_t bytes) override {
+    connection->consumed(static_cast<CallStream&>(call), messages, bytes);
   }
   void started(Call& call) override { connection->started(static_cast<CallStream&>(call)); }
   void cut_off(Call& call) override { connection->cut_off(static_cast<CallStream&>(call)); }

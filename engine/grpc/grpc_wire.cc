@@ -147,18 +147,19 @@ bool is_legal_response_metadata(std::string_view name, std::string_view encoded_
   return true;
 }
 
-Status RequestAssembler::check_prefix(uint32_t max_bytes, Encoding encoding) {
-  size_ = uint32_t{prefix_[1]} << 24 | uint32_t{prefix_[2]} << 16 | uint32_t{prefix_[3]} << 8 | prefix_[4];
-  if (prefix_[0] > 1) {
-    return {StatusCode::kInternal, "invalid compressed flag " + std::to_string(prefix_[0]) + " in the message prefix"};
+Status check_message_prefix(const unsigned char (&prefix)[kGrpcPrefixBytes], uint32_t max_bytes, Encoding encoding,
+                            uint32_t* size) {
+  *size = uint32_t{prefix[1]} << 24 | uint32_t{prefix[2]} << 16 | uint32_t{prefix[3]} << 8 | prefix[4];
+  if (prefix[0] > 1) {
+    return {StatusCode::kInternal, "invalid compressed flag " + std::to_string(prefix[0]) + " in the message prefix"};
   }
-  if (prefix_[0] == 1) {
+  if (prefix[0] == 1) {
     if (encoding == Encoding::kUnsupported) return {StatusCode::kUnimplemented, "grpc-encoding is not supported"};
     return {StatusCode::kInternal, "compressed flag set with no or identity grpc-encoding"};
   }
-  if (size_ > max_bytes) {
+  if (*size > max_bytes) {
     return {StatusCode::kResourceExhausted,
-            "Received message larger than max (" + std::to_string(size_) + " vs. " + std::to_string(max_bytes) + ")"};
+            "Received message larger than max (" + std::to_string(*size) + " vs. " + std::to_string(max_bytes) + ")"};
   }
   return {};
 }

@@ -67,6 +67,10 @@ inline Encoding parse_encoding(std::string_view value) {
   return value == "identity" ? Encoding::kIdentity : Encoding::kUnsupported;
 }
 
+// Checks the bytes in front of a message. Fills in its size.
+Status check_message_prefix(const unsigned char (&prefix)[kGrpcPrefixBytes], uint32_t max_bytes, Encoding encoding,
+                            uint32_t* size);
+
 // Takes the DATA of one unary request, piece by piece, and ends with one message. A message that lies whole inside
 // one piece is not copied: it is kept as a view until `spill` (the buffer is about to be reused) or `finish`.
 //
@@ -96,7 +100,6 @@ class RequestAssembler {
   uint32_t received() const { return filled_; }
 
  private:
-  Status check_prefix(uint32_t max_bytes, Encoding encoding);
   static Status too_many_bytes();
   static Status no_memory();
 
@@ -118,7 +121,7 @@ Status RequestAssembler::feed(const char* data, size_t size, uint32_t max_bytes,
     data += take;
     size -= take;
     if (prefix_bytes_ < kGrpcPrefixBytes) return {};
-    if (Status error = check_prefix(max_bytes, encoding); !error.ok()) return error;
+    if (Status error = check_message_prefix(prefix_, max_bytes, encoding, &size_); !error.ok()) return error;
     if (size >= size_) {
       view_ = size_ > 0 ? data : "";
       filled_ = size_;

@@ -72,6 +72,18 @@ void ReplyFields::start(const Reply& reply, bool trailers_only, bool accept_enco
   if (!reply.trailing.empty()) copy(reply.trailing, trailing_, trailing_size_);
 }
 
+void ReplyFields::start_headers(std::span<const Header> initial) {
+  trailers_only_ = accept_encoding_ = false;
+  copy(initial, initial_, initial_size_);
+}
+
+void ReplyFields::start_end(const Reply& reply, bool trailers_only) {
+  code_ = reply.code;
+  trailers_only_ = trailers_only;
+  if (!reply.status_message.empty()) set_message(reply.status_message);
+  if (!reply.trailing.empty()) copy(reply.trailing, trailing_, trailing_size_);
+}
+
 size_t ReplyFields::largest_block() const {
   return kProtocolFields + message_.size() + std::max(initial_size_, trailing_size_);
 }

@@ -20,6 +20,9 @@ class ReplyFields {
   // Copies the reply's fields; -bin values are encoded, and what would break the protocol is left out. `trailers_only`:
   // one block carries everything. `accept_encoding`: says which encodings we have.
   void start(const Reply& reply, bool trailers_only, bool accept_encoding);
+  // The same in two steps, of a reply that streams.
+  void start_headers(std::span<const Header> initial);
+  void start_end(const Reply& reply, bool trailers_only);
   // For a request that is not gRPC. A body of `body_size` bytes of text follows.
   void start_http_error(uint32_t http_status, size_t body_size) {
     http_status_ = http_status;

@@ -42,10 +42,18 @@ Transport::~Transport() {
 
 void Transport::set_sink(CallSink* sink) { context_->sink = sink; }
 
-void Transport::reply(Call& call, const Reply& reply) {
+bool Transport::reply(Call& call, const Reply& reply) {
   CallStream& stream = static_cast<CallStream&>(call);
   GrpcConnection& connection = *stream.connection;
-  GrpcConnection::reply(stream, reply);
+  const bool copied = GrpcConnection::reply(stream, reply);
+  static_cast<Connection&>(connection.out()).mark_dirty();
+  return copied;
+}
+
+void Transport::consumed(Call& call, size_t messages, size_t bytes) {
+  CallStream& stream = static_cast<CallStream&>(call);
+  GrpcConnection& connection = *stream.connection;
+  connection.consumed(stream, messages, bytes);
   static_cast<Connection&>(connection.out()).mark_dirty();
 }
 

@@ -49,7 +49,8 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink,
   Acceptor& acceptor() { return acceptor_; }
 
   // ReplySink.
-  void reply(Call& call, const Reply& reply) override;
+  bool reply(Call& call, const Reply& reply) override;
+  void consumed(Call& call, size_t messages, size_t bytes) override;
   void started(Call& call) override;
   void cut_off(Call& call) override;
 

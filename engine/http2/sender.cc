@@ -95,6 +95,10 @@ void Sender::produce_turn(Stream& stream, SendBatch& batch, uint64_t offset) {
       unlink(stream);
       return enqueue(stream, Stream::Output::kReady);
     }
+    if (!stream.end_pending_) {
+      unlink(stream);
+      return handler_.on_body_sent(stream);
+    }
   }
   if (!stream.end_pending_) return unlink(stream);
   if (stream.trailers_pending_) {

@@ -52,6 +52,9 @@ class SessionHandler {
   // produced of it, by reference, may still be on its way to the kernel.
   virtual void on_closed(Stream& stream, ErrorCode code) = 0;
 
+  // All of a body has been produced that is not the stream's last one: another may follow (Session::send_body).
+  virtual void on_body_sent(Stream& stream) = 0;
+
   // Fields together larger than Session::max_send_header_bytes() would not reach the peer: do not send such blocks.
   virtual void write_headers(Stream& stream, FieldWriter& out) = 0;
   virtual void write_trailers(Stream& stream, FieldWriter& out) = 0;

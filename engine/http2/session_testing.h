@@ -137,6 +137,7 @@ class Endpoint final : public SessionHandler {
     closed.push_back(std::move(streams[stream.id()]));
     streams.erase(stream.id());
   }
+  void on_body_sent(Stream& stream) override { note(stream, "body sent"); }
   void write_headers(Stream& stream, FieldWriter& out) override {
     for (const auto& [name, value] : static_cast<TestStream&>(stream).headers) out.field(name, value, Indexing::kAdd);
   }

@@ -1,0 +1,170 @@
+#include "engine/dispatch/stream_requests.h"
+
+#include <algorithm>
+#include <new>
+
+namespace drover::engine {
+namespace {
+
+constexpr int64_t kRetryNs = 1'000'000;  // neither a full ring nor rx signals when it drains
+
+bool running(const CallState& state) { return state.phase == CallState::Phase::kRunning; }
+
+}  // namespace
+
+// ---- from the transport
+
+void StreamRequests::message(CallState& state, std::string_view wire, More more) {
+  if (!running(state) && state.phase != CallState::Phase::kWaiting) return;  // answered already
+  StreamState& stream = *state.stream;
+  if (more == More::kLast) stream.half_closed = true;
+  const bool first = running(state) && stream.input.empty() && stream.at_host.size() < kMaxStreamMessages;
+  try {
+    if (first && push(state, wire, stream.half_closed)) return;
+    if (first && !running(state)) return;  // refused
+    keep(state, wire);
+  } catch (const std::bad_alloc&) {
+    calls_.fail_running(state, StatusCode::kResourceExhausted, Calls::kNoMemory);
+  }
+}
+
+void StreamRequests::half_close(CallState& state) {
+  state.stream->half_closed = true;
+  if (running(state)) give(state);
+}
+
+void StreamRequests::keep(CallState& state, std::string_view wire) {
+  if (!calls_.hold_input(state, wire.size() + WireQueue::kOverhead)) {
+    return calls_.fail_running(state, StatusCode::kResourceExhausted,
+                               "too many bytes of requests wait for the service");
+  }
+  try {
+    state.stream->input.push(wire);
+  } catch (const std::bad_alloc&) {
+    calls_.let_go_of_input(state, wire.size() + WireQueue::kOverhead);
+    throw;
+  }
+}
+
+// ---- to the host
+
+// As much as it has room for.
+void StreamRequests::give(CallState& state) {
+  StreamState& stream = *state.stream;
+  try {
+    while (!stream.input.empty()) {
+      if (stream.at_host.size() == kMaxStreamMessages) return;
+      const std::string_view wire = stream.input.front();
+      const size_t size = wire.size() + WireQueue::kOverhead;
+      if (!push(state, wire, stream.half_closed && stream.input.messages() == 1)) return;
+      stream.input.pop();
+      calls_.let_go_of_input(state, size);
+    }
+  } catch (const std::bad_alloc&) {
+    return calls_.fail_running(state, StatusCode::kResourceExhausted, Calls::kNoMemory);
+  }
+  if (stream.half_closed && !stream.told_last) push_half_close(state);
+}
+
+// False: no room for now, or the call has ended.
+bool StreamRequests::push(CallState& state, std::string_view wire, bool last) {
+  HostLink& link = *state.host;
+  StreamState& stream = *state.stream;
+  if (!link.has_room(state.lane)) return stall(state), false;
+  stream.at_host.reserve();
+  BuiltRequest built = build_message(link, link.host().methods[state.method], wire);
+  if (!built.ok()) [[unlikely]]
+    return refuse(state, built);
+  RunList runs;
+  runs.push(built.run);
+  for (size_t i = 0; i < built.more.size(); ++i) runs.push(built.more[i]);
+  stream.at_host.push({std::move(runs), static_cast<uint32_t>(wire.size())});
+  stream.stalled_since_ns = 0;
+  stream.told_last = last;
+  RequestMessageSlot slot{};
+  slot.type = static_cast<uint8_t>(RequestSlotType::kMessage);
+  slot.flags = last ? kRequestMessageLast : 0;
+  slot.call = state.index;
+  slot.generation = state.generation;
+  slot.request = built.object;
+  link.push_message(state.lane, slot);
+  return true;
+}
+
+bool StreamRequests::push_half_close(CallState& state) {
+  HostLink& link = *state.host;
+  if (!link.has_room(state.lane)) return stall(state), false;
+  state.stream->told_last = true;
+  RequestMessageSlot slot{};
+  slot.type = static_cast<uint8_t>(RequestSlotType::kMessage);
+  slot.flags = kRequestMessageLast;
+  slot.call = state.index;
+  slot.generation = state.generation;
+  link.push_message(state.lane, slot);
+  return true;
+}
+
+// As push: always false. The call goes on if the message may find room later.
+bool StreamRequests::refuse(CallState& state, const BuiltRequest& built) {
+  ChunkPool& pool = state.host->rx();
+  uint32_t own = 0;
+  for (size_t i = 0; i < state.runs.size(); ++i) own += state.runs[i].chunks;
+  const bool never = pool.free_chunks() + own == pool.total_chunks();
+  if (built.no_memory && !never) return stall(state), false;
+  const Status why = built.error();
+  calls_.fail_running(state, why.code, why.message);
+  return false;
+}
+
+// ---- stalled input
+
+void StreamRequests::stall(CallState& state) {
+  StreamState& stream = *state.stream;
+  if (stream.stalled_since_ns == 0 || !stream.at_host.empty()) stream.stalled_since_ns = calls_.now_ns();
+  if (stream.stalled) return;
+  stalled_.push({state.index, state.generation});
+  stream.stalled = true;
+}
+
+bool StreamRequests::serve() {
+  bool did = false;
+  for (size_t left = std::min(stalled_.size(), kStalledPerTurn); left != 0; --left) {
+    const Stalled next = stalled_.pop();
+    CallState* state = calls_.find(next.call, next.generation);
+    if (state != nullptr && running(*state)) did |= retry(*state);
+  }
+  return did;
+}
+
+bool StreamRequests::retry(CallState& state) {
+  StreamState& stream = *state.stream;
+  const uint32_t before = stream.input.messages();
+  stream.stalled = false;
+  give(state);
+  if (!running(state) || !stream.stalled) return true;
+  if (calls_.now_ns() - stream.stalled_since_ns > wait_ns_) {
+    calls_.fail_running(state, StatusCode::kResourceExhausted, "the service had no room for a message in time");
+  }
+  return stream.input.messages() != before;
+}
+
+int64_t StreamRequests::next_ns() const { return stalled_.empty() ? kNoDeadline : calls_.now_ns() + kRetryNs; }
+
+// ---- from the host
+
+bool StreamRequests::consumed(CallState& state, uint32_t count) {
+  StreamState& stream = *state.stream;
+  if (count > stream.at_host.size()) return false;
+  size_t bytes = 0;
+  for (uint32_t left = count; left != 0; --left) {
+    StreamState::AtHost message = stream.at_host.pop();
+    message.runs.free_all(state.host->rx());
+    bytes += message.bytes;
+  }
+  if (!running(state)) return true;
+  replies_.consumed(*state.call, count, bytes);
+  give(state);
+  return true;
+}
+
+}  // namespace drover::engine
