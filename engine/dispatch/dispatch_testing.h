@@ -7,6 +7,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <map>
@@ -254,12 +256,20 @@ class FakeHost {
     uint64_t rx_bytes = 0;
     uint32_t ring_slots = 0;
     uint64_t tx_bytes = 0;
+    uint32_t flags = 0;  // of MethodFlag, of each method
   };
   // A CALL that a worker took.
   struct Taken {
     CallSlot slot;
     uint32_t worker;
     std::string wire;  // the request, encoded again
+  };
+
+  // A MESSAGE that a worker took.
+  struct Message {
+    RequestMessageSlot slot;
+    uint32_t worker;
+    std::string wire;  // the message, encoded again
   };
 
   explicit FakeHost(TestThread& thread) : FakeHost(thread, Options{}) {}
@@ -285,6 +295,11 @@ class FakeHost {
             for (int i = 0; i < release.count; ++i) released.push_back(release.tx_call[i]);
             break;
           }
+          case RequestSlotType::kMessage: {
+            auto message = slot_as<RequestMessageSlot>(slot);
+            messages.push_back({message, worker, message.request != 0 ? encode_again(message.request) : ""});
+            break;
+          }
           case RequestSlotType::kDrain:
             ++drains;
             break;
@@ -299,7 +314,7 @@ class FakeHost {
     arenas_.push_back(std::make_unique<TxArena>(*tx_pool, region->base()));
     Arena& arena = arenas_.back()->arena;
     auto* object = static_cast<char*>(arena.allocate_zeroed(echo_type().entry().object_size));
-    EXPECT_TRUE(decode(echo_type(), reinterpret_cast<Message*>(object), wire, arena).ok());
+    EXPECT_TRUE(decode(echo_type(), reinterpret_cast<drover::Message*>(object), wire, arena).ok());
     return region->offset_of(object);
   }
   static CompleteSlot completion(const Taken& call) {
@@ -319,6 +334,58 @@ class FakeHost {
     slot.response = build(wire);
     push(call.worker, to_slot(slot));
   }
+
+  // ---- streams
+  static ReplyMessageSlot message_of(const Taken& call) {
+    ReplyMessageSlot slot{};
+    slot.type = static_cast<uint8_t>(ResponseSlotType::kMessage);
+    slot.call = call.slot.call;
+    slot.generation = call.slot.generation;
+    return slot;
+  }
+  struct ReplyOptions {
+    uint32_t consumed = 0;
+    uint32_t tx_call = UINT32_MAX;  // the next
+  };
+  void reply(const Taken& call, std::string_view wire) { reply(call, wire, ReplyOptions()); }
+  void reply(const Taken& call, std::string_view wire, const ReplyOptions& options) {
+    ReplyMessageSlot slot = message_of(call);
+    slot.tx_call = options.tx_call != UINT32_MAX ? options.tx_call : next_tx_call++;
+    slot.consumed = options.consumed;
+    slot.response = build(wire);
+    replied[{slot.call, slot.generation}].push_back(slot.tx_call);
+    push(call.worker, to_slot(slot));
+  }
+  void headers(const Taken& call, const std::vector<Header>& initial) {
+    ReplyMessageSlot slot = message_of(call);
+    slot.flags = kReplyMessageHeadersOnly;
+    slot.tx_call = next_tx_call++;
+    slot.trailer = build_trailer(initial);
+    push(call.worker, to_slot(slot));
+  }
+  void consume(const Taken& call, uint32_t count) {
+    ConsumedSlot slot{};
+    slot.type = static_cast<uint8_t>(ResponseSlotType::kConsumed);
+    slot.call = call.slot.call;
+    slot.generation = call.slot.generation;
+    slot.count = count;
+    push(call.worker, to_slot(slot));
+  }
+  void end(const Taken& call, StatusCode code, uint32_t tx_call = UINT32_MAX) {
+    CompleteSlot slot = completion(call);
+    slot.status = static_cast<uint32_t>(code);
+    slot.tx_call = tx_call != UINT32_MAX ? tx_call : next_tx_call++;
+    push(call.worker, to_slot(slot));
+  }
+  // Messages of the call that no RELEASE has named.
+  size_t unreleased(const Taken& call) const {
+    auto known = replied.find({call.slot.call, call.slot.generation});
+    if (known == replied.end()) return 0;
+    return static_cast<size_t>(std::count_if(known->second.begin(), known->second.end(), [this](uint32_t tx_call) {
+      return std::find(released.begin(), released.end(), tx_call) == released.end();
+    }));
+  }
+
   // Takes and answers everything with its own bytes.
   void serve() {
     take();
@@ -336,6 +403,8 @@ class FakeHost {
   std::vector<HostChannel> channels;
   std::unique_ptr<ChunkPool> tx_pool;
   std::deque<Taken> calls;
+  std::vector<Message> messages;
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> replied;  // tx_calls, by call and generation
   std::vector<CancelSlot> cancels;
   std::vector<uint32_t> released;
   int drains = 0;
@@ -376,19 +445,44 @@ class FakeHost {
     auto host = make_attachment(options_.workers, options_.paths, std::move(listeners), options_.rx_bytes,
                                 options_.ring_slots, options_.tx_bytes);
     ASSERT_TRUE(host);
+    for (HostMethod& method : host->methods) method.flags = options_.flags;
     id = host->id;
     bells.emplace_back(::dup(host->bells[0].get()));
     map(UniqueFd(::dup(host->region->rx_fd())), UniqueFd(::dup(host->region->tx_fd())));
     thread.dispatcher.attach(std::move(host));
   }
   void take_call(uint32_t worker, const CallSlot& slot) {
+    calls.push_back({slot, worker, slot.request != 0 ? encode_again(slot.request) : ""});
+  }
+  std::string encode_again(uint64_t request) {
     Encoded encoded;
-    const char* object = region->at(slot.request, echo_type().entry().object_size);
-    ASSERT_NE(object, nullptr);
-    ASSERT_TRUE(encode(echo_type(), reinterpret_cast<const Message*>(object), {}, &encoded).ok());
+    const char* object = region->at(request, echo_type().entry().object_size);
+    EXPECT_NE(object, nullptr);
+    EXPECT_TRUE(encode(echo_type(), reinterpret_cast<const drover::Message*>(object), {}, &encoded).ok());
     std::string wire(encoded.size(), 0);
     encoded.copy_to(wire.data());
-    calls.push_back({slot, worker, std::move(wire)});
+    return wire;
+  }
+  uint64_t build_trailer(const std::vector<Header>& initial) {
+    arenas_.push_back(std::make_unique<TxArena>(*tx_pool, region->base()));
+    Arena& arena = arenas_.back()->arena;
+    auto* memory =
+        static_cast<char*>(arena.allocate_zeroed(sizeof(CallTrailer) + initial.size() * sizeof(MetadataPair)));
+    auto* trailer = new (memory) CallTrailer;
+    trailer->initial_count = static_cast<uint32_t>(initial.size());
+    auto* pair = reinterpret_cast<MetadataPair*>(memory + sizeof(CallTrailer));
+    auto put = [&](String* at, const std::string& text) {
+      auto* bytes = static_cast<char*>(arena.allocate(text.size() + 1));
+      std::memcpy(bytes, text.c_str(), text.size() + 1);
+      at->borrow(bytes, text.size(), true);
+    };
+    for (const auto& [name, value] : initial) {
+      new (pair) MetadataPair;
+      put(&pair->key, name);
+      put(&pair->value, value);
+      ++pair;
+    }
+    return region->offset_of(memory);
   }
 
   TestThread* thread_ = nullptr;

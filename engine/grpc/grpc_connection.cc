@@ -177,7 +177,11 @@ void GrpcConnection::on_stream_data(CallStream& stream, const char* bytes, size_
   constexpr size_t kBytesAUnit = 1024;  // of parsing small messages
   consumed_ += size;
   context_.scratch.pace.spend(1 + size / kBytesAUnit);
-  Status error = stream.io->receive(stream, session_, *context_.sink, bytes, size);
+  Status error = stream.io->receive(stream, session_, bytes, size, [&](std::string_view message) {
+    stream.metrics->request_bytes.add(message.size());
+    context_.sink->message(stream, message, More::kMay);
+    return stream.begun && !stream.ignore_data;
+  });
   if (!error.ok()) {
     if (error.code == StatusCode::kUnimplemented) error.message += ": " + stream.request().encoding_name;
     return fail_request(stream, error);

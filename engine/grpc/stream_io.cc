@@ -1,9 +1,6 @@
 #include "engine/grpc/stream_io.h"
 
 #include <algorithm>
-#include <utility>
-
-#include "engine/grpc/call_stream.h"
 
 namespace drover::engine {
 
@@ -14,32 +11,20 @@ void StreamIo::clear() {
   headers_sent = aborted = ending_ = with_trailers_ = false;
 }
 
-Status StreamIo::receive(CallStream& stream, http2::Session& session, CallSink& sink, const char* bytes, size_t size) {
-  kept_ += size;
-  Status error = requests.feed(bytes, size, [&](std::string_view message) {
-    ++unconsumed_;
-    stream.metrics->request_bytes.add(message.size());
-    sink.message(stream, message, More::kMay);
-    return stream.begun && !stream.ignore_data;
-  });
-  if (unconsumed_ == 0) session.consume_stream(stream, static_cast<uint32_t>(std::exchange(kept_, 0)));
-  return error;
-}
-
-void StreamIo::consumed(CallStream& stream, http2::Session& session, size_t messages, size_t bytes) {
+void StreamIo::consumed(http2::Stream& stream, http2::Session& session, size_t messages, size_t bytes) {
   unconsumed_ -= messages;
   const size_t freed = unconsumed_ == 0 ? kept_ : std::min(kept_, bytes + messages * kGrpcPrefixBytes);
   kept_ -= freed;
   session.consume_stream(stream, static_cast<uint32_t>(freed));
 }
 
-bool StreamIo::send(CallStream& stream, http2::Session& session, const Reply& reply) {
+bool StreamIo::send(http2::Stream& stream, http2::Session& session, const Reply& reply) {
   const bool copied = replies.push(reply.message, reply.message_size);
   if (!replies.in_body()) begin_body(stream, session);
   return copied;
 }
 
-void StreamIo::begin_body(CallStream& stream, http2::Session& session) {
+void StreamIo::begin_body(http2::Stream& stream, http2::Session& session) {
   ReplyQueue::Part& part = *replies.next();
   if (part.is_copy()) {
     part.piece = {part.copied.data(), part.copied.size()};
@@ -51,13 +36,13 @@ void StreamIo::begin_body(CallStream& stream, http2::Session& session) {
   if (ending_ && replies.is_last()) session.end(stream, with_trailers_);
 }
 
-void StreamIo::end(CallStream& stream, http2::Session& session, bool with_trailers) {
+void StreamIo::end(http2::Stream& stream, http2::Session& session, bool with_trailers) {
   ending_ = true;
   with_trailers_ = with_trailers;
   if (replies.next() == nullptr || (replies.in_body() && replies.is_last())) session.end(stream, with_trailers);
 }
 
-uint64_t StreamIo::body_sent(CallStream& stream, http2::Session& session) {
+uint64_t StreamIo::body_sent(http2::Stream& stream, http2::Session& session) {
   const uint64_t until = replies.produced(stream.produced_until()).until;
   if (replies.next() != nullptr) begin_body(stream, session);
   return until;

@@ -11,6 +11,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
+#include <utility>
 
 #include "engine/call/call.h"
 #include "engine/grpc/reply_queue.h"
@@ -19,35 +21,43 @@
 
 namespace drover::engine {
 
-struct CallStream;
-
 class StreamIo {
  public:
   // For the next call.
   void clear();
 
   // ---- the request
-  // DATA of the request. Not ok: it cannot be, and the call ends. `sink` may end the call: then the rest is dropped.
-  Status receive(CallStream& stream, http2::Session& session, CallSink& sink, const char* bytes, size_t size);
+  // DATA of the request. deliver(std::string_view message) -> bool gives a message to the dispatcher; false: the call
+  // is over, and the rest is dropped. Not ok: such a request cannot be.
+  template <typename Deliver>
+  Status receive(http2::Stream& stream, http2::Session& session, const char* bytes, size_t size, Deliver deliver) {
+    kept_ += size;
+    Status error = requests.feed(bytes, size, [&](std::string_view message) {
+      ++unconsumed_;
+      return deliver(message);
+    });
+    if (unconsumed_ == 0) session.consume_stream(stream, static_cast<uint32_t>(std::exchange(kept_, 0)));
+    return error;
+  }
   // The host is done with these messages.
-  void consumed(CallStream& stream, http2::Session& session, size_t messages, size_t bytes);
+  void consumed(http2::Stream& stream, http2::Session& session, size_t messages, size_t bytes);
   // The client waits for none of our window, and has begun a message that it does not end.
   bool waits_for_client() const { return requests.partial() && unconsumed_ == 0; }
   StreamAssembler requests;
 
   // ---- the reply
   // The next message. True: it was copied. Throws std::bad_alloc.
-  bool send(CallStream& stream, http2::Session& session, const Reply& reply);
+  bool send(http2::Stream& stream, http2::Session& session, const Reply& reply);
   // No message follows.
-  void end(CallStream& stream, http2::Session& session, bool with_trailers);
+  void end(http2::Stream& stream, http2::Session& session, bool with_trailers);
   // The stream's body has been produced. Returns the offset behind it.
-  uint64_t body_sent(CallStream& stream, http2::Session& session);
+  uint64_t body_sent(http2::Stream& stream, http2::Session& session);
   ReplyQueue replies;
   bool headers_sent = false;
   bool aborted = false;  // the transport has ended the call, and the dispatcher does not know yet
 
  private:
-  void begin_body(CallStream& stream, http2::Session& session);
+  void begin_body(http2::Stream& stream, http2::Session& session);
 
   size_t unconsumed_ = 0;  // messages
   size_t kept_ = 0;        // bytes of the stream's window
