@@ -1,10 +1,12 @@
 // EchoSink: a CallSink for tests and for measuring the transport alone. Answers a request with its own bytes, its x-
 // metadata as initial and its y- metadata as trailing metadata; "x-status: N" ends the call with status N and the
-// message "status N". Paths: "/hold" is never answered (until the test says so), "/missing" is UNIMPLEMENTED.
+// message "status N". Paths: "/hold" is never answered (until the test says so), "/missing" is UNIMPLEMENTED,
+// "/stream" is a stream each way: each message comes back, and the call ends when the client half-closes.
 #pragma once
 
 #include <algorithm>
 #include <cstdlib>
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -40,6 +42,7 @@ class EchoSink : public CallSink {
       spare_.pop_back();
     }
     echo->hold = call.path == "/hold";
+    call.request_streams = call.reply_streams = echo->streams = call.path == "/stream";
     call.metrics = last_metrics_;
     call.max_request_bytes = max_request_bytes;
     call.dispatch = echo;
@@ -48,7 +51,10 @@ class EchoSink : public CallSink {
     last_deadline_ns = call.deadline_ns;
     return {};
   }
-  void start(Call&) override { std::abort(); }
+  void start(Call& call) override {
+    if (!static_cast<Echo*>(call.dispatch)->streams) std::abort();
+    ++started;
+  }
   std::span<char> message_buffer(Call& call, size_t size, size_t received) override {
     auto& echo = *static_cast<Echo*>(call.dispatch);
     if (echo.in_buffer != (received > 0)) std::abort();
@@ -61,6 +67,7 @@ class EchoSink : public CallSink {
   bool waits(const Call&) const override { return hold; }
   void message(Call& call, std::string_view wire, More) override {
     auto& echo = *static_cast<Echo*>(call.dispatch);
+    if (echo.streams) return stream_message(call, wire);
     if (!echo.in_buffer) echo.bytes.assign(wire);
     ++completed;
     if (echo.hold) {
@@ -69,7 +76,35 @@ class EchoSink : public CallSink {
       answer(call);
     }
   }
-  void half_close(Call&) override { std::abort(); }
+  void half_close(Call& call) override {
+    if (!static_cast<Echo*>(call.dispatch)->streams) std::abort();
+    ++half_closed;
+    Reply reply;
+    replies_.reply(call, reply);
+  }
+  // Tells the transport that the host is done with so many messages of a stream.
+  void consume(Call& call, size_t messages) {
+    auto& echo = *static_cast<Echo*>(call.dispatch);
+    for (; messages != 0; --messages) {
+      const size_t size = echo.unconsumed.front();
+      echo.unconsumed.pop_front();
+      replies_.consumed(call, 1, size);
+    }
+  }
+  // The next message of a reply that streams.
+  void send(Call& call, std::string_view bytes) {
+    auto& echo = *static_cast<Echo*>(call.dispatch);
+    auto& step = echo.steps.emplace_back();
+    step.bytes = bytes;
+    step.piece = {step.bytes.data(), step.bytes.size()};
+    Reply reply;
+    reply.ends = false;
+    reply.has_message = true;
+    reply.message = {&step.piece, 1};
+    reply.message_size = bytes.size();
+    if (!replies_.reply(call, reply)) return;
+    if (call.dispatch == &echo && !echo.steps.empty()) echo.steps.pop_back();
+  }
   void answer(Call& call) {
     auto& echo = *static_cast<Echo*>(call.dispatch);
     Reply reply;
@@ -100,6 +135,11 @@ class EchoSink : public CallSink {
     end(call);
   }
   void reply_sent(Call& call) override {
+    auto& echo = *static_cast<Echo*>(call.dispatch);
+    if (!echo.steps.empty()) {
+      ++steps_sent;
+      return echo.steps.pop_front();
+    }
     ++sent;
     end(call);
   }
@@ -109,6 +149,10 @@ class EchoSink : public CallSink {
   bool no_memory = false;          // message_buffer refuses
   size_t first_buffer = SIZE_MAX;  // how much of a message message_buffer gives at first
   std::vector<Call*> held;
+  bool consumes = true;  // messages of streams, at once
+  bool echoes = true;    // messages of streams
+  int started = 0, half_closed = 0, steps_sent = 0;
+  std::vector<std::string> messages;  // of streams
   int open_calls = 0, completed = 0, abandoned = 0, sent = 0, buffered = 0;
   Call* last_begun = nullptr;
   int64_t last_deadline_ns = 0;
@@ -120,12 +164,29 @@ class EchoSink : public CallSink {
     Piece piece;
     bool in_buffer = false;
     bool hold = false;
+    bool streams = false;
+    struct Step {
+      std::string bytes;
+      Piece piece;
+    };
+    std::deque<Step> steps;  // that the transport refers to
+    std::deque<size_t> unconsumed;
   };
+  void stream_message(Call& call, std::string_view wire) {
+    auto& echo = *static_cast<Echo*>(call.dispatch);
+    messages.emplace_back(wire);
+    echo.unconsumed.push_back(wire.size());
+    if (consumes) consume(call, 1);
+    if (echoes) send(call, wire);
+  }
+
   void end(Call& call) {
     --open_calls;
     std::erase(held, &call);
     auto* echo = static_cast<Echo*>(call.dispatch);
     echo->in_buffer = false;
+    echo->steps.clear();
+    echo->unconsumed.clear();
     spare_.push_back(echo);
     call.dispatch = nullptr;
   }

@@ -207,7 +207,18 @@ class TestClient {
       }
       return static_cast<ssize_t>(n);
     };
-    return nghttp2_submit_request(session, nullptr, nv.data(), nv.size(), &provider, nullptr);
+    int32_t id = nghttp2_submit_request(session, nullptr, nv.data(), nv.size(), &provider, nullptr);
+    by_id_[id] = outgoing_.back().get();
+    return id;
+  }
+  // More of the body of a request that is open.
+  void send(int32_t id, std::string_view bytes) {
+    by_id_.at(id)->body.append(bytes);
+    nghttp2_session_resume_data(session, id);
+  }
+  void half_close(int32_t id) {
+    by_id_.at(id)->open = false;
+    nghttp2_session_resume_data(session, id);
   }
   int32_t call(const std::string& path, std::string_view message, const HeaderList& extra = {}) {
     return request(path, framed(message), extra);
@@ -247,6 +258,7 @@ class TestClient {
  private:
   Rig& rig_;
   std::vector<std::unique_ptr<Outgoing>> outgoing_;
+  std::map<int32_t, Outgoing*> by_id_;
 };
 
 }  // namespace drover::engine
