@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "codec/compiler.h"
 #include "engine/base/clock.h"
 
 namespace drover::engine {
@@ -149,6 +150,33 @@ void Dispatcher::reply_sent(Call& call) {
 
 // ---- from a request to a worker
 
+DROVER_INLINE void Dispatcher::take_over(CallState& state, const WorkerChoice::Choice& choice,
+                                         const BuiltRequest& built) {
+  const bool waited = calls_.started(state, *choice.link);
+  state.runs.push(built.run);
+  for (size_t i = 0; i < built.more.size(); ++i) state.runs.push(built.more[i]);
+  // The host's response may refer to one run: offer the largest.
+  ChunkRun largest = built.run;
+  for (size_t i = 0; i < state.runs.size(); ++i) {
+    if (state.runs[i].chunks > largest.chunks) largest = state.runs[i];
+  }
+  state.lane = choice.worker;
+  state.method = choice.method;
+  CallSlot slot{};
+  slot.type = static_cast<uint8_t>(RequestSlotType::kCall);
+  slot.flags = state.call->request_streams ? kCallStreams : 0;
+  slot.method = static_cast<uint16_t>(choice.method);
+  slot.call = state.index;
+  slot.generation = state.generation;
+  slot.deadline_ns = state.call->deadline_ns;
+  slot.request = built.object;
+  slot.metadata = built.metadata;
+  slot.rx_begin = largest.offset;
+  slot.rx_chunks = largest.chunks;
+  choice.link->push_call(choice.worker, slot);
+  if (waited) replies_.started(*state.call);
+}
+
 bool Dispatcher::try_start(CallState& state, std::string_view wire) {
   WorkerChoice::Choice choice = workers_.choose(*state.route, state.host, std::max(1u, state.wanted_chunks));
   if (choice.found != WorkerChoice::Found::kWorker) return false;
@@ -168,7 +196,7 @@ bool Dispatcher::try_start(CallState& state, std::string_view wire) {
   return true;
 }
 
-bool Dispatcher::try_start_stream(CallState& state) {
+DROVER_NOINLINE bool Dispatcher::try_start_stream(CallState& state) {
   WorkerChoice::Choice choice = workers_.choose(*state.route, state.host, 1);
   if (choice.found != WorkerChoice::Found::kWorker) return false;
   BuiltRequest built = build_metadata(*state.call, *choice.link);
@@ -203,32 +231,6 @@ bool Dispatcher::refuse(CallState& state, HostLink& link, const BuiltRequest& bu
   // Not before more memory is free than the amount that was too little.
   state.wanted_chunks = pool.free_chunks() + 1;
   return false;
-}
-
-void Dispatcher::take_over(CallState& state, const WorkerChoice::Choice& choice, const BuiltRequest& built) {
-  const bool waited = calls_.started(state, *choice.link);
-  state.runs.push(built.run);
-  for (size_t i = 0; i < built.more.size(); ++i) state.runs.push(built.more[i]);
-  // The host's response may refer to one run: offer the largest.
-  ChunkRun largest = built.run;
-  for (size_t i = 0; i < state.runs.size(); ++i) {
-    if (state.runs[i].chunks > largest.chunks) largest = state.runs[i];
-  }
-  state.lane = choice.worker;
-  state.method = choice.method;
-  CallSlot slot{};
-  slot.type = static_cast<uint8_t>(RequestSlotType::kCall);
-  slot.flags = state.call->request_streams ? kCallStreams : 0;
-  slot.method = static_cast<uint16_t>(choice.method);
-  slot.call = state.index;
-  slot.generation = state.generation;
-  slot.deadline_ns = state.call->deadline_ns;
-  slot.request = built.object;
-  slot.metadata = built.metadata;
-  slot.rx_begin = largest.offset;
-  slot.rx_chunks = largest.chunks;
-  choice.link->push_call(choice.worker, slot);
-  if (waited) replies_.started(*state.call);
 }
 
 // ---- Pollable

@@ -72,9 +72,15 @@ bool HostResponses::take_from(HostLink& link, uint32_t worker, TurnBudget& budge
 }
 
 int64_t HostResponses::take_slot(HostLink& link, uint32_t worker, const Slot& slot) {
+  if (slot.type == static_cast<uint8_t>(ResponseSlotType::kComplete)) [[likely]]
+    return complete(link, worker, slot_as<CompleteSlot>(slot));
+  return take_other_slot(link, worker, slot);
+}
+
+DROVER_NOINLINE int64_t HostResponses::take_other_slot(HostLink& link, uint32_t worker, const Slot& slot) {
   switch (static_cast<ResponseSlotType>(slot.type)) {
     case ResponseSlotType::kComplete:
-      return complete(link, worker, slot_as<CompleteSlot>(slot));
+      break;
     case ResponseSlotType::kFinished:
       return finished(link, worker, slot_as<FinishedSlot>(slot)), 0;
     case ResponseSlotType::kMessage:
@@ -82,13 +88,9 @@ int64_t HostResponses::take_slot(HostLink& link, uint32_t worker, const Slot& sl
     case ResponseSlotType::kConsumed:
       return consumed(link, worker, slot_as<ConsumedSlot>(slot)), 0;
   }
-  return take_other_slot(link, worker, slot), 0;
-}
-
-DROVER_NOINLINE void HostResponses::take_other_slot(HostLink& link, uint32_t worker, const Slot& slot) {
-  if (slot.type == kLineType) return lines_.take_line(link, worker, slot);
-  if (slot.type == kLineCloseType) return lines_.take_close(link, worker, slot);
-  link.fail("it sent a slot of an unknown type");
+  if (slot.type == kLineType) return lines_.take_line(link, worker, slot), 0;
+  if (slot.type == kLineCloseType) return lines_.take_close(link, worker, slot), 0;
+  return link.fail("it sent a slot of an unknown type"), 0;
 }
 
 int64_t HostResponses::complete(HostLink& link, uint32_t worker, const CompleteSlot& slot) {

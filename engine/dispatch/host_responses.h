@@ -55,7 +55,7 @@ class HostResponses {
   // The functions that take a slot return since when its answer took long, or 0 (ResponseReader::Answer).
   bool take_from(HostLink& link, uint32_t worker, TurnBudget& budget, bool* did);
   int64_t take_slot(HostLink& link, uint32_t worker, const Slot& slot);
-  void take_other_slot(HostLink& link, uint32_t worker, const Slot& slot);
+  int64_t take_other_slot(HostLink& link, uint32_t worker, const Slot& slot);
   int64_t complete(HostLink& link, uint32_t worker, const CompleteSlot& slot);
   void finished(HostLink& link, uint32_t worker, const FinishedSlot& slot);
   int64_t message(HostLink& link, uint32_t worker, const ReplyMessageSlot& slot);
