@@ -5,6 +5,7 @@
 //   0 COMPLETE with 24 bytes of fields | 1 raw slot | 2 bytes into the chunks | 3 bytes anywhere in tx | 4 poll
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -28,12 +29,19 @@ class CountingTransport final : public ReplySink {
     }
     for (char c : reply.status_message) sum += static_cast<unsigned char>(c);
     ++replies;
-    if (!reply.ends) return true;
+    if (!reply.ends) {  // a step: every third is kept until the end
+      --replies;
+      if (++steps % 3 != 0) return true;
+      ++kept[&call];
+      return false;
+    }
+    for (; kept[&call] != 0; --kept[&call]) sink->reply_sent(call);
     sink->reply_sent(call);
     return false;
   }
   CallSink* sink = nullptr;
-  size_t replies = 0;
+  size_t replies = 0, steps = 0;
+  std::map<const Call*, size_t> kept;  // steps of replies that stream
   uint64_t sum = 0;
 };
 
@@ -48,6 +56,7 @@ std::shared_ptr<HostAttachment> make_host() {
   if (!host->region) std::abort();
   if (!host->layout->write(*host->region)) std::abort();
   host->methods.push_back({"/test.Echo/Say", echo_type(), echo_type()});
+  host->methods.push_back({"/test.Echo/Talk", echo_type(), echo_type(), kMethodRequestStreams | kMethodReplyStreams});
   host->listeners = {1};
   host->bells.emplace_back(::epoll_create1(EPOLL_CLOEXEC));  // any descriptor that can be watched
   return host;
@@ -70,17 +79,22 @@ void run(Input input) {
   std::vector<std::unique_ptr<Call>> calls;
   for (int i = 0; i < 12; ++i) {
     calls.push_back(std::make_unique<Call>());
-    calls.back()->path = "/test.Echo/Say";
+    const bool streams = i >= 8;
+    calls.back()->path = streams ? "/test.Echo/Talk" : "/test.Echo/Say";
     calls.back()->peer = &peer;
     calls.back()->listener = 1;
     if (dispatcher.open(*calls.back()).code != StatusCode::kOk) std::abort();
+    if (streams) {
+      dispatcher.start(*calls.back());
+      dispatcher.message(*calls.back(), echo_wire("first"), More::kMay);
+    }
     dispatcher.message(*calls.back(), echo_wire("request"), More::kLast);
   }
   Area chunks = host->layout->tx_chunks(0), ring = host->layout->responses_ring(0);
   size_t tx_size = host->region->tx_size();
   uint32_t position = 0;
   while (input.more()) {
-    uint8_t kind = input.take<uint8_t>() % 5, length = input.take<uint8_t>();
+    uint8_t kind = input.take<uint8_t>() % 6, length = input.take<uint8_t>();
     uint32_t where = input.take<uint32_t>();
     char* slot = base + ring.offset + (position % 16) * kSlotSize;
     uint32_t sequence = position / 16 + 1;
@@ -106,11 +120,25 @@ void run(Input input) {
     } else if (kind == 3) {
       size_t at = where % tx_size;
       input.copy_to(base + host->region->rx_size() + at, std::min<size_t>(length, tx_size - at));
+    } else if (kind == 4) {  // of a stream
+      ReplyMessageSlot message{};
+      message.type = (where & 4) != 0 ? 3 : 4;
+      message.flags = where & 1;
+      message.call = 8 + length % 4;
+      message.generation = 1;
+      message.tx_call = (where & 4) != 0 ? length : 1;  // of CONSUMED: how many
+      message.consumed = (where & 8) != 0 ? 1 : 0;
+      message.response = chunks.offset + input.take<uint16_t>() % chunks.size;
+      message.trailer = (where & 2) != 0 ? chunks.offset + input.take<uint16_t>() % chunks.size : 0;
+      message.sequence = sequence;
+      std::memcpy(slot, &message, sizeof message);
+      ++position;
     } else {
       dispatcher.poll(monotonic_ns());
       Call& one = *calls[where % calls.size()];
       if ((length & 7) == 0 && one.dispatch != nullptr) {  // its client goes
         dispatcher.abandon(one);
+        transport.kept.erase(&one);
         ++transport.replies;
       }
     }

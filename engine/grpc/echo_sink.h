@@ -54,6 +54,7 @@ class EchoSink : public CallSink {
   void start(Call& call) override {
     if (!static_cast<Echo*>(call.dispatch)->streams) std::abort();
     ++started;
+    streams_.push_back(&call);
   }
   std::span<char> message_buffer(Call& call, size_t size, size_t received) override {
     auto& echo = *static_cast<Echo*>(call.dispatch);
@@ -89,6 +90,13 @@ class EchoSink : public CallSink {
       const size_t size = echo.unconsumed.front();
       echo.unconsumed.pop_front();
       replies_.consumed(call, 1, size);
+    }
+  }
+  // One message of the oldest stream that has any.
+  void consume_any() {
+    for (Call* call : streams_) {
+      if (static_cast<Echo*>(call->dispatch)->unconsumed.empty()) continue;
+      return consume(*call, 1);
     }
   }
   // The next message of a reply that streams.
@@ -183,6 +191,7 @@ class EchoSink : public CallSink {
   void end(Call& call) {
     --open_calls;
     std::erase(held, &call);
+    std::erase(streams_, &call);
     auto* echo = static_cast<Echo*>(call.dispatch);
     echo->in_buffer = false;
     echo->steps.clear();
@@ -194,6 +203,7 @@ class EchoSink : public CallSink {
   ReplySink& replies_;
   ThreadMetrics& metrics_;
   std::vector<Echo*> spare_;
+  std::vector<Call*> streams_;  // open ones
   std::vector<Header> initial_, trailing_;
   std::string last_path_;
   MethodMetrics* last_metrics_ = nullptr;

@@ -2,7 +2,8 @@
 // late. Input: commands; each byte c says what to do next.
 //   c < 0x20            advance time by c * 100 ms and sweep
 //   0x20 <= c < 0x40    the socket takes (c - 0x20) * 64 bytes, flush
-//   0x40                answer the oldest held call      0x41  the region fills up     0x42  and has room again
+//   0x40                answer the oldest held call, and consume a message of the oldest stream
+//   0x41  the region fills up     0x42  and has room again
 //   0x43                drain
 //   0x80 <= c           (c - 0x7f) bytes follow that the peer sends; 0x44 <= c < 0x80: a well-formed frame whose
 //                       header is made for them: type and flags from two bytes, stream from one, length c - 0x44
@@ -45,6 +46,7 @@ void run(Input input, Rig& rig) {
       rig.connection->flush();
       rig.sent.clear();
     } else if (c == 0x40) {
+      rig.sink.consume_any();
       if (rig.sink.held.empty()) continue;
       Call* call = rig.sink.held.front();
       rig.sink.held.erase(rig.sink.held.begin());
@@ -79,6 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   TransportOptions options = small_windows();
   options.max_concurrent_streams = 8;
   Rig rig(options);
+  rig.sink.consumes = size % 3 != 0;
   rig.sink.max_request_bytes = 4096;
   rig.writable = 4096;
   rig.use_places = size % 2 == 1;
