@@ -16,7 +16,7 @@ class ListenerRegistryTest : public testing::Test {
   ListenerRegistry::Listener open(const std::string& address) {
     ListenerRegistry::Listener listener;
     ControlError error;
-    EXPECT_TRUE(registry_.open(address, kUser, {"/a.A/Say"}, &listener, &error)) << error.message;
+    EXPECT_TRUE(registry_.open(address, kUser, {{"/a.A/Say"}}, &listener, &error)) << error.message;
     return listener;
   }
 
