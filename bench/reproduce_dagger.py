@@ -41,7 +41,7 @@ AT_4 = {"calls.load": "open", "calls.rate": 4, "calls.arrivals": "fixed"}
 
 WHY = {
     "latency": "the paper's bars hold its PCIe hops, which the simulated link has at 250 ns; with MMIO and single doorbells "
-               "its core was 92 to 95 % busy at this load, and Poisson arrivals give 5.8 and 5.5 us here",
+               "its core was 92 to 95 % busy at this load, and Poisson arrivals give 5.9 and 5.7 us here",
     "batch": "the paper's NIC waits for a batch, this one takes what a poll finds",
     "b1": "four polls under way at 430 ns each; the paper does not say how many its NIC had",
     "rtt": "0.3 us of switch are added once, as the paper adds them",

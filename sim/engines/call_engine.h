@@ -3,6 +3,7 @@
 // sim/engines/ like those of message runs (engine.h), and is registered in the same list (EngineType::make_for_calls).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,43 +16,52 @@
 #include "sim/platform/core.h"
 #include "sim/platform/line_port.h"
 #include "sim/platform/link.h"
+#include "sim/platform/options.h"
 #include "sim/platform/timeline.h"
 
 namespace drover::sim {
 
-// A line on its way between two NICs.
-struct NetworkLine {
-  LineSlot line;
-  uint8_t flow = 0;  // of the connection at the NIC that sends it
+// What crosses the network: an Ethernet frame, without preamble and check sequence.
+using Frame = std::vector<std::byte>;
+
+// A connection as one of its ends has it. It has the same number at both.
+struct CallConnection {
+  uint16_t number = 0;
+  uint8_t flow = 0;     // of this host
+  uint32_t other = 0;   // the other end's host
+  bool serves = false;  // requests come to this end: they go to flows by its balance policy
 };
 
 // What a simulated host brings to its engine; all of it outlives the engine.
 class HostNode {
  public:
-  HostNode(Timeline* timeline, const LinkConfig& link, const CoherentConfig& coherent, const CoreOptions& cores,
-           Endpoint* endpoint, uint64_t memory_bytes)
-      : timeline_(*timeline),
-        link_(link),
-        coherent_(coherent),
-        cores_(cores),
+  // `number`: its place in the network.
+  HostNode(uint32_t number, Timeline* timeline, const PlatformOptions& platform, Endpoint* endpoint,
+           uint64_t memory_bytes)
+      : number_(number),
+        timeline_(*timeline),
+        platform_(platform),
+        link_(platform.links.link),
         endpoint_(*endpoint),
         memory_(memory_bytes / sizeof(Slot)) {}
 
+  uint32_t number() const { return number_; }
   Timeline& timeline() { return timeline_; }
+  const PlatformOptions& platform() const { return platform_; }
   Link& link() { return link_; }  // PCIe: MMIO towards the NIC, DMA both ways
   const Link& link() const { return link_; }
-  const CoherentConfig& coherent() const { return coherent_; }
+  const CoherentConfig& coherent() const { return platform_.coherent; }
   Endpoint& endpoint() { return endpoint_; }
-  const CoreOptions& cores() const { return cores_; }
+  const CoreOptions& cores() const { return platform_.cores; }
   std::span<char> memory() { return {reinterpret_cast<char*>(memory_.data()), memory_.size() * sizeof(Slot)}; }
   // Zeroed memory of the host's, aligned to 4 KB; its offset. The run sizes the memory by EngineType::host_memory.
   uint64_t allocate(uint64_t bytes) { return std::exchange(used_, used_ + ((bytes + 4095) & ~uint64_t{4095})); }
 
  private:
+  const uint32_t number_;
   Timeline& timeline_;
+  const PlatformOptions& platform_;
   Link link_;
-  CoherentConfig coherent_;
-  CoreOptions cores_;
   Endpoint& endpoint_;
   std::vector<Slot> memory_;
   uint64_t used_ = 0;
@@ -70,13 +80,13 @@ class CallEngine {
 
   // A port for the program on `core`. Takes no simulated time.
   virtual std::unique_ptr<LinePort> open_flow(uint8_t flow, Core* core) = 0;
-  // Lines of the connection come to this flow, by this host's balance policy.
-  virtual void connect(uint16_t connection, uint8_t flow) = 0;
+  // Opens the connection. Takes no simulated time.
+  virtual void connect(const CallConnection& connection) = 0;
 
-  // Called for each line that leaves for the network.
-  virtual void on_line(std::function<void(const NetworkLine&)> sent) = 0;
-  // A line came for this host. `taken` hears whether the NIC took it.
-  virtual void deliver(const LineSlot& line, std::function<void(bool)> taken) = 0;
+  // Called for each frame that leaves for the network. Frames with one key keep their order, if the network keeps any.
+  virtual void on_frame(std::function<void(Frame, uint64_t key)> sent) = 0;
+  // A frame came for this host.
+  virtual void deliver(Frame frame) = 0;
 
   virtual Figures figures() const = 0;
   // Empty; or what a port of the engine did against its protocol.

@@ -20,6 +20,13 @@
 
 namespace drover::sim {
 
+// What a run of calls asks of its engine.
+struct CallShape {
+  uint32_t clients = 1, servers = 1;  // flows of either host
+  uint32_t connections = 1;           // of all clients together
+  bool longer = false;                // messages of several lines
+};
+
 class EngineOptions {
  public:
   virtual ~EngineOptions() = default;
@@ -28,6 +35,10 @@ class EngineOptions {
   virtual void add_keys(Keys* keys) = 0;
   // The engine's part of a result table's heading; "" or "; ...".
   virtual std::string summary() const { return ""; }
+  // Of calls: what these keys and that shape do not allow together; or empty.
+  virtual std::string refuses(const CallShape& shape) const { return (void)shape, ""; }
+  // Of calls: none is lost, whatever the network loses.
+  virtual bool reliable() const { return false; }
 };
 template <typename Options>
 class CopyableEngineOptions : public EngineOptions {

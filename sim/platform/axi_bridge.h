@@ -1,6 +1,7 @@
 // From an engine's AXI4 ports to a Link and the memory behind it (rtl/model/axi_memory.h names the ports).
 //
-//   write   AW, W beats -> one transaction of the bytes from the burst's first strobed to its last -> Link::write
+//   write   AW, W beats -> one transaction of the bytes from the burst's first strobed to its last -> Link::write, or a
+//           WritePath
 //           B when the transaction has left (posted: the link keeps order) or, of the engine's own memory, has arrived;
 //           the bytes are in the memory once it has arrived
 //   read    AR -> Link::read, or a ReadPath -> R beats as they come, with the memory's content at that time. Bursts of
@@ -33,11 +34,19 @@ struct PortStalls {
 
 enum class Ordering { kPosted, kArrived };
 
+// When a write of `bytes` bytes to the memory's offset `at` leaves and arrives. Arrivals keep the order of the calls.
+using WritePath = std::function<Link::Write(Time now, uint64_t at, uint64_t bytes)>;
+
 class AxiWriteBridge final : public rtl::Part {
  public:
+  AxiWriteBridge(rtl::AxiWritePort port, WritePath path, std::span<char> memory, uint64_t base, const Time* now,
+                 Ordering ordering)
+      : port_(port), path_(std::move(path)), memory_(memory), base_(base), now_(*now), ordering_(ordering) {}
   AxiWriteBridge(rtl::AxiWritePort port, Link* link, std::span<char> memory, uint64_t base, const Time* now,
                  Ordering ordering)
-      : port_(port), link_(*link), memory_(memory), base_(base), now_(*now), ordering_(ordering) {}
+      : AxiWriteBridge(
+            port, [link, base](Time time, uint64_t at, uint64_t bytes) { return link->write(time, bytes, base + at); },
+            memory, base, now, ordering) {}
 
   void drive() override {
     size_t waiting = bursts_.size();
@@ -114,7 +123,7 @@ class AxiWriteBridge final : public rtl::Part {
     bool last = --burst.beats_left == 0;
     if (last != (*port_.wlast != 0)) ++violations_;
     if (!last) return;
-    Link::Write write = link_.write(now_, extent(burst.strobes), base_ + burst.offset);
+    Link::Write write = path_(now_, burst.offset, extent(burst.strobes));
     responses_.push_back({write.left, ordering_ == Ordering::kPosted ? write.left : write.arrived, burst.id, burst.ok});
     if (burst.ok) arrivals_.push_back({write.arrived, burst.offset, std::move(burst.bytes), std::move(burst.strobes)});
     bursts_.pop_front();
@@ -131,7 +140,7 @@ class AxiWriteBridge final : public rtl::Part {
   }
 
   rtl::AxiWritePort port_;
-  Link& link_;
+  WritePath path_;
   std::span<char> memory_;
   uint64_t base_;
   const Time& now_;

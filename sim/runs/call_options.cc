@@ -9,6 +9,7 @@ void CallOptions::add_keys(Keys* keys) {
                &load, {{"closed", Load::kClosed}, {"open", Load::kOpen}});
   keys->count("calls.clients", "client threads, each with a core and a flow of its own", &clients, 1, 64);
   keys->count("calls.servers", "server threads, the same; client i calls server i modulo these", &servers, 1, 64);
+  keys->count("calls.connections", "of each client, which takes them in turn", &connections, 1, 65536);
   keys->count("calls.outstanding", "calls of a client that are under way at once (open: at the most)", &outstanding, 1,
               65536);
   keys->number("calls.rate", "open: millions of calls a second, of all clients together", &rate);

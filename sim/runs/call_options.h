@@ -17,6 +17,7 @@ struct CallOptions {
   Load load = Load::kClosed;
   uint32_t clients = 1,
            servers = 1;       // threads, each with a core and a flow of its own; client i calls server i % servers
+  uint32_t connections = 1;   // of each client, which takes them in turn
   uint32_t outstanding = 64;  // of a client; open loop: at most so many, more wait in the client
   double rate = 1;            // millions of calls a second, of all clients together
   Arrivals arrivals = Arrivals::kPoisson;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <random>
 #include <string>
 #include <unordered_map>
@@ -26,7 +27,8 @@ struct CallBooks {
   std::vector<uint32_t> latencies;      // ns, of calls that were due in the measured time
   std::unordered_set<uint64_t> served;  // calls that a server has seen
   uint32_t clients_running = 0;
-  std::string error;  // the first
+  bool reliable = false;  // the NICs' transport loses no line
+  std::string error;      // the first
 
   void fail(const std::string& what) {
     if (error.empty()) error = what;
@@ -39,16 +41,43 @@ void fill_message(uint64_t id, bool response, std::vector<std::byte>* bytes);
 // Of a message's bytes: its id; false if the rest is not that id's message of that direction.
 bool check_message(std::span<const std::byte> bytes, bool response, uint64_t* id);
 
+// One of several connections on a port: what comes in on the port is given to them by offer().
+class ConnectionPort final : public LinePort {
+ public:
+  explicit ConnectionPort(LinePort* port) : port_(*port) {}
+  bool try_push(const Slot& line) override { return port_.try_push(line); }
+  bool has_room(uint32_t count) override { return port_.has_room(count); }
+  bool try_pop(Slot& taken) override;
+  void flush() override { port_.flush(); }
+  void idle() override { port_.idle(); }
+  int64_t now_ns() override { return port_.now_ns(); }
+  void offer(const Slot& line) { lines_.push_back(line); }
+
+ private:
+  LinePort& port_;
+  std::deque<Slot> lines_;
+};
+
 class ClientProgram {
  public:
-  ClientProgram(uint32_t number, uint16_t connection, const CallOptions& options, LinePort* port, Core* core,
+  // Its connections are options.connections from `first` on.
+  ClientProgram(uint32_t number, uint16_t first, const CallOptions& options, LinePort* port, Core* core,
                 CallBooks* books);
   // Offers load until the measured time ends, then waits for what is outstanding.
   void run();
 
  private:
+  // A connection of several; the only one has the port to itself.
+  struct Connection {
+    std::unique_ptr<ConnectionPort> port;
+    std::unique_ptr<lines::BasicRpcClient<LinePort>> client;
+  };
+
   void offer();
   bool begin(Time due);
+  // Takes lines, ends calls; returns how many ended.
+  uint32_t take();
+  uint32_t outstanding() const { return static_cast<uint32_t>(due_times_.size()); }
   void ended(const lines::Completion& done);
   Time next_gap();
 
@@ -57,7 +86,8 @@ class ClientProgram {
   LinePort& port_;
   Core& core_;
   CallBooks& books_;
-  lines::BasicRpcClient<LinePort> client_;
+  const uint16_t first_;
+  std::vector<Connection> connections_;
   std::mt19937_64 random_;
   std::vector<std::byte> request_;
   Time next_due_ = 0;                             // open loop: of the next call

@@ -10,9 +10,8 @@
 namespace drover::sim {
 namespace {
 
-// Of a frame with one line: the head and the line (datagram/frame.toml), and what Ethernet adds around it: preamble and
-// start 8, check sequence 4, gap 12.
-constexpr uint64_t kFrameOnWire = 64 + sizeof(LineSlot) + 24;
+// Of a frame: what Ethernet adds around it, preamble and start 8, check sequence 4, gap 12.
+uint64_t bytes_on_wire(const Frame& frame) { return frame.size() + 24; }
 
 class SimulatedCore final : public Core {
  public:
@@ -49,7 +48,7 @@ class CallRun final : public sc_core::sc_module, public Timeline {
 
   Host make_host(const std::string& name, uint32_t threads, Endpoint* endpoint);
   void join(uint32_t from, uint32_t to);
-  static std::string refused(const Host& host);
+  std::string refused(const Host& host) const;
   void tick() {
     for (Host& host : hosts_) host.engine->tick();
   }
@@ -83,12 +82,16 @@ CallRun::CallRun(const System& system)
   hosts_.push_back(make_host("servers", options_.servers, &endpoint_));
   join(0, 1);
   join(1, 0);
+  books_.reliable = system.engine_options().reliable();
   for (uint32_t i = 0; i < options_.clients; ++i) {
-    auto connection = static_cast<uint16_t>(i);
-    hosts_[0].engine->connect(connection, static_cast<uint8_t>(i));
-    hosts_[1].engine->connect(connection, static_cast<uint8_t>(i % options_.servers));
-    clients_.push_back(std::make_unique<ClientProgram>(i, connection, options_, hosts_[0].ports[i].get(),
-                                                       hosts_[0].cores[i].get(), &books_));
+    for (uint32_t k = 0; k < options_.connections; ++k) {
+      auto number = static_cast<uint16_t>(i * options_.connections + k);
+      hosts_[0].engine->connect({.number = number, .flow = static_cast<uint8_t>(i), .other = 1});
+      hosts_[1].engine->connect(
+          {.number = number, .flow = static_cast<uint8_t>(i % options_.servers), .other = 0, .serves = true});
+    }
+    clients_.push_back(std::make_unique<ClientProgram>(i, static_cast<uint16_t>(i * options_.connections), options_,
+                                                       hosts_[0].ports[i].get(), hosts_[0].cores[i].get(), &books_));
     start("client_" + std::to_string(i), [program = clients_.back().get()] { program->run(); });
   }
   for (uint32_t i = 0; i < options_.servers; ++i) {
@@ -107,12 +110,11 @@ CallRun::CallRun(const System& system)
 }
 
 CallRun::Host CallRun::make_host(const std::string& name, uint32_t threads, Endpoint* endpoint) {
-  constexpr uint64_t kMemory = 64 << 20;  // rings of 64 flows of 4,096 lines, and more
+  constexpr uint64_t kMemory = 64 << 20;  // a table of connections, rings of 64 flows of 4,096 lines, and more
   Host host;
   host.name = name;
-  const PlatformOptions& platform = system_.platform;
   host.node =
-      std::make_unique<HostNode>(this, platform.links.link, platform.coherent, platform.cores, endpoint, kMemory);
+      std::make_unique<HostNode>(static_cast<uint32_t>(hosts_.size()), this, system_.platform, endpoint, kMemory);
   host.engine = system_.engine_type().make_for_calls(system_.engine_options(), host.node.get());
   for (uint32_t i = 0; i < threads; ++i) {
     host.cores.push_back(std::make_unique<SimulatedCore>(&books_));
@@ -123,10 +125,10 @@ CallRun::Host CallRun::make_host(const std::string& name, uint32_t threads, Endp
 
 // What one host's NIC sends goes to the other's.
 void CallRun::join(uint32_t from, uint32_t to) {
-  hosts_[from].engine->on_line([this, from, to](const NetworkLine& sent) {
-    Network::Sent way = network_.send(now(), from, to, kFrameOnWire, sent.line.connection);
+  hosts_[from].engine->on_frame([this, from, to](Frame frame, uint64_t key) {
+    Network::Sent way = network_.send(now(), from, to, bytes_on_wire(frame), key);
     if (way.lost) return;
-    at(way.there, [this, to, line = sent.line] { hosts_[to].engine->deliver(line, [](bool) {}); });
+    at(way.there, [this, to, frame = std::move(frame)]() mutable { hosts_[to].engine->deliver(std::move(frame)); });
   });
 }
 
@@ -143,9 +145,9 @@ void CallRun::start(const std::string& name, std::function<void()> program) {
 }
 
 // What a host's NIC had to drop, as a reason for calls without an answer; or empty.
-std::string CallRun::refused(const Host& host) {
+std::string CallRun::refused(const Host& host) const {
   for (const auto& [name, value] : host.engine->figures()) {
-    if (name == "rx_refused" && value != 0) {
+    if (name == "rx_refused" && value != 0 && !system_.engine_options().reliable()) {
       return "; the " + host.name + "' NIC had no room for " + std::to_string(value) +
              " lines, and the transport is unreliable: set calls.timeout, or offer less";
     }

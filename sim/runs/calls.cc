@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "host/lines/line_message.h"
-#include "rtl/model/nic.h"
 #include "sim/runs/call_run.h"
 #include "sim/runs/isolated.h"
 
@@ -37,12 +36,18 @@ bool served(const CallResult& result) {
 
 std::string check_calls(const System& system) {
   if (!system.for_calls()) return system.name + " is a system for messages: its engine has no ports for calls";
-  if (system.calls.clients > rtl::Nic::kFlows || system.calls.servers > rtl::Nic::kFlows) {
-    return "the NIC has " + std::to_string(rtl::Nic::kFlows) +
-           " flows: calls.clients and calls.servers are at most that";
+  const CallOptions& calls = system.calls;
+  if (uint64_t{calls.clients} * calls.connections > 65536) {
+    return "calls.clients * calls.connections is at most 65536";
   }
-  if (system.calls.load == Load::kOpen && system.calls.rate <= 0) return "calls.rate is more than 0";
-  if (system.platform.network.loss > 0 && system.calls.timeout == 0) {
+  std::string refused =
+      system.engine_options().refuses({.clients = calls.clients,
+                                       .servers = calls.servers,
+                                       .connections = calls.clients * calls.connections,
+                                       .longer = calls.request > kLineArguments || calls.response > kLineArguments});
+  if (!refused.empty()) return refused;
+  if (calls.load == Load::kOpen && calls.rate <= 0) return "calls.rate is more than 0";
+  if (system.platform.network.loss > 0 && calls.timeout == 0 && !system.engine_options().reliable()) {
     return "network.loss needs a calls.timeout: the transport is unreliable";
   }
   return "";

@@ -59,12 +59,66 @@ TEST(Calls, MessagesOfSeveralLinesArriveWhole) {
   EXPECT_EQ(figure(result, 0, "rx_lines"), result.checked * 21);
 }
 
+// Each run checks by itself that every call is served once and answered once, by its own response.
+TEST(Calls, ABadNetworkLosesDoublesAndCrossesNoneOfTheReliableTransport) {
+  uint32_t seed = 0;
+  for (std::string loss : {"0.01", "0.1"}) {
+    for (std::string interface : {"coherent", "doorbell", "mmio", "cxl"}) {
+      SCOPED_TRACE(interface + ", loss " + loss);
+      ++seed;
+      CallResult result = run_of("dagger-lossy", {{"network.loss", loss},
+                                                  {"network.reorder", seed % 2 == 0 ? "0.2" : "0.02"},
+                                                  {"network.seed", std::to_string(seed)},
+                                                  {"calls.seed", std::to_string(seed)},
+                                                  {"calls.clients", std::to_string(1 + seed % 3)},
+                                                  {"calls.servers", std::to_string(1 + seed % 2)},
+                                                  {"calls.request", seed % 3 == 0 ? "300" : "48"},
+                                                  {"line_nic.interface", interface}});
+      EXPECT_EQ(result.lost, 0u);
+      EXPECT_GT(result.checked, 20u);
+      EXPECT_GT(result.network.lost, 0u);
+      EXPECT_GT(figure(result, 0, "tx_again") + figure(result, 1, "tx_again"), 0u);
+      EXPECT_EQ(figure(result, 0, "deaths") + figure(result, 1, "deaths"), 0u);
+    }
+  }
+}
+
+TEST(Calls, ConnectionsBeyondTheNicsTableAreServedFromHostMemory) {
+  CallResult result = run_of("dagger", {{"calls.connections", "150"}, {"calls.clients", "2"}, {"calls.time", "100us"}});
+  EXPECT_EQ(result.lost, 0u);
+  EXPECT_GT(result.checked, 300u);
+  EXPECT_GT(figure(result, 0, "misses"), 0u);
+  EXPECT_GT(figure(result, 1, "evictions"), 0u);
+}
+
+TEST(Calls, ConnectionsOfAClientShareItsFlow) {
+  CallResult one = run_of("dagger"), ten = run_of("dagger", {{"calls.connections", "10"}});
+  EXPECT_NEAR(ten.throughput(), one.throughput(), 0.05 * one.throughput());
+}
+
 TEST(Calls, ACallThatIsLostExpires) {
-  CallResult result =
-      run_of("dagger", {{"network.loss", "0.01"}, {"calls.timeout", "20us"}, {"calls.outstanding", "16"}});
+  CallResult result = run_of("dagger", {{"line_nic.transport", "udp"},
+                                        {"network.loss", "0.01"},
+                                        {"calls.timeout", "20us"},
+                                        {"calls.outstanding", "16"}});
   EXPECT_GT(result.lost, 0u);
   EXPECT_GT(result.checked, 20 * result.lost);
   EXPECT_LE(result.lost, result.network.lost);
+}
+
+TEST(Calls, OfALongerMessageAMissingLineLosesTheCallAlone) {
+  for (std::string keys : {"true", "false"}) {
+    CallResult result = run_of("dagger", {{"line_nic.transport", "udp"},
+                                          {"network.loss", "0.005"},
+                                          {"network.reorder", "0.01"},
+                                          {"network.reorder_keys", keys},
+                                          {"calls.request", "200"},
+                                          {"calls.response", "300"},
+                                          {"calls.timeout", "30us"},
+                                          {"calls.outstanding", "8"}});
+    EXPECT_GT(result.lost, 0u);
+    EXPECT_GT(result.checked, result.lost);
+  }
 }
 
 TEST(Calls, ThreadsAddUpUntilTheEndpointIsTheLimit) {
@@ -130,7 +184,22 @@ TEST(Calls, WhatCannotBeRunIsNamed) {
   EXPECT_THAT(check_calls(rpcnic), HasSubstr("system for messages"));
   System dagger = load_system("dagger").system;
   set_key(&dagger, "network.loss", "0.5");
+  EXPECT_EQ(check_calls(dagger), "");
+  set_key(&dagger, "line_nic.transport", "udp");
   EXPECT_THAT(check_calls(dagger), HasSubstr("calls.timeout"));
+  set_key(&dagger, "line_nic.interface", "mmio");
+  EXPECT_THAT(check_calls(dagger), HasSubstr("coherent alone"));
+  set_key(&dagger, "line_nic.transport", "reliable");
+  set_key(&dagger, "line_nic.balance", "key");
+  set_key(&dagger, "calls.connections", "65");
+  set_key(&dagger, "calls.request", "49");
+  EXPECT_THAT(check_calls(dagger), HasSubstr("64 connections"));
+  set_key(&dagger, "calls.connections", "65536");
+  EXPECT_EQ(check_calls(dagger).find("65536"), std::string::npos);
+  set_key(&dagger, "calls.clients", "2");
+  EXPECT_THAT(check_calls(dagger), HasSubstr("65536"));
+  set_key(&dagger, "calls.connections", "1");
+  set_key(&dagger, "line_nic.balance", "connection");
   set_key(&dagger, "network.loss", "0");
   set_key(&dagger, "calls.clients", "64");
   EXPECT_THAT(check_calls(dagger), HasSubstr("16 flows"));

@@ -1,8 +1,11 @@
 #include "sim/engines/nic/nic_options.h"
 
+#include "rtl/model/drover_nic.h"
+
 namespace drover::sim {
 
 using rtl::nic::BalancePolicy;
+using rtl::nic::Transport;
 using rtl::nic::TxInterface;
 
 void NicOptions::add_keys(Keys* keys) {
@@ -36,11 +39,36 @@ void NicOptions::add_keys(Keys* keys) {
                 {"key", BalancePolicy::kKeyHash}});
   keys->count("line_nic.key_offset", "where in the arguments the key lies", &key_offset, 0, kLineArguments - 1);
   keys->count("line_nic.key_length", "its bytes", &key_length, 1, kLineArguments);
+  keys->choice("line_nic.transport", "between NICs: reliable, udp (coherent only; what the network loses is lost)",
+               &transport, {{"reliable", Transport::kReliable}, {"udp", Transport::kUdp}});
+  keys->count("line_nic.tick", "reliable: cycles between looks at what is not acknowledged", &tick,
+              rtl::DroverNic::kConnections, (1 << 24) - 1);
+  keys->count("line_nic.resend_ticks", "reliable: ticks without progress, after which lines are sent again",
+              &resend_ticks, 1, 255);
+  keys->count("line_nic.max_doublings", "reliable: how often that time doubles", &max_doublings, 0, 15);
+  keys->count("line_nic.max_resends", "reliable: without a word from the other end, until the connection is dead",
+              &max_resends, 1, 63);
 }
 
 std::string NicOptions::summary() const {
   return std::string("; ") + rtl::nic::tx_interface_name(interface) + ", batch " + std::to_string(batch) +
-         (adaptive ? " adaptive" : "");
+         (adaptive ? " adaptive" : "") + ", " + (reliable() ? "reliable" : "UDP");
+}
+
+std::string NicOptions::refuses(const CallShape& shape) const {
+  if (shape.clients > rtl::NicDevice::kFlows || shape.servers > rtl::NicDevice::kFlows) {
+    return "the NIC has " + std::to_string(rtl::NicDevice::kFlows) +
+           " flows: calls.clients and calls.servers are at most that";
+  }
+  if (!reliable() && interface != TxInterface::kCoherent) {
+    return "there is a NIC with line_nic.transport = udp for line_nic.interface = coherent alone";
+  }
+  if (shape.longer && balance != BalancePolicy::kConnectionFlow && shape.connections > rtl::DroverNic::kConnections) {
+    return "line_nic.balance remembers where a longer message goes for " +
+           std::to_string(rtl::DroverNic::kConnections) +
+           " connections: more need line_nic.balance = connection, or messages of a line";
+  }
+  return "";
 }
 
 }  // namespace drover::sim

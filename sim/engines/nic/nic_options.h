@@ -1,6 +1,7 @@
 // The keys of the NIC in RTL (rtl/nic): its interface to the processor, and its soft configuration.
 #pragma once
 
+#include "rtl/nic/connection_format.h"
 #include "rtl/nic/nic_format.h"
 #include "sim/engines/engine.h"
 
@@ -18,9 +19,14 @@ struct NicOptions final : CopyableEngineOptions<NicOptions> {
   uint32_t ring_lines = 256;
   rtl::nic::BalancePolicy balance = rtl::nic::BalancePolicy::kConnectionFlow;
   uint32_t key_offset = 0, key_length = 8;
+  rtl::nic::Transport transport = rtl::nic::Transport::kReliable;
+  uint32_t tick = 400;  // cycles of the reliable transport's clock
+  uint32_t resend_ticks = 8, max_doublings = 3, max_resends = 40;
 
   void add_keys(Keys* keys) override;
   std::string summary() const override;
+  std::string refuses(const CallShape& shape) const override;
+  bool reliable() const override { return transport == rtl::nic::Transport::kReliable; }
   Time period() const { return 1'000'000'000'000 / clock; }
 };
 

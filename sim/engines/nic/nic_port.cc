@@ -13,10 +13,10 @@ ConsumerPosition* position_at(HostNode& host, uint64_t offset) {
 
 }  // namespace
 
-NicPort::NicPort(const NicOptions& options, uint8_t flow, const FlowMemory& memory, HostNode* host, rtl::Nic* nic,
+NicPort::NicPort(const NicOptions& options, uint8_t flow, const FlowMemory& memory, HostNode* host, rtl::NicDevice* nic,
                  CoherentLink* coherent, Core* core)
     : options_(options), flow_(flow), memory_(memory), host_(*host), nic_(*nic), coherent_(coherent), core_(*core) {
-  uint32_t lines = in_host_memory() ? options.ring_lines : rtl::Nic::kFlowLines;
+  uint32_t lines = in_host_memory() ? options.ring_lines : rtl::NicDevice::kFlowLines;
   void* slots = host_.memory().data() + memory.tx_ring;
   if (!in_host_memory()) {
     window_.resize(lines);

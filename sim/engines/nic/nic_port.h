@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "channel/ring.h"
-#include "rtl/model/nic.h"
+#include "rtl/model/nic_device.h"
 #include "sim/engines/nic/nic_options.h"
 
 namespace drover::sim {
@@ -24,7 +24,7 @@ struct FlowMemory {
 class NicPort final : public LinePort {
  public:
   // `coherent` is null for other interfaces.
-  NicPort(const NicOptions& options, uint8_t flow, const FlowMemory& memory, HostNode* host, rtl::Nic* nic,
+  NicPort(const NicOptions& options, uint8_t flow, const FlowMemory& memory, HostNode* host, rtl::NicDevice* nic,
           CoherentLink* coherent, Core* core);
 
   bool try_push(const Slot& line) override;
@@ -47,7 +47,7 @@ class NicPort final : public LinePort {
   const uint8_t flow_;
   const FlowMemory memory_;
   HostNode& host_;
-  rtl::Nic& nic_;
+  rtl::NicDevice& nic_;
   CoherentLink* const coherent_;
   Core& core_;
   std::vector<Slot> window_;  // mmio, cxl: the ring as the host knows it; its content goes to the NIC
