@@ -73,6 +73,10 @@ TransportOptions transport_options(const Config& c) {
   o.idle_timeout_ns = c.idle_timeout_ms * kMs;
   o.stall_timeout_ns = c.stall_timeout_ms * kMs;
   o.least_rate = static_cast<uint32_t>(c.least_rate);
+  o.keepalive_ns = c.keepalive_ms * kMs;
+  o.keepalive_timeout_ns = c.keepalive_timeout_ms * kMs;
+  o.max_age_ns = c.max_connection_age_ms * kMs;
+  o.max_age_grace_ns = c.max_connection_age_grace_ms * kMs;
   const int64_t share = c.max_connections_per_address != 0 ? c.max_connections_per_address : c.max_connections / 2;
   o.max_connections_per_address = static_cast<uint32_t>(std::max<int64_t>(share, 1));
   auto limits = [](int64_t memory, int64_t calls) {

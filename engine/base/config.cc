@@ -176,6 +176,17 @@ std::vector<ConfigKey> make_keys() {
               "0: never."),
       integer("http2.least_rate", &Config::least_rate, 1, 1'000'000'000, "bytes a second",
               "How fast a client must send a request that it has begun, and take a reply."),
+      integer(
+          "http2.keepalive_ms", &Config::keepalive_ms, 0, kDayMs, "milliseconds",
+          "A client that has sent nothing for this long is asked by a PING whether it is there, also while its calls "
+          "are silent streams. 0: never."),
+      integer("http2.keepalive_timeout_ms", &Config::keepalive_timeout_ms, 1, kDayMs, "milliseconds",
+              "A client that sends nothing for this long after that PING is gone."),
+      integer("http2.max_connection_age_ms", &Config::max_connection_age_ms, 0, 365 * kDayMs, "milliseconds",
+              "A connection of this age, and a tenth more or less, is closed with GOAWAY when its calls have ended, so "
+              "that clients spread anew. 0: never."),
+      integer("http2.max_connection_age_grace_ms", &Config::max_connection_age_grace_ms, 0, 365 * kDayMs,
+              "milliseconds", "How long the calls of such a connection may go on. 0: until they end."),
 
       choice("log.level", &Config::log_level, {"trace", "debug", "info", "warn", "error", "off"},
              "The least serious events that are logged."),

@@ -65,6 +65,10 @@ struct Config {
   int64_t idle_timeout_ms = 3'600'000;
   int64_t stall_timeout_ms = 60'000;
   int64_t least_rate = 256;
+  int64_t keepalive_ms = 7'200'000;
+  int64_t keepalive_timeout_ms = 20'000;
+  int64_t max_connection_age_ms = 0;
+  int64_t max_connection_age_grace_ms = 0;
 
   std::string log_level = "info";
   std::string log_format = "text";

@@ -27,6 +27,7 @@ GrpcConnection::GrpcConnection(GrpcContext& context, ByteSink& out, Peer peer, u
       listener_(listener),
       account_(context.ledger.open_connection(network_of(peer_.address), context.now_ns())),
       session_(context.session_options, context.scratch, *this, context.clock()),
+      life_(context.options, context.now_ns()),
       opened_ns_(context.now_ns()),
       idle_since_ns_(context.now_ns()),
       write_progress_ns_(context.now_ns()) {}
@@ -44,6 +45,7 @@ GrpcConnection::~GrpcConnection() {
 
 size_t GrpcConnection::receive(const char* bytes, size_t size) {
   if (session_.failed() || dead_) return size;
+  life_.received(context_.now_ns());
   size_t taken = size;  // unless it ends for want of memory
   guarded([&] {
     taken = session_.receive(bytes, size);
@@ -558,10 +560,21 @@ void GrpcConnection::start_drain() {
   drain_ = Drain::kNotice;
   drain_ns_ = context_.now_ns();
   session_.shutdown_notice();
+  ping();
+}
+
+void GrpcConnection::ping() {
+  ++pings_;
   session_.ping();
 }
 
+// Answers come in order: the last one is that of the drain's.
 void GrpcConnection::on_ping_answered() {
+  if (pings_ > 0 && --pings_ > 0) return;
+  end_notice();
+}
+
+void GrpcConnection::end_notice() {
   if (drain_ != Drain::kNotice) return;
   drain_ = Drain::kFinal;
   session_.goaway(http2::ErrorCode::kNoError);
@@ -592,9 +605,24 @@ void GrpcConnection::check_time() {
   }
   const bool idle = this->idle();
   if (idle && now - idle_since_ns_ > kShrinkAfterNs) session_.shrink();
-  if (options.idle_timeout_ns > 0 && idle && now - idle_since_ns_ > options.idle_timeout_ns) start_drain();
-  if (drain_ == Drain::kNotice && now - drain_ns_ > kDrainNoticeNs) on_ping_answered();
+  check_life(now);
+  if (dead_) return;
+  if (drain_ == Drain::kNotice && now - drain_ns_ > kDrainNoticeNs) end_notice();
   if (options.stall_timeout_ns > 0) sweep_stalled(now);
+}
+
+void GrpcConnection::check_life(int64_t now) {
+  switch (life_.check(now, idle() ? idle_since_ns_ : 0)) {
+    case ConnectionLife::Due::kNothing:
+      return;
+    case ConnectionLife::Due::kPing:
+      return ping();
+    case ConnectionLife::Due::kDrain:
+      return start_drain();
+    case ConnectionLife::Due::kGone:
+    case ConnectionLife::Due::kEnd:
+      dead_ = true;
+  }
 }
 
 void GrpcConnection::sweep_stalled(int64_t now) {

@@ -16,6 +16,7 @@
 
 #include "engine/base/queue.h"
 #include "engine/grpc/call_stream.h"
+#include "engine/grpc/connection_life.h"
 #include "engine/grpc/grpc_context.h"
 #include "engine/http2/session.h"
 #include "engine/net/send_batch.h"
@@ -130,7 +131,10 @@ class GrpcConnection final : private http2::SessionHandler {
   void end_call(CallStream& stream, bool sent);
   void release(CallStream& stream);
   void start_drain();
+  void end_notice();
   void check_time();
+  void check_life(int64_t now);
+  void ping();
   void sweep_stalled(int64_t now);
   bool stream_is_stalled(CallStream& stream, int64_t now);
   bool moves(uint64_t bytes, int64_t ns) const;
@@ -163,7 +167,9 @@ class GrpcConnection final : private http2::SessionHandler {
   Drain drain_ = Drain::kNone;
   bool dead_ = false;     // the byte sink broke, or the connection was cut off
   bool cut_off_ = false;  // dead after one more write
+  int pings_ = 0;         // of ours, not answered
   int64_t drain_ns_ = 0;
+  ConnectionLife life_;
   int64_t opened_ns_ = 0;
   int64_t idle_since_ns_ = 0;
   int64_t write_progress_ns_ = 0;  // when the kernel last took as much as a moving connection does,

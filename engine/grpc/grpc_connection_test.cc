@@ -575,6 +575,51 @@ TEST(GrpcConnection, TheAuthorityStaysWhileTheCallLives) {
   EXPECT_EQ(rig.sink.held[0]->authority, "drover.test");
 }
 
+TEST(GrpcConnection, AClientThatVanishesUnderASilentStreamIsNoticed) {
+  TransportOptions options;
+  options.keepalive_ns = 10'000'000'000;
+  options.keepalive_timeout_ns = 5'000'000'000;
+  Rig rig(options);
+  TestClient client(rig);
+  client.request("/stream", "", {}, true);
+  client.pump();
+  rig.now += 11'000'000'000;
+  rig.connection->sweep();
+  client.pump();  // answers the PING
+  rig.now += 6'000'000'000;
+  rig.connection->sweep();
+  EXPECT_FALSE(rig.connection->finished());
+  rig.now += 11'000'000'000;
+  rig.connection->sweep();
+  rig.flush();
+  rig.now += 6'000'000'000;
+  rig.connection->sweep();
+  EXPECT_TRUE(rig.connection->finished());
+  rig.connection.reset();
+  EXPECT_EQ(rig.sink.abandoned, 1);
+}
+
+TEST(GrpcConnection, AnOldConnectionLetsItsCallsEndWithinTheGrace) {
+  TransportOptions options;
+  options.max_age_ns = 100'000'000'000;
+  options.max_age_grace_ns = 50'000'000'000;
+  Rig rig(options);
+  TestClient client(rig);
+  int32_t id = client.request("/stream", "", {}, true);
+  client.pump();
+  rig.now += 111'000'000'000;
+  rig.connection->sweep();
+  client.pump();
+  EXPECT_GE(client.goaways.size(), 1u);
+  EXPECT_FALSE(client[id].closed);
+  client.send(id, TestClient::framed("still served"));
+  client.pump();
+  EXPECT_EQ(client[id].body, TestClient::framed("still served"));
+  rig.now += 60'000'000'000;
+  rig.connection->sweep();
+  EXPECT_TRUE(rig.connection->finished());
+}
+
 TEST(GrpcConnection, AnIdleConnectionIsDrainedIfSoConfigured) {
   TransportOptions options;
   options.idle_timeout_ns = 5'000'000'000;

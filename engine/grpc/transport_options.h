@@ -21,6 +21,10 @@ struct TransportOptions {
   int64_t idle_timeout_ns = 0;                    // connections without a stream; 0: never closed
   int64_t stall_timeout_ns = 60'000'000'000;  // a request or a reply that is slower than least_rate; 0: wait for ever
   uint32_t least_rate = 256;                  // bytes a second
+  int64_t keepalive_ns = 7'200'000'000'000;   // without bytes from the peer, until it is asked; 0: never
+  int64_t keepalive_timeout_ns = 20'000'000'000;  // for any bytes after that
+  int64_t max_age_ns = 0;                         // of a connection, and a tenth more or less; 0: no limit
+  int64_t max_age_grace_ns = 0;                   // for its calls after that; 0: no limit
 
   // What clients may make one engine thread hold, and the calls that they may have in progress there.
   LedgerLimits ledger = {{{{size_t{320} << 20, 65'536}, {size_t{160} << 20, 32'768}, {size_t{64} << 20, 2'000}}},
