@@ -40,8 +40,8 @@ class CompletedCall {
 class CompletionQueue {
  public:
   // Takes what has come to the client, at most `limit` lines, and what has timed out.
-  template <Port P>
-  uint32_t poll(BasicRpcClient<P>* client, uint32_t limit) {
+  template <typename Client>  // BasicRpcClient, or a generated client
+  uint32_t poll(Client* client, uint32_t limit) {
     auto keep = [this](const Completion& done) { ended_.emplace_back(done); };
     return client->poll(limit, keep) + client->expire(keep);
   }
@@ -58,7 +58,8 @@ class CompletionQueue {
   std::deque<CompletedCall> ended_;
 };
 
-template <Port P>
+// `Client`: BasicRpcClient, or a generated client.
+template <Port P, typename Client = BasicRpcClient<P>>
 class BasicRpcClientPool {
  public:
   // ports[i] carries connections[i]; both have the same size.
@@ -67,10 +68,10 @@ class BasicRpcClientPool {
     for (size_t i = 0; i < ports.size(); ++i) clients_.emplace_back(ports[i], connections[i], options);
   }
   size_t size() const { return clients_.size(); }
-  BasicRpcClient<P>& client(size_t thread) { return clients_[thread]; }
+  Client& client(size_t thread) { return clients_[thread]; }
 
  private:
-  std::deque<BasicRpcClient<P>> clients_;
+  std::deque<Client> clients_;
 };
 
 }  // namespace drover::lines

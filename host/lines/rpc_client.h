@@ -4,6 +4,9 @@
 //   client.begin(kEcho, request, tag);  ...  client.flush();
 //   client.poll(16, [&](const Completion& done) { ... done.tag ... done.response ... });
 //
+// A call may have a time-out of its own, and an end of its own (CallEnd) in place of poll's visitor; generated clients
+// (service_client.h) are made of these.
+//
 // A call number is the call's place in the window and how often the place was used, so that a late or repeated response
 // matches no call: it is counted and dropped. Responses are hostile input. Over a transport that may lose lines, give
 // calls a time-out and call expire() now and then.
@@ -11,8 +14,10 @@
 // Thread-safety: one thread. Ownership: the port must outlive the client. Costs no allocation for messages of one line.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -30,12 +35,25 @@ struct Completion {
   std::span<const std::byte> response;  // until the visitor returns; empty unless the status is kStatusOk
 };
 
+// What is told of a call's end in place of poll's visitor. It may begin other calls, and must not poll.
+class CallEnd {
+ public:
+  virtual void ended(const Completion& done) = 0;
+
+ protected:
+  ~CallEnd() = default;
+};
+
 enum class BeginResult {
   kOk,
   kWindowFull,  // as many calls outstanding as the window holds: poll first
   kNoRoom,      // the port has no room now: poll first
   kTooLong,     // more than kMaxMessageBytes
   kClosed,      // the connection has been closed: the server or the engine has gone
+  // Of generated clients only:
+  kNotBound,    // the server has not said yet which functions it has (ServiceClient::bind)
+  kNoFunction,  // the server does not have this function, or with another layout of its messages
+  kBadMessage,  // a required field is missing
 };
 
 struct ClientCounters {
@@ -61,8 +79,10 @@ class BasicRpcClient {
     }
   }
 
-  // Begins a call; its lines may stay unseen until flush().
-  BeginResult begin(uint16_t function, std::span<const std::byte> arguments, uint64_t tag) {
+  // Begins a call; its lines may stay unseen until flush(). `timeout_ns`: 0 is the options'. `end`, if given, is told
+  // of the call's end, and outlives the call.
+  BeginResult begin(uint16_t function, std::span<const std::byte> arguments, uint64_t tag, int64_t timeout_ns = 0,
+                    CallEnd* end = nullptr) {
     if (arguments.size() > kMaxMessageBytes) return BeginResult::kTooLong;
     if (closed_) [[unlikely]]
       return BeginResult::kClosed;
@@ -73,7 +93,8 @@ class BasicRpcClient {
     free_.pop_back();
     call.tag = tag;
     call.active = true;
-    if (options_.timeout_ns != 0) call.deadline_ns = port_.now_ns() + options_.timeout_ns;
+    call.end = end;
+    set_deadline(&call, timeout_ns != 0 ? timeout_ns : options_.timeout_ns);
     LineHead head{connection_, function, call.number, 0};
     for (uint32_t i = 0; i < lines; ++i) port_.try_push(slot_view(line_of(head, arguments, i)));
     ++counters_.calls;
@@ -90,13 +111,21 @@ class BasicRpcClient {
     return ended;
   }
 
-  // Ends the calls whose time-out has passed in kStatusDeadlineExceeded. Looks at the whole window.
+  // Ends the calls whose time-out has passed in kStatusDeadlineExceeded. Looks at the whole window, but only once the
+  // earliest deadline has passed; without deadlines, not even at the clock.
   template <typename Visitor>
   uint32_t expire(Visitor&& completed) {
+    if (earliest_ns_ == kNever) return 0;
+    const int64_t now = port_.now_ns();
+    if (earliest_ns_ > now) return 0;
     uint32_t ended = 0;
-    int64_t now = port_.now_ns();
-    for (uint32_t i = 0; options_.timeout_ns != 0 && i < calls_.size(); ++i) {
-      if (!calls_[i].active || calls_[i].deadline_ns > now) continue;
+    earliest_ns_ = kNever;  // calls that the visitor begins make it earlier, too
+    for (uint32_t i = 0; i < calls_.size(); ++i) {
+      if (!calls_[i].active) continue;
+      if (calls_[i].deadline_ns > now) {
+        earliest_ns_ = std::min(earliest_ns_, calls_[i].deadline_ns);
+        continue;
+      }
       ++counters_.expired;
       ++ended;
       end(i, {calls_[i].tag, kStatusDeadlineExceeded, {}}, completed);
@@ -135,13 +164,25 @@ class BasicRpcClient {
   bool closed() const { return closed_; }
 
  private:
+  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
   struct Call {
     uint64_t tag = 0;
-    int64_t deadline_ns = 0;
+    int64_t deadline_ns = kNever;
+    CallEnd* end = nullptr;
     uint32_t number = 0;  // the place in the window, plus the window for each use of the place
     bool active = false;
     std::unique_ptr<LineAssembly> longer;  // of a response of several lines
   };
+
+  void set_deadline(Call* call, int64_t timeout_ns) {
+    call->deadline_ns = kNever;
+    if (timeout_ns == 0) [[likely]]
+      return;
+    const int64_t now = port_.now_ns();
+    call->deadline_ns = timeout_ns < kNever - now ? now + timeout_ns : kNever;
+    earliest_ns_ = std::min(earliest_ns_, call->deadline_ns);
+  }
 
   template <typename Visitor>
   uint32_t take(const LineSlot& line, Visitor& completed) {
@@ -161,7 +202,14 @@ class BasicRpcClient {
       }
       message = call.longer->message();
     }
-    uint16_t status = (line.flags & kLineFailed) != 0 ? line.function : kStatusOk;
+    uint16_t status = kStatusOk;
+    if ((line.flags & kLineFailed) != 0) {
+      status = line.function;
+      if (status == kStatusOk) [[unlikely]] {  // a failure that is none
+        ++counters_.malformed;
+        status = kStatusInternal;
+      }
+    }
     return end(place, {call.tag, status, message}, completed), 1;
   }
 
@@ -184,7 +232,11 @@ class BasicRpcClient {
     call.active = false;
     call.number += static_cast<uint32_t>(calls_.size());
     ++counters_.completed;
-    completed(done);
+    if (call.end != nullptr) {
+      call.end->ended(done);
+    } else {
+      completed(done);
+    }
     free_.push_back(place);
   }
 
@@ -193,6 +245,7 @@ class BasicRpcClient {
   const RpcClientOptions options_;
   std::vector<Call> calls_;
   std::vector<uint32_t> free_;
+  int64_t earliest_ns_ = kNever;  // no deadline of a call that is outstanding is earlier
   ClientCounters counters_;
   bool closed_ = false;
 };

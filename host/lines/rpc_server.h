@@ -5,6 +5,10 @@
 //   BasicServerThread<RingPort> thread(&server, &port);
 //   while (!stop) if (thread.serve(16) == 0) port.idle();
 //
+// A function has a number that both sides know (handle), or a name, by which clients ask for its number (add):
+// generated services have names. A server that has named functions answers the questions itself, as function
+// kDirectoryFunction.
+//
 // A handler runs on the thread that took its request. Requests are hostile input: a line that no sender makes is
 // counted and dropped, a function without a handler is answered by kStatusUnimplemented. While the port has no room for
 // a response, no further request is taken.
@@ -13,8 +17,10 @@
 // to one thread. Ownership: server and port must outlive the thread's object. No allocation for messages of one line.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <span>
 #include <unordered_map>
@@ -30,7 +36,7 @@ namespace drover::lines {
 
 struct Request {
   uint16_t connection, function;
-  std::span<const std::byte> arguments;  // until the handler returns
+  std::span<const std::byte> arguments;  // until the handler returns; aligned to 16 bytes
 };
 
 // What a handler answers: bytes, or a status.
@@ -57,10 +63,15 @@ class Response {
   void clear() { size_ = 0, at_ = short_.data(); }
 
  private:
-  std::array<std::byte, kLineArguments> short_;
+  alignas(16) std::array<std::byte, kLineArguments> short_;
   std::vector<std::byte> long_;
   std::byte* at_ = short_.data();
   size_t size_ = 0;
+};
+
+// What a client has to know of a function to call it: hashes of its name and of its messages' layouts (docs/lines.md).
+struct FunctionId {
+  uint64_t name, layout;
 };
 
 // Returns the call's status; with another than kStatusOk the response's bytes are not sent.
@@ -72,13 +83,51 @@ class RpcThreadedServer {
     if (handlers_.size() <= function) handlers_.resize(function + size_t{1});
     handlers_[function] = std::move(handler);
   }
+  // A function with a name, at the next number that is free. False: the server has that name, or 65,535 functions.
+  bool add(const FunctionId& id, Handler handler) {
+    size_t number = std::max<size_t>(handlers_.size(), kDirectoryFunction + 1);
+    if (number > UINT16_MAX || named_.contains(id.name)) return false;
+    named_.emplace(id.name, Named{id.layout, static_cast<uint16_t>(number)});
+    handle(static_cast<uint16_t>(number), std::move(handler));
+    return true;
+  }
   uint16_t serve(const Request& request, Response& response) const {
-    if (request.function >= handlers_.size() || !handlers_[request.function]) return kStatusUnimplemented;
+    if (request.function >= handlers_.size() || !handlers_[request.function]) [[unlikely]] {
+      return request.function == kDirectoryFunction && !named_.empty() ? tell(request, response) : kStatusUnimplemented;
+    }
     return handlers_[request.function](request, response);
   }
 
  private:
+  struct Named {
+    uint64_t layout;
+    uint16_t number;
+  };
+
+  // Answers a client's FunctionQuestions.
+  uint16_t tell(const Request& request, Response& response) const {
+    const size_t count = request.arguments.size() / sizeof(FunctionQuestion);
+    if (count == 0 || request.arguments.size() % sizeof(FunctionQuestion) != 0) return kStatusInvalidArgument;
+    std::byte* to = response.reserve(count * sizeof(FunctionAnswer));
+    for (size_t i = 0; i < count; ++i) {
+      FunctionQuestion question;
+      std::memcpy(&question, request.arguments.data() + i * sizeof question, sizeof question);
+      FunctionAnswer answer{};
+      auto known = named_.find(question.name);
+      answer.found = static_cast<uint8_t>(FunctionFound::kUnknown);
+      if (known != named_.end() && known->second.layout != question.layout) {
+        answer.found = static_cast<uint8_t>(FunctionFound::kOtherLayout);
+      } else if (known != named_.end()) {
+        answer.found = static_cast<uint8_t>(FunctionFound::kKnown);
+        answer.function = known->second.number;
+      }
+      std::memcpy(to + i * sizeof answer, &answer, sizeof answer);
+    }
+    return kStatusOk;
+  }
+
   std::vector<Handler> handlers_;
+  std::unordered_map<uint64_t, Named> named_;  // by the name's hash
 };
 
 struct ServerCounters {
