@@ -6,6 +6,8 @@
 # current source directory, or to the first of IMPORT_DIRS that holds the file. OPTIONS go to --drover_opt:
 #   namespace_prefix=X   everything lies in namespace X (so that protobuf C++'s classes can stand beside it)
 #   include_prefix=DIR   the files are included as "DIR/foo.pb.h"
+#   lines                all services also as RPC lines: foo.lines.pb.h. A .proto can say so itself: it imports
+#                        drover/options.proto, which is found without an import directory (docs/lines.md)
 # MESSAGES_ONLY leaves the services out, and with them the host library. BESIDE_PROTOBUF is for programs that also use
 # protobuf C++'s own headers: Drover's headers of the same names (generated/include) are then not on the include path;
 # namespace_prefix implies it. A .proto that imports google/protobuf/...
@@ -15,6 +17,12 @@
 # source tree, the protoc of grpcio-tools in .venv (tools/setup.sh): Debian's knows proto2 and proto3 only.
 #
 # In another project the generated sources are compiled without its warnings, and their headers are system headers.
+
+# Where drover/options.proto is: in the source tree here, of an installed package droverConfig.cmake says so.
+if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/../compiler/proto/drover/options.proto)
+  get_filename_component(_drover_proto_dir ${CMAKE_CURRENT_LIST_DIR}/../compiler/proto ABSOLUTE)
+  set_property(GLOBAL PROPERTY DROVER_PROTO_DIR ${_drover_proto_dir})
+endif()
 
 # _drover_find_proto(VARIABLE proto dir...): its path below the first of the directories that holds it; empty if none.
 function(_drover_find_proto VARIABLE proto)
@@ -91,6 +99,8 @@ function(drover_generate)
     list(APPEND import_dirs ${dir})
     list(APPEND import_flags -I${dir})
   endforeach()
+  get_property(options_dir GLOBAL PROPERTY DROVER_PROTO_DIR)
+  list(APPEND import_flags -I${options_dir})
   string(REPLACE ";" "," options "${ARG_OPTIONS}")
   set(options_flag)
   if(options)
@@ -122,7 +132,7 @@ function(drover_generate)
     endif()
     string(REGEX REPLACE "\\.proto$" "" stem ${proto})
     set(messages ${out}/${prefix}${stem}.pb.h ${out}/${prefix}${stem}.pb.cc)
-    set(services ${out}/${prefix}${stem}.grpc.pb.cc ${out}/${prefix}${stem}.grpc.pb.h)
+    set(services ${out}/${prefix}${stem}.grpc.pb.cc ${out}/${prefix}${stem}.grpc.pb.h ${out}/${prefix}${stem}.lines.pb.h)
     string(MAKE_C_IDENTIFIER ${stem} depfile)
     add_custom_command(
       OUTPUT ${services} ${messages}  # protoc's dependency file begins with the .grpc.pb.cc, and Ninja wants the same

@@ -1,4 +1,4 @@
-// Puts the texts of enums, messages and services together into the four files.
+// Puts the texts of enums, messages and services together into the five files.
 #include "compiler/generator.h"
 
 #include <google/protobuf/descriptor.pb.h>
@@ -13,6 +13,7 @@
 
 #include "compiler/enum_text.h"
 #include "compiler/extension_text.h"
+#include "compiler/lines_text.h"
 #include "compiler/message_text.h"
 #include "compiler/names.h"
 #include "compiler/service_text.h"
@@ -31,6 +32,8 @@ class FileText {
   std::string message_source() const;
   std::string service_header_file() const;
   std::string service_source_file() const;
+  // Appends to `error` what is wrong.
+  std::string lines_file(std::string* error) const;
   std::string path(const std::string& ending) const { return options_.include_prefix + file_stem(file_) + ending; }
 
  private:
@@ -104,7 +107,8 @@ std::string FileText::imports() const {
   for (int i = 0; i < file_->dependency_count(); ++i) {
     const FileDescriptor* import = file_->dependency(i);
     // Usually imported for custom options only: included only if a service uses it.
-    if (import->name() == "google/protobuf/descriptor.proto" && !uses(import)) continue;
+    bool options = import->name() == "google/protobuf/descriptor.proto" || import->name() == kOptionsFile;
+    if (options && !uses(import)) continue;
     out += "#include \"" + options_.include_prefix + file_stem(import) + ".pb.h\"\n";
   }
   return out;
@@ -179,6 +183,12 @@ std::string FileText::service_source_file() const {
   return out + close_namespace();
 }
 
+std::string FileText::lines_file(std::string* error) const {
+  LinesText lines = lines_text(file_, schema_, options_);
+  *error += lines.error;
+  return banner() + "#pragma once\n" + (lines.text.empty() ? "" : "\n") + lines.text;
+}
+
 bool write_file(google::protobuf::compiler::GeneratorContext* context, const std::string& path,
                 const std::string& text) {
   std::unique_ptr<google::protobuf::io::ZeroCopyOutputStream> stream(context->Open(path));
@@ -203,10 +213,13 @@ bool Generator::Generate(const google::protobuf::FileDescriptor* file, const std
                    file->name().c_str(), method->full_name().c_str());
     }
   }
+  const std::string lines = text.lines_file(error);
+  if (!error->empty()) return false;
   bool written = write_file(context, text.path(".pb.h"), text.message_header()) &&
                  write_file(context, text.path(".pb.cc"), text.message_source()) &&
                  write_file(context, text.path(".grpc.pb.h"), text.service_header_file()) &&
-                 write_file(context, text.path(".grpc.pb.cc"), text.service_source_file());
+                 write_file(context, text.path(".grpc.pb.cc"), text.service_source_file()) &&
+                 write_file(context, text.path(".lines.pb.h"), lines);
   if (!written) *error = file->name() + ": protoc does not take the output";
   return written;
 }

@@ -158,8 +158,11 @@ std::string parse_options(const std::string& parameter, Options* out) {
       out->namespace_prefix = value;
     } else if (key == "include_prefix" && !value.empty()) {
       out->include_prefix = value.back() == '/' ? value : value + "/";
+    } else if (option == "lines") {
+      out->lines = true;
     } else {
-      return "drover: unknown or empty option '" + option + "'; known: namespace_prefix=NAME, include_prefix=DIR";
+      return "drover: unknown or empty option '" + option +
+             "'; known: namespace_prefix=NAME, include_prefix=DIR, lines";
     }
   }
   return {};

@@ -18,6 +18,7 @@ using google::protobuf::OneofDescriptor;
 struct Options {
   std::string namespace_prefix;  // "X" or "X::Y": everything generated lies in this namespace
   std::string include_prefix;    // "dir/": the files are written, and include each other, below it
+  bool lines = false;            // all services also as RPC lines, without an option in the .proto
 };
 
 // Parses "key=value,key=value". Returns an empty string, or what is wrong.
