@@ -2,6 +2,9 @@
 // measured side by side in one run.
 //
 //   asynchronous   a window of 64-byte echoes (one line there, one line back): CPU time of the hosts' thread for a call
+//   stub           the same by the client and the server generated from lines_bench.proto, whose message has five
+//   members
+//                  that are set and compared on both sides: calls by tag, and calls with callbacks
 //   round trip     one call at a time: client -> engine -> server -> engine -> client; and a slot over a bare ring to
 //   the
 //                  other CPU and back
@@ -37,6 +40,7 @@
 #include "channel/doorbell.h"
 #include "channel/ring.h"
 #include "host/lines/engine/lines_engine.h"
+#include "lines_bench.lines.pb.h"
 
 extern char** environ;
 
@@ -139,7 +143,39 @@ class Droverd {
   pid_t pid_ = 0;
 };
 
-// The client and the server, which take turns on this thread.
+using EchoLines = lines_bench::EchoLines;
+using lines_bench::LineFixed;
+
+constexpr std::string_view kKey = "key-of-15-bytes", kValue = "value, 15 bytes";
+static_assert(sizeof(LineFixed) == kLineArguments && kKey.size() == 15 && kValue.size() == 15);
+
+LineFixed line_of_tag(uint64_t tag) {
+  LineFixed line;
+  line.set_tag(tag);
+  line.set_shard(static_cast<uint32_t>(tag >> 3));
+  line.set_flags(static_cast<uint32_t>(tag) ^ 0x5a5a5a5a);
+  if (!line.set_key(kKey) || !line.set_value(kValue)) fail("a string that does not fit");
+  return line;
+}
+bool is_line_of_tag(const LineFixed& line, uint64_t tag) {
+  return line.tag() == tag && line.shard() == static_cast<uint32_t>(tag >> 3) &&
+         line.flags() == (static_cast<uint32_t>(tag) ^ 0x5a5a5a5a) && line.key() == kKey && line.value() == kValue;
+}
+
+// The generated server's side: reads each member of the request and sets each of the response.
+class EchoService final : public EchoLines::Service {
+ public:
+  uint16_t Echo(const LineFixed& request, LineFixed* response) override {
+    response->set_tag(request.tag());
+    response->set_shard(request.shard());
+    response->set_flags(request.flags());
+    const bool good = response->set_key(request.key()) && response->set_value(request.value());
+    return good ? lines::kStatusOk : lines::kStatusInternal;
+  }
+};
+
+// The client and the server, which take turns on this thread. The generated client has the same connection as the
+// other one: each has no call outstanding when it is the other's turn.
 class Hosts {
  public:
   Hosts(const Options& options, const Droverd& droverd)
@@ -156,6 +192,46 @@ class Hosts {
     lines::RpcClientOptions wish;
     wish.window = options.window;
     client_.emplace(&client_engine_->port(0), *connection, wish);
+    if (!service_.add_to(&handlers_)) fail("the generated service finds no numbers");
+    stub_.emplace(&client_engine_->port(0), *connection, wish);
+    if (stub_->begin_bind() != lines::BeginResult::kOk) fail("cannot ask for the server's functions");
+    while (!stub_->bound()) {
+      thread_.serve(1);
+      stub_->poll(1);
+      if (client_engine_->gone()) fail(client_engine_->failure());
+    }
+  }
+
+  // As run(), by the generated client: each call ends in the visitor, or in a callback of its own.
+  void run_stub(uint64_t calls, uint32_t window, bool callbacks) {
+    uint64_t begun = 0, ended = 0;
+    auto taken = [&ended](uint64_t tag, const lines::Status& status, const LineFixed& response) {
+      ++ended;
+      if (!status.ok() || !is_line_of_tag(response, tag)) fail("an answer is not its call's");
+    };
+    auto by_tag = [&](const lines::Completion& done) {
+      LineFixed response;
+      lines::Status status = EchoLines::Client<lines::LanePort>::FinishEcho(done, &response);
+      taken(done.tag, status, response);
+    };
+    auto begin = [&](uint64_t tag) {
+      if (!callbacks) return stub_->BeginEcho(line_of_tag(tag), tag);
+      return stub_->AsyncEcho(line_of_tag(tag), [tag, taken](const lines::Status& status, const LineFixed& response) {
+        taken(tag, status, response);
+      });
+    };
+    while (ended < calls) {
+      bool any = false;
+      while (begun < calls && begun - ended < window && begin(begun) == lines::BeginResult::kOk) {
+        ++begun;
+        any = true;
+      }
+      if (any) stub_->flush();
+      if (thread_.serve(window) + stub_->poll(window, by_tag) == 0) {
+        cpu_relax();
+        if (client_engine_->gone()) fail(client_engine_->failure());
+      }
+    }
   }
 
   // `window` calls outstanding, `calls` in all; each answer is compared with its call.
@@ -194,6 +270,8 @@ class Hosts {
   std::unique_ptr<lines::LinesEngine> server_engine_, client_engine_;
   lines::ServerThread thread_;
   std::optional<lines::RpcClient> client_;
+  EchoService service_;
+  std::optional<EchoLines::Client<lines::LanePort>> stub_;
 };
 
 // A ring's shared memory, page-aligned as in a region (as channel/ring_bench.cc).
@@ -274,15 +352,19 @@ struct Series {
   double quietest() const { return *std::min_element(ns.begin(), ns.end()); }
 };
 
-void write_json(const std::string& path, double cpu, double rtt, double ring) {
+void write_json(const std::string& path, double cpu, double by_tag, double by_callback, double rtt, double ring) {
   FILE* out = path == "-" ? stdout : std::fopen(path.c_str(), "w");
   if (out == nullptr) fail("cannot write " + path);
   const char* form =
       "  {\"case\": \"real-shm-64B\", \"metric\": \"%s\", \"unit\": \"ns\", \"drover\": %.1f, \"peer\": %s, "
       "\"peer_name\": %s, \"ratio\": %s}";
   std::fputs("[\n", out);
-  std::fprintf(out, form, "cpu_host", cpu, "null", "null", "null");
-  std::fputs(",\n", out);
+  const std::pair<const char*, double> alone[] = {
+      {"cpu_host", cpu}, {"cpu_host_stub", by_tag}, {"cpu_host_stub_callback", by_callback}};
+  for (const auto& [metric, ns] : alone) {
+    std::fprintf(out, form, metric, ns, "null", "null", "null");
+    std::fputs(",\n", out);
+  }
   char peer[32], ratio[32];
   std::snprintf(peer, sizeof peer, "%.1f", ring);
   std::snprintf(ratio, sizeof ratio, "%.3f", rtt / ring);
@@ -312,14 +394,23 @@ int main(int argc, char** argv) {
   Droverd droverd(options);
   Hosts hosts(options, droverd);
   droverd.find_thread();
-  auto measure = [&](uint64_t calls, uint32_t window, const std::function<double()>& clock, bool* undisturbed) {
-    hosts.run(std::min<uint64_t>(calls, 1000), window);  // the engine thread is awake
+  using Run = std::function<void(uint64_t, uint32_t)>;
+  auto measure_of = [&](const Run& run, uint64_t calls, uint32_t window, const std::function<double()>& clock,
+                        bool* undisturbed) {
+    run(std::min<uint64_t>(calls, 1000), window);  // the engine thread is awake
     long before = preemptions() + droverd.preemptions();
     double start = clock();
-    hosts.run(calls, window);
+    run(calls, window);
     double took = clock() - start;
     *undisturbed = preemptions() + droverd.preemptions() == before;
     return took / static_cast<double>(calls);
+  };
+  auto measure = [&](uint64_t calls, uint32_t window, const std::function<double()>& clock, bool* undisturbed) {
+    return measure_of([&](uint64_t c, uint32_t w) { hosts.run(c, w); }, calls, window, clock, undisturbed);
+  };
+  auto stub = [&](bool callbacks, bool* undisturbed) {
+    return measure_of([&](uint64_t c, uint32_t w) { hosts.run_stub(c, w, callbacks); }, options.calls, options.window,
+                      thread_cpu_ns, undisturbed);
   };
   auto wall = [] { return static_cast<double>(monotonic_ns()); };
   Series series[] = {
@@ -327,6 +418,8 @@ int main(int argc, char** argv) {
        [&](bool* u) { return measure(options.calls, options.window, thread_cpu_ns, u); },
        {}},
       {"asynchronous, time of a call", [&](bool* u) { return measure(options.calls, options.window, wall, u); }, {}},
+      {"stub by tag, CPU of a call", [&](bool* u) { return stub(false, u); }, {}},
+      {"stub by callback, CPU of a call", [&](bool* u) { return stub(true, u); }, {}},
       {"round trip", [&](bool* u) { return measure(options.trips, 1, wall, u); }, {}},
       {"round trip, bare ring", [&](bool* u) { return bare_ring(options, u); }, {}},
   };
@@ -344,10 +437,15 @@ int main(int argc, char** argv) {
       "median ns", "quietest ns");
   for (const Series& each : series)
     std::fprintf(table, "%-30s %12.1f %12.1f\n", each.name, each.median(), each.quietest());
-  std::fprintf(table, "round trip / bare ring: %.2f (quietest: %.2f)\n", series[2].median() / series[3].median(),
-               series[2].quietest() / series[3].quietest());
-  const double one_host = series[0].median() / 2;
-  std::fprintf(table, "CPU of a call, of one host: %.1f ns (goal: 80)\n", one_host);
-  if (!options.json.empty()) write_json(options.json, one_host, series[2].median(), series[3].median());
+  std::fprintf(table, "round trip / bare ring: %.2f (quietest: %.2f)\n", series[4].median() / series[5].median(),
+               series[4].quietest() / series[5].quietest());
+  const double one_host = series[0].median() / 2, by_tag = series[2].median() / 2, by_callback = series[3].median() / 2;
+  std::fprintf(table,
+               "CPU of a call, of one host: %.1f ns; by the generated stub %.1f ns by tag, %.1f ns by callback (goal: "
+               "80)\n",
+               one_host, by_tag, by_callback);
+  if (!options.json.empty()) {
+    write_json(options.json, one_host, by_tag, by_callback, series[4].median(), series[5].median());
+  }
   return 0;
 }
