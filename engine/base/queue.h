@@ -1,5 +1,5 @@
-// Queue: first in, first out, in a ring buffer that grows by doubling and keeps its memory until clear(). Elements do
-// not move while none is pushed.
+// Queue: first in, first out, in a ring buffer that grows by doubling. Elements do not move while none is pushed. What a
+// long queue has taken is given back when it is empty.
 // Thread-safety: none.
 #pragma once
 
@@ -23,6 +23,9 @@ class Queue {
   // i < size(), from the front.
   T& at(size_t i) { return items_[(first_ + i) & (capacity_ - 1)]; }
 
+  // Heap bytes.
+  size_t memory() const { return capacity_ * sizeof(T); }
+
   // Makes the next push succeed. Throws std::bad_alloc.
   void reserve() {
     if (size_ == capacity_) grow();
@@ -35,7 +38,7 @@ class Queue {
   T pop() {
     T item = std::move(items_[first_]);
     first_ = (first_ + 1) & (capacity_ - 1);
-    --size_;
+    if (--size_ == 0 && capacity_ > kKept) clear();
     return item;
   }
   T pop_back() {
@@ -50,6 +53,8 @@ class Queue {
   }
 
  private:
+  static constexpr size_t kKept = 64;  // elements that an empty queue has room for
+
   void grow() {
     const size_t capacity = capacity_ == 0 ? 4 : 2 * capacity_;
     auto items = std::make_unique<T[]>(capacity);

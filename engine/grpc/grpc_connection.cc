@@ -6,6 +6,7 @@
 #include <new>
 
 #include "engine/base/log.h"
+#include "engine/grpc/stalled_calls.h"
 #include "engine/net/socket_address.h"
 
 namespace drover::engine {
@@ -35,9 +36,9 @@ GrpcConnection::GrpcConnection(GrpcContext& context, ByteSink& out, Peer peer, u
 GrpcConnection::~GrpcConnection() {
   closing_ = true;
   session_.abandon();
-  for (size_t i = first_finishing_; i < finishing_.size(); ++i) {
-    end_call(*finishing_[i], false);
-    release(*finishing_[i]);
+  while (CallStream* stream = on_the_way_.next_reply(UINT64_MAX)) {
+    end_call(*stream, false);
+    release(*stream);
   }
 }
 
@@ -359,8 +360,8 @@ void GrpcConnection::abort_stream(CallStream& stream, const Status& error) {
 void GrpcConnection::on_body_sent(http2::Stream& http2_stream) {
   CallStream& stream = call_of(http2_stream);
   if (stream.io == nullptr || !stream.io->replies.in_body()) return;
-  parts_.reserve();
-  parts_.push({stream.io->body_sent(stream, session_), &stream});
+  on_the_way_.reserve_part();
+  on_the_way_.push_part(stream, stream.io->body_sent(stream, session_));
 }
 
 void GrpcConnection::refuse(CallStream& stream, const Status& error) {
@@ -405,7 +406,7 @@ void GrpcConnection::on_closed(http2::Stream& http2_stream, http2::ErrorCode cod
   }
   // Some of the reply waits in the batch or for the socket, as references into the dispatcher's memory.
   try {
-    finishing_.push_back(&stream);
+    on_the_way_.push_reply(stream);
   } catch (const std::bad_alloc&) {  // ends the connection: nothing more is written
     end_call(stream, false);
     release(stream);
@@ -485,40 +486,18 @@ bool GrpcConnection::finished() const {
   return session_.goaway_sent() && session_.open_streams() == 0 && !session_.wants_write();
 }
 
-// Messages of replies that stream: the dispatcher hears of those that it has kept.
-void GrpcConnection::finish_parts() {
-  while (!parts_.empty() && parts_.front().until <= sent_total_) {
-    CallStream* stream = parts_.pop().stream;
-    if (stream == nullptr) continue;
+// Of what the kernel has taken, the dispatcher hears: messages of streams that it has kept, and replies that are over.
+void GrpcConnection::finish_sent() {
+  while (CallStream* stream = on_the_way_.next_part(sent_total_)) {
     ReplyQueue& replies = stream->io->replies;
     const size_t before = replies.memory();
     const bool kept = replies.sent();
     reply_bytes_ -= before - replies.memory();
     if (kept && stream->begun) context_.sink->reply_sent(*stream);
   }
-}
-
-// The stream is over, and what it produced is not all sent.
-void GrpcConnection::forget_parts(const CallStream& stream) {
-  for (size_t i = 0; i < parts_.size(); ++i) {
-    if (parts_.at(i).stream == &stream) parts_.at(i).stream = nullptr;
-  }
-}
-
-// The replies whose last byte the kernel has taken are over.
-void GrpcConnection::finish_sent() {
-  if (!parts_.empty()) finish_parts();
-  while (first_finishing_ < finishing_.size() && finishing_[first_finishing_]->produced_until() <= sent_total_) {
-    CallStream& stream = *finishing_[first_finishing_++];
-    end_call(stream, !stream.failed);
-    release(stream);
-  }
-  if (first_finishing_ == finishing_.size()) {
-    finishing_.clear();
-    first_finishing_ = 0;
-  } else if (first_finishing_ >= 1024) {
-    finishing_.erase(finishing_.begin(), finishing_.begin() + static_cast<std::ptrdiff_t>(first_finishing_));
-    first_finishing_ = 0;
+  while (CallStream* stream = on_the_way_.next_reply(sent_total_)) {
+    end_call(*stream, !stream->failed);
+    release(*stream);
   }
 }
 
@@ -544,7 +523,7 @@ void GrpcConnection::release(CallStream& stream) {
   reply_bytes_ -= stream.reply.memory();
   if (stream.streams() && stream.io != nullptr) {
     reply_bytes_ -= stream.io->replies.memory();
-    if (stream.io->replies.on_the_way() != 0) forget_parts(stream);
+    if (stream.io->replies.on_the_way() != 0) on_the_way_.forget_parts(stream);
   }
   context_.recycle(&stream);
 }
@@ -589,7 +568,7 @@ void GrpcConnection::check_time() {
   const int64_t now = context_.now_ns();
   // Bytes wait for the kernel alone: the peer does not read.
   const int64_t patience = session_.failed() ? kGoodbyeNs : options.stall_timeout_ns;
-  if (unsent_.empty() || moves(sent_total_ - sent_before_, now - write_progress_ns_)) {
+  if (unsent_.empty() || moves(sent_total_ - sent_before_, now - write_progress_ns_, options.least_rate)) {
     write_progress_ns_ = now;
     sent_before_ = sent_total_;
   }
@@ -608,7 +587,7 @@ void GrpcConnection::check_time() {
   check_life(now);
   if (dead_) return;
   if (drain_ == Drain::kNotice && now - drain_ns_ > kDrainNoticeNs) end_notice();
-  if (options.stall_timeout_ns > 0) sweep_stalled(now);
+  if (options.stall_timeout_ns > 0) end_stalled(now);
 }
 
 void GrpcConnection::check_life(int64_t now) {
@@ -625,68 +604,20 @@ void GrpcConnection::check_life(int64_t now) {
   }
 }
 
-void GrpcConnection::sweep_stalled(int64_t now) {
-  const int64_t limit = context_.options.stall_timeout_ns;
-  std::vector<CallStream*> requests, replies;
-  bool holds = false;  // part of the window
-  session_.each_stream([&](http2::Stream& http2_stream) {
-    CallStream& stream = call_of(http2_stream);
-    holds |= stream.held != 0;
-    if (stream.begun && stream.streams()) {
-      if (stream_is_stalled(stream, now)) replies.push_back(&stream);
-      return;
-    }
-    const size_t at = stream.replied ? stream.unsent() : stream.assembler.received();
-    const size_t moved = stream.replied ? stream.moved_before - at : at - stream.moved_before;
-    if (moves(moved, now - stream.progress_ns)) {
-      stream.moved_before = at;
-      stream.progress_ns = now;
-    }
-    if (now - stream.progress_ns <= limit) return;
-    if (stream.replied) {
-      // Not while it waits for its turn on a connection that moves.
-      if (stream.blocked() || now - write_progress_ns_ > limit) replies.push_back(&stream);
-    } else if (stream.http_error != 0) {
-      replies.push_back(&stream);  // a request that is not gRPC, and does not end
-    } else if (!stream.request_done && stream.begun) {
-      requests.push_back(&stream);
-    }
-  });
-  if (holds) requests.clear();  // it may be we who keep their window back
-  for (CallStream* stream : requests) fail_request(*stream, {StatusCode::kCancelled, "the request stopped arriving"});
-  for (CallStream* stream : replies) session_.reset(*stream, http2::ErrorCode::kCancel);
-}
-
-// A client that takes no reply, or has begun a message and does not end it. One that does neither may be silent.
-bool GrpcConnection::stream_is_stalled(CallStream& stream, int64_t now) {
-  const int64_t limit = context_.options.stall_timeout_ns;
-  StreamIo& io = *stream.io;
-  ReplyQueue& replies = io.replies;
-  const uint64_t sent = replies.moved() + (replies.in_body() ? replies.next()->bytes() - stream.unsent() : 0);
-  const bool sends = replies.next() != nullptr;
-  if (!sends || moves(sent - replies.moved_before, now - replies.progress_ns)) {
-    replies.moved_before = sent;
-    replies.progress_ns = now;
+void GrpcConnection::end_stalled(int64_t now) {
+  const StallRules rules{now, context_.options.stall_timeout_ns, context_.options.least_rate,
+                         now - write_progress_ns_ > context_.options.stall_timeout_ns};
+  const StalledCalls stalled = find_stalled(session_, rules);
+  for (CallStream* stream : stalled.requests) {
+    fail_request(*stream, {StatusCode::kCancelled, "the request stopped arriving"});
   }
-  const size_t received = stream.request_streams ? io.requests.received() : stream.assembler.received();
-  const bool begun = stream.request_streams ? io.waits_for_client() : !stream.request_done;
-  if (!begun || moves(received - stream.moved_before, now - stream.progress_ns)) {
-    stream.moved_before = received;
-    stream.progress_ns = now;
-  }
-  if (now - replies.progress_ns > limit && (stream.blocked() || now - write_progress_ns_ > limit)) return true;
-  return now - stream.progress_ns > limit;
-}
-
-// As fast as a client must be.
-bool GrpcConnection::moves(uint64_t bytes, int64_t ns) const {
-  return static_cast<double>(bytes) * 1e9 >= static_cast<double>(ns) * context_.options.least_rate;
+  for (CallStream* stream : stalled.replies) session_.reset(*stream, http2::ErrorCode::kCancel);
 }
 
 size_t GrpcConnection::memory() const {
-  const size_t streams = session_.open_streams() + finishing_.size() - first_finishing_;
+  const size_t streams = session_.open_streams() + on_the_way_.replies();
   return sizeof(*this) + session_.memory() + unsent_.memory() + streams * sizeof(CallStream) + reply_bytes_ +
-         (views_.capacity() + finishing_.capacity()) * sizeof(CallStream*);
+         views_.capacity() * sizeof(CallStream*) + on_the_way_.memory();
 }
 
 void GrpcConnection::cut_off(std::string_view why) {
@@ -697,9 +628,9 @@ void GrpcConnection::cut_off(std::string_view why) {
 }
 
 void GrpcConnection::cut_off(CallStream& stream) {
-  if (std::find(finishing_.begin(), finishing_.end(), &stream) == finishing_.end()) {
+  if (!on_the_way_.has_reply(stream)) {
     guarded([&] { session_.reset(stream, http2::ErrorCode::kCancel); });
-    if (finishing_.empty() || finishing_.back() != &stream) return;
+    if (!on_the_way_.has_reply(stream)) return;
   }
   dead_ = true;  // its bytes wait for the kernel, in the middle of others
 }

@@ -14,10 +14,10 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/base/queue.h"
 #include "engine/grpc/call_stream.h"
 #include "engine/grpc/connection_life.h"
 #include "engine/grpc/grpc_context.h"
+#include "engine/grpc/on_the_way.h"
 #include "engine/http2/session.h"
 #include "engine/net/send_batch.h"
 
@@ -72,7 +72,7 @@ class GrpcConnection final : private http2::SessionHandler {
   Account& account() const { return *account_.get(); }
   // When it last had a call.
   int64_t idle_since_ns() const { return idle_since_ns_; }
-  bool idle() const { return session_.open_streams() == 0 && finishing_.empty(); }
+  bool idle() const { return session_.open_streams() == 0 && on_the_way_.replies() == 0; }
   // Ends it for what it holds: nothing more is sent but the reason, if the kernel takes it at once.
   void cut_off(std::string_view why);
   // Ends a reply whose memory is needed, sent or not.
@@ -126,8 +126,6 @@ class GrpcConnection final : private http2::SessionHandler {
   Flushed write_all();
   bool settle(ssize_t result);
   void finish_sent();
-  void finish_parts();
-  void forget_parts(const CallStream& stream);
   void end_call(CallStream& stream, bool sent);
   void release(CallStream& stream);
   void start_drain();
@@ -135,9 +133,7 @@ class GrpcConnection final : private http2::SessionHandler {
   void check_time();
   void check_life(int64_t now);
   void ping();
-  void sweep_stalled(int64_t now);
-  bool stream_is_stalled(CallStream& stream, int64_t now);
-  bool moves(uint64_t bytes, int64_t ns) const;
+  void end_stalled(int64_t now);
 
   GrpcContext& context_;
   ByteSink& out_;
@@ -146,17 +142,10 @@ class GrpcConnection final : private http2::SessionHandler {
   const AccountRef account_;
   http2::Session session_;
 
-  std::vector<CallStream*> views_;      // requests that lie in the receive buffer
-  std::vector<CallStream*> finishing_;  // closed by the session, replies not yet all sent; by produced_until
-  size_t first_finishing_ = 0;
-  // Messages of replies that stream, produced and not yet all sent; by until.
-  struct PartOnTheWay {
-    uint64_t until = 0;
-    CallStream* stream = nullptr;  // null: it is over
-  };
-  Queue<PartOnTheWay> parts_;
-  uint64_t consumed_ = 0;   // DATA bytes to give back to the connection's window
-  size_t reply_bytes_ = 0;  // fields of replies that are not over
+  std::vector<CallStream*> views_;  // requests that lie in the receive buffer
+  OnTheWay on_the_way_;             // what the session has produced and the kernel has not taken
+  uint64_t consumed_ = 0;           // DATA bytes to give back to the connection's window
+  size_t reply_bytes_ = 0;          // fields of replies that are not over
 
   UnsentQueue unsent_;
   std::span<const iovec> segment_;  // of the batch, being written; empty: unsent_ is
