@@ -1,6 +1,5 @@
-// Queue: first in, first out, in a ring buffer that grows by doubling. Elements do not move while none is pushed. What a
-// long queue has taken is given back when it is empty.
-// Thread-safety: none.
+// Queue: first in, first out, in a ring buffer that grows by doubling. Elements do not move while none is pushed. What
+// a long queue has taken is given back when it is empty. Thread-safety: none.
 #pragma once
 
 #include <cstddef>
