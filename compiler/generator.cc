@@ -207,12 +207,6 @@ bool Generator::Generate(const google::protobuf::FileDescriptor* file, const std
   FileText text(file, options);
   *error = text.prepare();
   if (!error->empty()) return false;
-  for (int i = 0; i < file->service_count(); ++i) {
-    for (const MethodDescriptor* method : streaming_methods(file->service(i))) {
-      std::fprintf(stderr, "%s: warning: %s streams: Drover serves unary calls only, and leaves it out\n",
-                   file->name().c_str(), method->full_name().c_str());
-    }
-  }
   const std::string lines = text.lines_file(error);
   if (!error->empty()) return false;
   bool written = write_file(context, text.path(".pb.h"), text.message_header()) &&

@@ -5,51 +5,65 @@
 namespace drover::compiler {
 namespace {
 
-bool is_unary(const MethodDescriptor* method) { return !method->client_streaming() && !method->server_streaming(); }
-
-struct MethodNames {
-  std::string name, request, response, path, types;
-  std::string parameters(const std::string& context) const {
-    return "(::grpc::" + context + "* context, const " + request + "* request, " + response + "* response)";
-  }
-  std::string unnamed(const std::string& context) const {
-    return "(::grpc::" + context + "* /*context*/, const " + request + "* /*request*/, " + response + "* /*response*/)";
-  }
+// A method in the words of gRPC's API.
+struct MethodText {
+  std::string name, path, types;  // types: "Request, Response"
+  std::string kind;               // Unary, ClientStreaming, ServerStreaming, Bidi: part of MakeUnaryMethod and the like
+  // What a handler gets besides its context; each begins with ", ". Without the parameters' names in the second form.
+  std::string sync, sync_unnamed, callback_unnamed;
+  std::string reactor;
 };
 
-MethodNames names_of(const MethodDescriptor* method, const Options& options) {
-  MethodNames n;
-  n.name = method->name();
-  n.request = qualified(method->input_type(), options);
-  n.response = qualified(method->output_type(), options);
-  n.path = "/" + method->service()->full_name() + "/" + method->name();
-  n.types = n.request + ", " + n.response;
-  return n;
+std::string in_comment(const std::string& name, bool hidden) { return hidden ? "/*" + name + "*/" : name; }
+
+std::string sync_parameters(const MethodDescriptor* method, const std::string& request, const std::string& response,
+                            bool hidden) {
+  if (method->client_streaming() && method->server_streaming()) {
+    return ", ::grpc::ServerReaderWriter<" + response + ", " + request + ">* " + in_comment("stream", hidden);
+  }
+  std::string first = method->client_streaming()
+                          ? ", ::grpc::ServerReader<" + request + ">* " + in_comment("reader", hidden)
+                          : ", const " + request + "* " + in_comment("request", hidden);
+  return first + (method->server_streaming()
+                      ? ", ::grpc::ServerWriter<" + response + ">* " + in_comment("writer", hidden)
+                      : ", " + response + "* " + in_comment("response", hidden));
+}
+
+MethodText text_of(const MethodDescriptor* method, const Options& options) {
+  std::string request = qualified(method->input_type(), options), response = qualified(method->output_type(), options);
+  bool in = method->client_streaming(), out = method->server_streaming();
+  MethodText text;
+  text.name = method->name();
+  text.path = "/" + method->service()->full_name() + "/" + method->name();
+  text.types = request + ", " + response;
+  text.kind = in && out ? "Bidi" : in ? "ClientStreaming" : out ? "ServerStreaming" : "Unary";
+  text.sync = sync_parameters(method, request, response, false);
+  text.sync_unnamed = sync_parameters(method, request, response, true);
+  if (!in) text.callback_unnamed += ", const " + request + "* /*request*/";
+  if (!out) text.callback_unnamed += ", " + response + "* /*response*/";
+  text.reactor = in && out ? "ServerBidiReactor<" + text.types + ">"
+                 : in      ? "ServerReadReactor<" + request + ">"
+                 : out     ? "ServerWriteReactor<" + response + ">"
+                           : "ServerUnaryReactor";
+  return text;
 }
 
 std::string callback_class(const MethodDescriptor* method, const Options& options) {
-  MethodNames n = names_of(method, options);
-  std::string name = "WithCallbackMethod_" + n.name;
+  MethodText text = text_of(method, options);
+  std::string name = "WithCallbackMethod_" + text.name;
   return "  template <class BaseClass>\n  class " + name + " : public BaseClass {\n   public:\n    " + name +
-         "() {\n      this->MarkMethodCallback(" + std::to_string(method->index()) +
-         ", ::grpc::internal::MakeUnaryCallbackMethod<" + name + ", " + n.types + ">(\n          " + literal(n.path) +
-         ", &" + name + "::" + n.name + ", this));\n    }\n    ~" + name + "() override = default;\n" +
-         "    // The synchronous version is out of use in this class.\n    ::grpc::Status " + n.name +
-         n.unnamed("ServerContext") +
-         " override {\n      return ::grpc::Status(::grpc::StatusCode::UNIMPLEMENTED, \"\");\n" +
-         "    }\n    virtual ::grpc::ServerUnaryReactor* " + n.name + n.unnamed("CallbackServerContext") +
-         " {\n      return nullptr;\n    }\n  };\n";
+         "() {\n      this->MarkMethodCallback(" + std::to_string(method->index()) + ", ::grpc::internal::Make" +
+         text.kind + "CallbackMethod<" + name + ", " + text.types + ">(\n          " + literal(text.path) + ", &" +
+         name + "::" + text.name + ", this));\n    }\n    ~" + name + "() override = default;\n" +
+         "    // The synchronous version is out of use in this class.\n    ::grpc::Status " + text.name +
+         "(::grpc::ServerContext* /*context*/" + text.sync_unnamed +
+         ") override {\n      return ::grpc::Status(::grpc::StatusCode::UNIMPLEMENTED, \"\");\n" +
+         "    }\n    virtual ::grpc::" + text.reactor + "* " + text.name +
+         "(::grpc::CallbackServerContext* /*context*/" + text.callback_unnamed +
+         ") {\n      return nullptr;\n    }\n  };\n";
 }
 
 }  // namespace
-
-std::vector<const MethodDescriptor*> streaming_methods(const ServiceDescriptor* service) {
-  std::vector<const MethodDescriptor*> methods;
-  for (int i = 0; i < service->method_count(); ++i) {
-    if (!is_unary(service->method(i))) methods.push_back(service->method(i));
-  }
-  return methods;
-}
 
 std::string service_header(const ServiceDescriptor* service, const Options& options) {
   std::string name = resolve_keyword(service->name());
@@ -59,15 +73,10 @@ std::string service_header(const ServiceDescriptor* service, const Options& opti
                     "    ~Service() override;\n";
   std::string callbacks, callback_service, closing;
   for (int i = 0; i < service->method_count(); ++i) {
-    const MethodDescriptor* method = service->method(i);
-    if (!is_unary(method)) {
-      out += "    // " + method->name() + " streams, which Drover does not serve yet: callers get UNIMPLEMENTED.\n";
-      continue;
-    }
-    MethodNames n = names_of(method, options);
-    out += "    virtual ::grpc::Status " + n.name + n.parameters("ServerContext") + ";\n";
-    callbacks += callback_class(method, options);
-    callback_service += "WithCallbackMethod_" + n.name + "<";
+    MethodText text = text_of(service->method(i), options);
+    out += "    virtual ::grpc::Status " + text.name + "(::grpc::ServerContext* context" + text.sync + ");\n";
+    callbacks += callback_class(service->method(i), options);
+    callback_service += "WithCallbackMethod_" + text.name + "<";
     closing += ">";
   }
   return out + "  };\n" + callbacks + "  typedef " + callback_service + "Service" + closing +
@@ -79,16 +88,11 @@ std::string service_source(const ServiceDescriptor* service, const Options& opti
   std::string out = scope + "Service() {\n";
   std::string bodies;
   for (int i = 0; i < service->method_count(); ++i) {
-    const MethodDescriptor* method = service->method(i);
-    MethodNames n = names_of(method, options);
-    if (!is_unary(method)) {
-      out += "  AddMethod(::grpc::internal::MakeAbsentMethod(" + literal(n.path) + "));\n";
-      continue;
-    }
-    out += "  AddMethod(::grpc::internal::MakeUnaryMethod<Service, " + n.types + ">(\n      " + literal(n.path) +
-           ", &Service::" + n.name + ", this));\n";
-    bodies += "::grpc::Status " + scope + n.name + n.unnamed("ServerContext") +
-              " {\n  return ::grpc::Status(::grpc::StatusCode::UNIMPLEMENTED, \"\");\n}\n";
+    MethodText text = text_of(service->method(i), options);
+    out += "  AddMethod(::grpc::internal::Make" + text.kind + "Method<Service, " + text.types + ">(\n      " +
+           literal(text.path) + ", &Service::" + text.name + ", this));\n";
+    bodies += "::grpc::Status " + scope + text.name + "(::grpc::ServerContext* /*context*/" + text.sync_unnamed +
+              ") {\n  return ::grpc::Status(::grpc::StatusCode::UNIMPLEMENTED, \"\");\n}\n";
   }
   return out + "}\n" + scope + "~Service() = default;\n" + bodies + "\n";
 }

@@ -4,7 +4,6 @@
 #include <google/protobuf/descriptor.h>
 
 #include <string>
-#include <vector>
 
 #include "compiler/names.h"
 
@@ -15,7 +14,5 @@ using google::protobuf::ServiceDescriptor;
 
 std::string service_header(const ServiceDescriptor* service, const Options& options);
 std::string service_source(const ServiceDescriptor* service, const Options& options);
-// The methods that are omitted, because Drover serves unary calls only.
-std::vector<const MethodDescriptor*> streaming_methods(const ServiceDescriptor* service);
 
 }  // namespace drover::compiler

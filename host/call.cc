@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "channel/call_records.h"
+#include "generated/generated_message.h"
 #include "host/log.h"
 #include "message/operations.h"
 
@@ -17,6 +18,9 @@ constexpr const char* kDetailsKey = "grpc-status-details-bin";
 thread_local Call* handler_of_this_thread = nullptr;
 
 size_t padded(size_t bytes) { return (bytes + 7) & ~size_t{7}; }
+size_t pair_size(std::string_view key, std::string_view value) {
+  return sizeof(MetadataPair) + padded(key.size() + 1) + padded(value.size() + 1);
+}
 
 }  // namespace
 
@@ -108,9 +112,26 @@ MetadataView Call::client_metadata() const {
   return wrong == nullptr ? view : (link_.report_broken(wrong), MetadataView());
 }
 
+bool Call::copy_request(uint64_t offset, Message* to) {
+  const schema::MessageType& type = method->request_type();
+  if (link_.check_requests) [[unlikely]] {
+    if (!check_request(offset)) return false;
+    generated::copy_from(type, to, *static_cast<const Message*>(request));
+    request = nullptr;
+    checked_->clear();
+    return true;
+  }
+  generated::copy_from(type, to, *reinterpret_cast<const Message*>(link_.region.base() + offset));
+  return true;
+}
+
 bool Call::begin() {
   active = true;
   arena.set_borrowable(rx_begin, rx_size);
+  if (method->reply_streams) [[unlikely]] {
+    reply = nullptr;
+    return true;
+  }
   reply = method->create_reply(arena);
   return reply != nullptr;
 }
@@ -121,7 +142,11 @@ void Call::run_handler() {
     if (method->kind == grpc::internal::Method::Kind::kSync) {
       status = method->call(*method, &sync_context_, request, reply);
     } else {
-      reactor = method->start(*method, &callback_context_, request, reply);
+      if (method->start != nullptr) [[likely]] {
+        reactor = method->start(*method, &callback_context_, request, reply);
+      } else {
+        reactor = method->start_stream(*method, &callback_context_, request, reply);
+      }
       if (reactor == nullptr) [[unlikely]]
         status = grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "");
     }
@@ -135,15 +160,16 @@ void Call::run_handler() {
 bool Call::bind_reactor() {
   bound = true;
   if (reactor == nullptr) return true;
-  uintptr_t asked = reactor->binding_.load(std::memory_order_acquire);
+  auto& unary = static_cast<grpc::ServerUnaryReactor&>(*reactor);
+  uintptr_t asked = unary.binding_.load(std::memory_order_acquire);
   while ((asked & grpc::ServerUnaryReactor::kFinishAsked) == 0) {
-    if (reactor->binding_.compare_exchange_weak(asked, reinterpret_cast<uintptr_t>(this), std::memory_order_acq_rel)) {
+    if (unary.binding_.compare_exchange_weak(asked, reinterpret_cast<uintptr_t>(this), std::memory_order_acq_rel)) {
       initial_metadata_asked = asked != 0;
       return false;
     }
   }
   initial_metadata_asked = (asked & grpc::ServerUnaryReactor::kInitialMetadataAsked) != 0;
-  status = std::move(reactor->status_);
+  status = std::move(unary.status_);
   return true;
 }
 
@@ -204,12 +230,41 @@ const grpc::ServerContextBase& Call::context() const {
 
 bool Call::needs_trailer() const { return !status.ok() || context().dirty_; }
 
+bool Call::has_initial_metadata() const { return !context().added_initial_.empty(); }
+
+size_t Call::initial_metadata_size() const {
+  size_t size = sizeof(CallTrailer);
+  for (const auto& [key, value] : context().added_initial_) size += pair_size(key, value);
+  return 2 * size + 64;  // a String rounds its storage up to a power of two
+}
+
+uint64_t Call::build_initial_metadata(Arena& into) {
+  const auto& pairs = context().added_initial_;
+  auto* record =
+      static_cast<CallTrailer*>(into.allocate_zeroed(sizeof(CallTrailer) + pairs.size() * sizeof(MetadataPair)));
+  if (record == nullptr) return 0;
+  record->initial_count = static_cast<uint32_t>(pairs.size());
+  MetadataPair* at = record->pairs();
+  for (const auto& [key, value] : pairs) {
+    at->key.assign_in(&into, key);
+    at->value.assign_in(&into, value);
+    ++at;
+  }
+  return link_.region.offset_of(record);
+}
+
+// What COMPLETE has to carry.
+template <class Visit>
+void Call::visit_unsent_metadata(Visit&& visit) const {
+  context().drover_visit_metadata([&](bool initial, std::string_view key, std::string_view value) {
+    if (!initial || !initial_metadata_sent) visit(initial, key, value);
+  });
+}
+
 size_t Call::trailer_size() const {
   size_t size = sizeof(CallTrailer) + padded(status.error_message().size() + 1);
-  auto add = [&size](std::string_view key, std::string_view value) {
-    size += sizeof(MetadataPair) + padded(key.size() + 1) + padded(value.size() + 1);
-  };
-  context().drover_visit_metadata([&](bool, std::string_view key, std::string_view value) { add(key, value); });
+  auto add = [&size](std::string_view key, std::string_view value) { size += pair_size(key, value); };
+  visit_unsent_metadata([&](bool, std::string_view key, std::string_view value) { add(key, value); });
   if (!status.error_details().empty()) add(kDetailsKey, status.error_details());
   // A String rounds its storage up to a power of two.
   return 2 * size + 64;
@@ -218,7 +273,7 @@ size_t Call::trailer_size() const {
 uint64_t Call::build_trailer(Arena& into) {
   uint32_t initial = 0, trailing = 0;
   std::string details = status.error_details();
-  context().drover_visit_metadata(
+  visit_unsent_metadata(
       [&](bool is_initial, std::string_view, std::string_view) { ++(is_initial ? initial : trailing); });
   if (!details.empty()) ++trailing;
   void* memory_at = into.allocate_zeroed(sizeof(CallTrailer) + size_t{initial + trailing} * sizeof(MetadataPair));
@@ -234,7 +289,7 @@ uint64_t Call::build_trailer(Arena& into) {
     pair->key.assign_in(&into, key);
     pair->value.assign_in(&into, value);
   };
-  context().drover_visit_metadata(add);
+  visit_unsent_metadata(add);
   if (!details.empty()) add(false, kDetailsKey, details);
   return link_.region.offset_of(record);
 }
@@ -245,7 +300,7 @@ bool Call::prepare_answer(uint64_t* response, uint64_t* trailer) {
   if (cancel_asked.load(std::memory_order_relaxed)) [[unlikely]] {
     status = grpc::Status(grpc::StatusCode::CANCELLED, "the handler cancelled the call");
   }
-  bool heap = memory.used_heap() && status.ok();
+  bool heap = memory.used_heap() && has_reply();
   if (needs_trailer()) [[unlikely]] {
     bool heap_before = memory.used_heap();
     // With a reply on the heap the trailer goes into the same run as the linearized reply; without one, or if the
@@ -255,7 +310,7 @@ bool Call::prepare_answer(uint64_t* response, uint64_t* trailer) {
   }
   if (heap) [[unlikely]]
     return linearize_answer(response, trailer);
-  if (status.ok()) *response = link_.region.offset_of(reply);
+  if (has_reply()) *response = link_.region.offset_of(reply);
   return true;
 }
 
@@ -263,7 +318,7 @@ bool Call::linearize_answer(uint64_t* response, uint64_t* trailer) {
   *response = 0;
   *trailer = 0;
   auto* object = static_cast<const Message*>(reply);
-  size_t bytes = (status.ok() ? message::linearized_size(method->reply_type(), *object) : 0) +
+  size_t bytes = (has_reply() ? message::linearized_size(method->reply_type(), *object) : 0) +
                  (needs_trailer() ? trailer_size() : 0);
   char* run = memory.allocate_run(ChunkPool::chunks_for(bytes));
   if (run == nullptr) {
@@ -276,7 +331,7 @@ bool Call::linearize_answer(uint64_t* response, uint64_t* trailer) {
   // What the run holds fits by its size, so that this arena never asks for more.
   Arena into(heap_block_source(), run, size_t{ChunkPool::chunks_for(bytes)} * kChunkSize);
   into.set_borrowable(rx_begin, rx_size);
-  if (status.ok()) {
+  if (has_reply()) {
     const Message* copy = message::deep_copy_into(method->reply_type(), *object, &into);
     if (copy != nullptr) {
       *response = link_.region.offset_of(copy);
@@ -290,7 +345,7 @@ bool Call::linearize_answer(uint64_t* response, uint64_t* trailer) {
 }
 
 bool Call::evacuate_reply() {
-  if (evacuated_ != nullptr || !status.ok()) return false;
+  if (evacuated_ != nullptr || !has_reply()) return false;
   auto heap = std::make_unique<Arena>();
   heap->set_borrowable(rx_begin, rx_size);
   Message* copy = message::deep_copy_into(method->reply_type(), *static_cast<const Message*>(reply), heap.get());
@@ -332,6 +387,7 @@ void Call::recycle() {
   status = grpc::Status();
   reactor = nullptr;
   active = bound = completed = finished = released = cancel_seen = initial_metadata_asked = false;
+  initial_metadata_sent = false;
   reactions_running = 0;
   cancelled.store(false, std::memory_order_relaxed);
   cancel_asked.store(false, std::memory_order_relaxed);

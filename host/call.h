@@ -27,10 +27,13 @@
 #include "host/call_metadata.h"
 #include "host/checked_request.h"
 #include "host/engine_link.h"
+#include "message/message.h"
 #include "object/arena.h"
 #include "object/region.h"
 
 namespace drover::host {
+
+struct Stream;
 
 // Blocks from a pool of tx, and from the heap once that is exhausted. May be used by the thread that runs the handler.
 class CallMemory final : public BlockSource {
@@ -86,7 +89,9 @@ class Call {
   // ---- the answer
   void* reply = nullptr;
   grpc::Status status;
-  grpc::ServerUnaryReactor* reactor = nullptr;  // what the handler returned
+  grpc::internal::ServerReactor* reactor = nullptr;  // what the handler returned
+  Stream* stream = nullptr;                          // if the method streams; of the worker's Streams
+  bool initial_metadata_sent = false;                // in a MESSAGE, so that the answer does not have it
 
   // ---- its progress; only the leader uses it
   bool active = false;        // between CALL and done
@@ -110,6 +115,9 @@ class Call {
   bool check_request(uint64_t offset);
   // Makes request, contexts and an empty reply ready; false: no memory for a reply.
   bool begin();
+  // A message of the client's stream at a region offset that was checked, into the application's message. False: no
+  // such object can be; it is reported.
+  bool copy_request(uint64_t offset, Message* to);
   // Runs the handler on this thread; catches what it throws.
   void run_handler();
   // After the handler: binds the reactor. True if the status is known already.
@@ -118,6 +126,10 @@ class Call {
   bool prepare_answer(uint64_t* response, uint64_t* trailer);
   // Gives up the reply: the status becomes RESOURCE_EXHAUSTED.
   void give_up_reply();
+  // What AddInitialMetadata has collected, as a CallTrailer.
+  bool has_initial_metadata() const;
+  size_t initial_metadata_size() const;
+  uint64_t build_initial_metadata(Arena& into);
   // True if the application has a reactor of its own, whose OnDone is to be called.
   bool has_user_reactor() const { return reactor != nullptr && reactor != &default_reactor_; }
   // Frees what was kept beside the request for its readers. Call it before the engine is told that the request is no
@@ -134,7 +146,10 @@ class Call {
   // What the views of the client's metadata show may change under their reader: they have to be copied.
   bool check_requests() const { return link_.check_requests; }
 
+  int64_t reply_memory_wait_ns() const { return link_.reply_memory_wait_ns; }
+
   // ---- any thread
+  void post(CallEvent& event) { inbox_.post(event); }
   static void finish(grpc::ServerUnaryReactor& reactor, grpc::Status status);
   static void start_initial_metadata(grpc::ServerUnaryReactor& reactor);
   grpc::ServerUnaryReactor* default_reactor();
@@ -146,9 +161,13 @@ class Call {
   CallEvent initial_metadata_event;  // StartSendInitialMetadata; OnSendInitialMetadataDone returned
 
  private:
+  template <class Visit>
+  void visit_unsent_metadata(Visit&& visit) const;
   uint64_t build_trailer(Arena& into);
   size_t trailer_size() const;
   bool needs_trailer() const;
+  // There is a reply to send in COMPLETE.
+  bool has_reply() const { return status.ok() && reply != nullptr; }
   const grpc::ServerContextBase& context() const;
   bool linearize_answer(uint64_t* response, uint64_t* trailer);
   bool evacuate_reply();

@@ -27,6 +27,7 @@ struct CallEvent {
     kInitialMetadataAsked,  // StartSendInitialMetadata was called
     kReactionReturned,      // OnCancel or OnSendInitialMetadataDone, on a thread that had lost the lead
     kDoneReturned,          // OnDone, on a thread that had lost the lead
+    kLookAsked,             // another thread than the leader has done something with the call's stream
   };
   CallEvent* next = nullptr;
   Call* call = nullptr;

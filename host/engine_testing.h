@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -82,6 +83,8 @@ class FakeEngine {
     return link_;
   }
 
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+
   struct Answer {
     uint32_t status = 0;
     uint8_t flags = 0;
@@ -89,8 +92,6 @@ class FakeEngine {
     uint64_t response = 0;
     uint64_t trailer = 0;
   };
-
-  using Pairs = std::vector<std::pair<std::string, std::string>>;
 
   // Pushes a CALL with a request of type T that `fill` fills in; its number.
   template <typename T>
@@ -117,6 +118,78 @@ class FakeEngine {
     runs_[slot.call] = {run, chunks};
     push(worker, to_slot(slot));
     return slot.call;
+  }
+
+  // A CALL whose request streams.
+  uint32_t open(uint16_t method, int64_t deadline_ns = kNoDeadline, uint32_t worker = 0) {
+    CallSlot slot{};
+    slot.type = static_cast<uint8_t>(RequestSlotType::kCall);
+    slot.flags = kCallStreams;
+    slot.method = method;
+    slot.call = next_call_++;
+    slot.generation = slot.call + 1000;
+    slot.deadline_ns = deadline_ns;
+    push(worker, to_slot(slot));
+    return slot.call;
+  }
+  // The next message of that call's request; waits while kMaxStreamMessages are not consumed.
+  template <typename T>
+  void send(uint32_t call, const std::function<void(T*)>& fill, bool last = false, uint32_t worker = 0,
+            uint32_t chunks = 1) {
+    std::deque<ChunkRun>& sent = sent_[call];
+    while (sent.size() >= kMaxStreamMessages) poll(), std::this_thread::yield();
+    uint64_t run = rx_->allocate(chunks);
+    if (run == ChunkPool::kNone) throw std::runtime_error("no rx");
+    sent.push_back({run, chunks});
+    Arena arena(heap_block_source(), region_->base() + run, size_t{chunks} * kChunkSize);
+    T* request = arena.create<T>();
+    fill(request);
+    if (!arena.only_initial_block()) throw std::runtime_error("the message is larger than its run");
+    *request->drover_owner() = kReceived;
+    push_message(call, region_->offset_of(request), last, worker);
+  }
+  void half_close(uint32_t call, uint32_t worker = 0) { push_message(call, 0, true, worker); }
+  void push_message(uint32_t call, uint64_t offset, bool last, uint32_t worker = 0) {
+    RequestMessageSlot slot{};
+    slot.type = static_cast<uint8_t>(RequestSlotType::kMessage);
+    slot.flags = last ? kRequestMessageLast : 0;
+    slot.call = call;
+    slot.generation = call + 1000;
+    slot.request = offset;
+    push(worker, to_slot(slot));
+  }
+  // Of messages sent, how many the host has not consumed.
+  size_t unconsumed(uint32_t call) { return poll(), sent_[call].size(); }
+
+  struct Message {
+    uint64_t response = 0;
+    uint64_t trailer = 0;
+    uint8_t flags = 0;
+    uint32_t tx_call = 0;
+  };
+  // The next message of the call's reply; released at once if `auto_release`, after `look` has seen it.
+  template <typename T>
+  bool receive(uint32_t call, const std::function<void(const T*, const Message&)>& look, int timeout_ms = 5000) {
+    auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+    for (;;) {
+      poll();
+      std::deque<Message>& received = received_[call];
+      if (!received.empty()) {
+        Message message = received.front();
+        received.pop_front();
+        look(message.response == 0 ? nullptr : reinterpret_cast<const T*>(region_->at(message.response, sizeof(T))),
+             message);
+        if (options_.auto_release) release(message.tx_call);
+        return true;
+      }
+      if (answers_.count(call) != 0 || std::chrono::steady_clock::now() > end) return false;
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+  // Messages of the reply that have come and were not received yet.
+  size_t waiting(uint32_t call) { return poll(), received_[call].size(); }
+  Pairs initial_metadata(const Message& message) const {
+    return pairs({0, 0, 0, message.response, message.trailer}, true);
   }
 
   void cancel(uint32_t call, uint32_t worker = 0) {
@@ -181,6 +254,9 @@ class FakeEngine {
   size_t answers() const { return answers_.size(); }
   uint64_t answered() const { return answered_; }
   bool answered_twice() const { return twice_; }
+  // A MESSAGE came behind its call's COMPLETE.
+  bool message_after_answer() const { return late_; }
+  uint64_t consumed_slots() const { return consumed_slots_; }
   void set_auto_release(bool on) { options_.auto_release = on; }
   void push(uint32_t worker, const Slot& slot) {
     while (ends_[worker].requests.try_push(slot) != PushResult::kOk) {
@@ -217,6 +293,19 @@ class FakeEngine {
       end(slot_as<FinishedSlot>(slot).call);
       return;
     }
+    if (slot.type == static_cast<uint8_t>(ResponseSlotType::kMessage)) {
+      auto message = slot_as<ReplyMessageSlot>(slot);
+      consume(message.call, message.consumed);
+      received_[message.call].push_back({message.response, message.trailer, message.flags, message.tx_call});
+      late_ = late_ || answers_.count(message.call) != 0;
+      return;
+    }
+    if (slot.type == static_cast<uint8_t>(ResponseSlotType::kConsumed)) {
+      auto consumed = slot_as<ConsumedSlot>(slot);
+      ++consumed_slots_;
+      if (consumed.count == 0) throw std::runtime_error("a CONSUMED of nothing");
+      return consume(consumed.call, consumed.count);
+    }
     auto complete = slot_as<CompleteSlot>(slot);
     twice_ = twice_ || answers_.count(complete.call) != 0;
     ++answered_;
@@ -225,8 +314,18 @@ class FakeEngine {
     if (options_.auto_release) release(complete.tx_call, worker);
   }
 
+  void consume(uint32_t call, uint32_t count) {
+    std::deque<ChunkRun>& sent = sent_[call];
+    if (count > sent.size()) throw std::runtime_error("more is consumed than was sent");
+    for (; count > 0; --count) {
+      rx_->free(sent.front().offset, sent.front().chunks);
+      sent.pop_front();
+    }
+  }
+
   void end(uint32_t call) {
     finished_[call] = true;
+    consume(call, static_cast<uint32_t>(sent_[call].size()));
     auto run = runs_.find(call);
     if (run == runs_.end()) return;
     rx_->free(run->second.offset, run->second.chunks);
@@ -246,6 +345,10 @@ class FakeEngine {
   uint32_t next_call_ = 1;
   uint64_t answered_ = 0;
   bool twice_ = false;
+  bool late_ = false;
+  uint64_t consumed_slots_ = 0;
+  std::map<uint32_t, std::deque<ChunkRun>> sent_;      // request messages that are with the host
+  std::map<uint32_t, std::deque<Message>> received_;  // reply messages
 };
 
 // A crew that leads the workers of a FakeEngine, until it goes.

@@ -106,7 +106,7 @@ std::optional<HostOptions> HostOptions::from_environment(std::string* error) {
   int64_t spin_us = cpus <= 2 ? 0 : kDefaultSpinUs;
   int check_requests = 0;
   if (!read_number<uint32_t>("DROVER_WORKERS", 1, 256, &options.workers, error)) return std::nullopt;
-  if (!read_number<uint32_t>("DROVER_MAX_THREADS", 1, 4096, &options.max_threads, error)) return std::nullopt;
+  if (!read_number<uint32_t>("DROVER_MAX_THREADS", 1, 100'000, &options.max_threads, error)) return std::nullopt;
   if (!read_number<int64_t>("DROVER_SPIN_US", 0, 1'000'000, &spin_us, error)) return std::nullopt;
   if (!read_number<int>("DROVER_HOST_CHECK_REQUESTS", 0, 1, &check_requests, error)) return std::nullopt;
   options.check_requests = check_requests != 0;

@@ -8,7 +8,7 @@
 //   DROVER_HOST_CPUS    CPUs of our worker threads
 //   DROVER_WORKERS      channels to each engine thread, and threads that run handlers side by side while none blocks;
 //                       default: half of the CPUs that this process may use, at least 1, at most 4
-//   DROVER_MAX_THREADS  how many handlers may run or block at once, over all workers; default 64
+//   DROVER_MAX_THREADS  how many synchronous handlers may run or block at once, over all workers; default 10000
 //   DROVER_HOST_CHECK_REQUESTS  1: handlers see checked copies of requests, so that an engine that was taken over
 //   cannot
 //                       take this process (docs/channel.md, "The split is a security boundary"); default 0
@@ -30,7 +30,7 @@ struct HostOptions {
   std::vector<int> engine_cpus;  // empty: any
   std::vector<int> host_cpus;
   uint32_t workers = 1;
-  uint32_t max_threads = 64;
+  uint32_t max_threads = 10'000;
   int64_t spin_ns = 0;
   int64_t takeover_ns = 1'000'000;               // a handler that runs longer is taken for blocked
   int64_t engine_wait_ns = 10'000'000'000;       // how long an engine may take until it listens

@@ -159,7 +159,6 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
   for (const Port& port : ports_) offer.addresses.push_back(port.address);
   for (const Service* service : services_) {
     for (const internal::Method& method : service->drover_methods()) {
-      if (method.kind == internal::Method::Kind::kAbsent) continue;
       offer.methods.push_back(method);
       if (parts->health != nullptr) {
         std::string path = method.path;
@@ -167,7 +166,7 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
       }
     }
   }
-  if (offer.methods.empty()) return error = "no service has a unary method", fail();
+  if (offer.methods.empty()) return error = "no service has a method", fail();
   std::vector<uint32_t> bound;
   parts->runtime = drover::host::Runtime::start(std::move(offer), &bound, &error);
   if (parts->runtime == nullptr) return fail();

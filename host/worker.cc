@@ -11,6 +11,8 @@ namespace {
 
 // The leader's longest sleep while answers wait for room that the engine has to make.
 constexpr int64_t kRetryNs = 100'000;
+// The same while calls wait for handlers that block, on any worker, to return.
+constexpr int64_t kHeldNs = 1'000'000;
 
 }  // namespace
 
@@ -55,6 +57,10 @@ bool Worker::serve() {
 }
 
 Worker::Lead Worker::lead() {
+  if (interrupted_ != nullptr) {
+    Call* call = std::exchange(interrupted_, nullptr);
+    if (!streams_.resume(call)) return Lead::kLost;
+  }
   for (;;) {
     if (!serve()) return Lead::kLost;
     if (link_->gone.load(std::memory_order_acquire) && active_ == 0) {
@@ -68,6 +74,8 @@ Worker::Lead Worker::lead() {
 }
 
 bool Worker::round(bool* worked) {
+  if (has_deferred_ && !serve_deferred()) [[unlikely]]
+    return false;
   if (inbox_taken_ != nullptr || inbox_.has_events()) {
     if (!serve_inbox(worked)) return false;
   }
@@ -78,11 +86,14 @@ bool Worker::round(bool* worked) {
     *worked = true;
     if (!scan_for_cancelled()) return false;
   }
+  if (streams_.has_work() && !streams_.serve(worked)) return false;
   if (backlogged_) [[unlikely]]
     flush_backlogs();
-  if (!waiting_for_memory_.empty()) [[unlikely]]
-    return retry_waiting(worked);
-  return true;
+  if (!waiting_for_memory_.empty() && !retry_waiting(worked)) [[unlikely]]
+    return false;
+  if (streams_.waits_for_memory() && !streams_.retry_memory(worked)) [[unlikely]]
+    return false;
+  return held_.empty() || start_held(worked);
 }
 
 bool Worker::anything_to_do() const {
@@ -94,8 +105,8 @@ bool Worker::anything_to_do() const {
 }
 
 int64_t Worker::next_deadline() const {
-  if (!backlogged_ && waiting_for_memory_.empty()) return kNoDeadline;
-  return monotonic_ns() + kRetryNs;
+  if (backlogged_ || !waiting_for_memory_.empty() || streams_.waits_for_memory()) return monotonic_ns() + kRetryNs;
+  return held_.empty() ? kNoDeadline : monotonic_ns() + kHeldNs;
 }
 
 bool Worker::serve_channel(Channel& channel, uint32_t engine_thread, bool* worked) {
@@ -127,24 +138,62 @@ bool Worker::serve_slot(Channel& channel, uint32_t engine_thread, const Slot& sl
     }
     case RequestSlotType::kDrain:
       return true;  // nothing to do: no CALL follows it
+    case RequestSlotType::kMessage: {
+      auto typed = slot_as<RequestMessageSlot>(slot);
+      Call* call = find_call(channel, engine_thread, typed.call, typed.generation);
+      if (call != nullptr && !call->completed) streams_.arrive(call, typed);
+      return true;
+    }
   }
   link_->report_broken("a slot of unknown type");
   return true;
 }
 
-// ---- application code
+// ---- for a handler that waits
 
-template <typename Code>
-bool Worker::run_application(Code&& code, CallEvent& event, CallEvent::Kind kind) {
-  uint64_t phase = phase_.load(std::memory_order_relaxed) + 1;
-  phase_.store(phase, std::memory_order_release);
-  code();
-  if (phase_.compare_exchange_strong(phase, phase + 1, std::memory_order_acq_rel)) [[likely]]
-    return true;
-  event.kind = kind;
-  inbox_.post(event);
-  return false;
+bool Worker::serve_deferred() {
+  if (!std::exchange(has_deferred_, false)) return true;
+  return serve_slot(channels_[deferred_thread_], deferred_thread_, deferred_slot_);
 }
+
+// Slots up to one that needs the application's code; false: there is one, and it is deferred.
+bool Worker::serve_quietly(bool* worked) {
+  for (uint32_t e = 0; e < channels_.size(); ++e) {
+    Slot slot;
+    for (int i = 0; i < kRoundSlots && channels_[e].ends.requests.try_pop(slot); ++i) {
+      *worked = true;
+      auto type = static_cast<RequestSlotType>(slot.type);
+      if (type == RequestSlotType::kCall || type == RequestSlotType::kCancel) {
+        deferred_slot_ = slot;
+        deferred_thread_ = e;
+        has_deferred_ = true;
+        return false;
+      }
+      serve_slot(channels_[e], e, slot);
+    }
+  }
+  return true;
+}
+
+bool Worker::lead_while(const std::function<bool()>& ready, int64_t deadline_ns) {
+  for (;;) {
+    bool worked = false;
+    if (ready()) return true;
+    if (has_deferred_ || inbox_taken_ != nullptr || inbox_.ready() || scan_underway_ || streams_.has_work() ||
+        !waiting_for_memory_.empty() || streams_.waits_for_memory() || !held_.empty() ||
+        link_->gone.load(std::memory_order_relaxed) || !serve_quietly(&worked)) {
+      if (unannounced_) ring_bells();
+      return false;
+    }
+    if (backlogged_) flush_backlogs();
+    if (worked) continue;
+    if (unannounced_) ring_bells();
+    if (monotonic_ns() >= deadline_ns) return true;
+    waiter_.wait([this] { return anything_to_do(); }, std::min(next_deadline(), deadline_ns));
+  }
+}
+
+// ---- application code
 
 bool Worker::start_call(Channel& channel, uint32_t engine_thread, const CallSlot& slot) {
   if (active_ >= kMostCalls) [[unlikely]]
@@ -162,11 +211,32 @@ bool Worker::start_call(Channel& channel, uint32_t engine_thread, const CallSlot
     call->status = grpc::Status(grpc::StatusCode::INTERNAL, "the engine handed over a call that cannot be");
     return complete(call);
   }
+  if (call->method->streams()) [[unlikely]]
+    streams_.attach(call);
+  if (hold_handlers_.load(std::memory_order_relaxed) && call->method->kind == grpc::internal::Method::Kind::kSync)
+      [[unlikely]] {
+    held_.push_back(call);
+    return true;
+  }
+  return run_call(call);
+}
+
+bool Worker::start_held(bool* worked) {
+  if (hold_handlers_.load(std::memory_order_relaxed)) return true;
+  Call* call = held_.front();
+  held_.pop_front();
+  *worked = true;
+  return run_call(call);
+}
+
+bool Worker::run_call(Call* call) {
   if (!call->begin()) [[unlikely]] {
     call->status = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "");
     call->no_room = true;
     return complete(call);
   }
+  if (call->stream != nullptr) [[unlikely]]
+    return streams_.start(call);
   if (!run_application([call] { call->run_handler(); }, call->handler_event, CallEvent::Kind::kHandlerReturned)) {
     return false;
   }
@@ -186,6 +256,14 @@ bool Worker::read_call(const CallSlot& slot, Call* call) {
     return link_->report_broken("a CALL of an unknown method"), false;
   }
   call->method = &(*link_->methods)[slot.method];
+  if (((slot.flags & kCallStreams) != 0) != call->method->request_streams) [[unlikely]] {
+    return link_->report_broken("a CALL that does not stream as its method does"), false;
+  }
+  if (call->method->request_streams) {
+    call->request = nullptr;
+    call->metadata = slot.metadata;
+    return true;
+  }
   uint64_t rx_size = uint64_t{slot.rx_chunks} * kChunkSize;
   const char* run = region.at_rx(slot.rx_begin, rx_size);
   const char* request = region.at_rx(slot.request, call->method->request_size);
@@ -202,6 +280,8 @@ bool Worker::read_call(const CallSlot& slot, Call* call) {
 }
 
 bool Worker::after_handler(Call* call) {
+  if (call->stream != nullptr) [[unlikely]]
+    return streams_.after_handler(call);
   if (call->method->kind == grpc::internal::Method::Kind::kSync) return complete(call);
   bool finished = call->bind_reactor();
   if (call->initial_metadata_asked) [[unlikely]] {
@@ -224,7 +304,7 @@ bool Worker::after_handler(Call* call) {
 bool Worker::after_initial_metadata(Call* call) {
   if (!call->has_user_reactor()) return true;  // no reactor to call
   ++call->reactions_running;
-  if (!run_application([call] { call->reactor->OnSendInitialMetadataDone(true); }, call->initial_metadata_event,
+  if (!run_application([call] { static_cast<grpc::ServerUnaryReactor*>(call->reactor)->OnSendInitialMetadataDone(true); }, call->initial_metadata_event,
                        CallEvent::Kind::kReactionReturned)) {
     return false;
   }
@@ -235,6 +315,8 @@ bool Worker::after_initial_metadata(Call* call) {
 bool Worker::cancel(Call* call) {
   call->cancelled.store(true, std::memory_order_release);
   if (call->cancel_seen || call->completed) return true;
+  if (call->stream != nullptr) [[unlikely]]
+    return streams_.cancel(call);
   if (call->method->kind == grpc::internal::Method::Kind::kSync) {
     call->cancel_seen = true;
     return true;
@@ -289,7 +371,11 @@ bool Worker::serve_event(CallEvent& event) {
       return complete(call);
     case CallEvent::Kind::kInitialMetadataAsked:
       return after_initial_metadata(call);
+    case CallEvent::Kind::kLookAsked:
+      return streams_.looked_for(call);
     case CallEvent::Kind::kReactionReturned:
+      if (call->stream != nullptr) [[unlikely]]
+        return streams_.reaction_returned(call, event);
       --call->reactions_running;
       // Cancelled before the reactor was bound, by the thread that lost the lead in its first reaction.
       if (!call->completed && !call->cancel_seen && call->cancelled.load(std::memory_order_relaxed)) {
@@ -342,6 +428,8 @@ bool Worker::complete(Call* call) {
     recycle_if_over(call);
     return true;
   }
+  if (call->stream != nullptr) [[unlikely]]
+    return streams_.after_complete(call);
   return call->reactions_running != 0 || run_done(call);
 }
 
@@ -469,6 +557,10 @@ Call* Worker::find_call(Channel& channel, uint32_t engine_thread, uint32_t engin
 }
 
 void Worker::release(uint32_t tx_call) {
+  if ((tx_call & Streams::kMessageBit) != 0) [[unlikely]] {
+    if (!streams_.release(tx_call)) link_->report_broken("a RELEASE of a message that was not sent");
+    return;
+  }
   if (tx_call >= calls_.size() || !calls_[tx_call]->completed || calls_[tx_call]->released) {
     return link_->report_broken("a RELEASE of a call that was not completed");
   }
@@ -479,6 +571,8 @@ void Worker::release(uint32_t tx_call) {
 
 void Worker::recycle_if_over(Call* call) {
   if (!call->finished || !call->released) return;  // with a dead engine, the whole Worker is freed instead
+  if (call->stream != nullptr && !streams_.detach(call)) [[unlikely]]
+    return;
   call->recycle();
   free_calls_.push_back(call);
 }

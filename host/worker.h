@@ -36,8 +36,22 @@
 #include "host/call.h"
 #include "host/call_inbox.h"
 #include "host/engine_link.h"
+#include "host/streams.h"
 
 namespace drover::host {
+
+class Worker;
+
+// Who finds a Worker another leader: the Crew.
+class Successors {
+ public:
+  // Takes the lead from the calling thread, which is in the application's code of `odd_phase`, and gives it to another
+  // one. False: the lead is lost already, or no thread can be had.
+  virtual bool hand_over(Worker& worker, uint64_t odd_phase) = 0;
+
+ protected:
+  ~Successors() = default;
+};
 
 class Worker {
  public:
@@ -70,6 +84,10 @@ class Worker {
     if (link_->gone.load(std::memory_order_relaxed)) [[unlikely]]
       wake_worker_always(*shared_);
   }
+  // From now on synchronous handlers wait for their turn, or no longer: too many of them block.
+  void hold_handlers(bool hold) { hold_handlers_.store(hold, std::memory_order_relaxed); }
+  // Before the first lead().
+  void set_successors(Successors* successors) { successors_ = successors; }
   uint32_t calls_in_flight() const { return in_flight_.load(std::memory_order_acquire); }
   uint64_t sleeps() const { return sleeps_.load(std::memory_order_relaxed); }
 
@@ -80,6 +98,8 @@ class Worker {
   static constexpr uint32_t kFirstChunkRun = 16;
 
  private:
+  friend class Streams;
+
   struct Channel {
     HostChannel ends;
     EngineBell bell;
@@ -94,7 +114,10 @@ class Worker {
   bool serve_slot(Channel& channel, uint32_t engine_thread, const Slot& slot);
   bool serve_inbox(bool* worked);
   bool serve_event(CallEvent& event);
+  bool serve_deferred();
   bool start_call(Channel& channel, uint32_t engine_thread, const CallSlot& slot);
+  bool run_call(Call* call);
+  bool start_held(bool* worked);
   bool after_handler(Call* call);
   bool after_initial_metadata(Call* call);
   bool cancel(Call* call);
@@ -106,6 +129,18 @@ class Worker {
   // Runs the application's code; false: the lead was lost meanwhile, and `event` has been posted with `kind`.
   template <typename Code>
   bool run_application(Code&& code, CallEvent& event, CallEvent::Kind kind);
+
+  // A thread in the application's code that has the lead becomes the leader for a moment, between these two.
+  bool enter(uint64_t odd_phase) {
+    return phase_.compare_exchange_strong(odd_phase, odd_phase + 1, std::memory_order_acq_rel);
+  }
+  void leave(uint64_t odd_phase) { phase_.store(odd_phase, std::memory_order_release); }
+  // Leads until `ready`, as long as nothing needs the application's code; then false. True also at the deadline.
+  bool lead_while(const std::function<bool()>& ready, int64_t deadline_ns);
+  bool serve_quietly(bool* worked);
+  void hand_over(uint64_t odd_phase) {
+    if (successors_ != nullptr) successors_->hand_over(*this, odd_phase);
+  }
 
   bool read_call(const CallSlot& slot, Call* call);
   Call* find_call(Channel& channel, uint32_t engine_thread, uint32_t engine_call, uint32_t generation);
@@ -130,6 +165,13 @@ class Worker {
   ChunkRun unused_first_chunks_{};            // the rest of the last of them
   std::vector<Call*> free_calls_;
   std::deque<Call*> waiting_for_memory_;
+  std::deque<Call*> held_;  // synchronous calls that wait until fewer handlers block
+  Streams streams_{*this};
+  Call* interrupted_ = nullptr;  // of a stream, whose code runs or ran on the thread that led before
+  Slot deferred_slot_{};         // taken by a thread that could not serve it, if has_deferred_
+  uint32_t deferred_thread_ = 0;
+  bool has_deferred_ = false;
+  Successors* successors_ = nullptr;
   CallEvent* inbox_taken_ = nullptr;  // taken from inbox_, in order, not yet served
   uint64_t unannounced_since_ = 0;    // cycles, of the first answer that no bell has been rung for
   bool backlogged_ = false;
@@ -137,11 +179,24 @@ class Worker {
   bool scan_underway_ = false;  // a pass of scan_for_cancelled was begun and not finished
   uint32_t active_ = 0;
 
+  std::atomic<bool> hold_handlers_{false};
   alignas(64) std::atomic<uint64_t> phase_{0};
   std::atomic<uint32_t> in_flight_{0};
   std::atomic<uint64_t> sleeps_{0};
   alignas(64) CallInbox inbox_;
   std::vector<EngineBell> monitor_bells_;
 };
+
+template <typename Code>
+bool Worker::run_application(Code&& code, CallEvent& event, CallEvent::Kind kind) {
+  uint64_t phase = phase_.load(std::memory_order_relaxed) + 1;
+  phase_.store(phase, std::memory_order_release);
+  code();
+  if (phase_.compare_exchange_strong(phase, phase + 1, std::memory_order_acq_rel)) [[likely]]
+    return true;
+  event.kind = kind;
+  inbox_.post(event);
+  return false;
+}
 
 }  // namespace drover::host

@@ -4,8 +4,8 @@
 // sync handler has returned or the reactor's OnDone was called. Thread-safety as in gRPC: IsCancelled, TryCancel and
 // the const accessors from any thread, the Add... functions from one at a time.
 //
-// Different from gRPC: initial metadata always travels together with the reply, also after StartSendInitialMetadata;
-// compression settings have no effect; census and load reporting are absent.
+// Different from gRPC: initial metadata of a unary call always travels together with the reply, also after
+// StartSendInitialMetadata; compression settings have no effect; census and load reporting are absent.
 #pragma once
 
 #include <grpc/compression.h>
@@ -75,6 +75,7 @@ class ServerContextBase {
 
   // There is no gRPC core beneath.
   grpc_call* c_call() { return nullptr; }
+  drover::host::Call* drover_call() const { return call_; }
 
  protected:
   ServerContextBase();

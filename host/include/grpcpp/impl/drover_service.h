@@ -1,6 +1,6 @@
 // grpc::Service and Method: what generated service classes and Drover's runtime say to each other.
 //
-// Generated code calls, in the constructor of Foo::Service, once per unary method in the order of the .proto file:
+// Generated code calls, in the constructor of Foo::Service, once per method in the order of the .proto file:
 //
 //   AddMethod(::grpc::internal::MakeUnaryMethod<Service, Req, Rep>("/pkg.Foo/Bar", &Service::Bar, this));
 //
@@ -9,46 +9,50 @@
 //   this->MarkMethodCallback(0, ::grpc::internal::MakeUnaryCallbackMethod<WithCallbackMethod_Bar, Req, Rep>(
 //                                   "/pkg.Foo/Bar", &WithCallbackMethod_Bar::Bar, this));
 //
-// A method that only has to be answered with UNIMPLEMENTED (one that streams, for now) keeps its position by
-// AddMethod(::grpc::internal::MakeAbsentMethod("/pkg.Foo/Baz")). Paths are string literals. Req and Rep are generated
-// message classes (generated/generated_message.h). The service must outlive the server that it is registered with.
+// A method that streams has MakeClientStreaming..., MakeServerStreaming... or MakeBidi... in place of MakeUnary.... Paths
+// are string literals. Req and Rep are generated message classes (generated/generated_message.h). The service must
+// outlive the server that it is registered with.
 #pragma once
 
 #include <cstddef>
 #include <cstring>
 #include <vector>
 
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_callback.h>
 #include <grpcpp/support/status.h>
+#include <grpcpp/support/sync_stream.h>
 
 #include "object/arena.h"
 #include "schema/message_type.h"
 
 namespace grpc {
-
-class ServerContext;
-class CallbackServerContext;
-class ServerUnaryReactor;
-
 namespace internal {
 
 // One method of one service object: its path, its messages, and a thunk that calls a member function through its
 // pointer (so that virtual dispatch finds the application's override), without std::function.
 struct Method {
-  enum class Kind { kAbsent, kSync, kCallback };
+  enum class Kind { kSync, kCallback };
 
   const char* path = "";
-  Kind kind = Kind::kAbsent;
+  Kind kind = Kind::kSync;
+  bool request_streams = false;
+  bool reply_streams = false;
+  bool streams() const { return request_streams || reply_streams; }
   const drover::schema::MessageType& (*request_type)() = nullptr;
   const drover::schema::MessageType& (*reply_type)() = nullptr;
   size_t request_size = 0;  // of the object itself, for the check that it lies in the region
 
-  // An empty reply in `arena`; null if the arena has no memory.
+  // An empty reply in `arena`; null if the arena has no memory. Not used if the reply streams.
   void* (*create_reply)(drover::Arena& arena) = nullptr;
-  // kSync
+  // kSync. `request` and `reply` are null where they stream.
   Status (*call)(const Method& method, ServerContext* context, const void* request, void* reply) = nullptr;
   // kCallback; may return null, which means UNIMPLEMENTED
   ServerUnaryReactor* (*start)(const Method& method, CallbackServerContext* context, const void* request,
                                void* reply) = nullptr;
+  // The same for a method that streams.
+  StreamReactor* (*start_stream)(const Method& method, CallbackServerContext* context, const void* request,
+                                 void* reply) = nullptr;
 
   void* service = nullptr;
   // A member function pointer, as bytes.
@@ -111,9 +115,96 @@ Method MakeUnaryCallbackMethod(const char* path, UnaryCallbackHandler<S, Request
   return method;
 }
 
-inline Method MakeAbsentMethod(const char* path) {
-  Method method;
-  method.path = path;
+// ---- methods that stream
+
+template <class S, class Request, class Reply>
+using ClientStreamingHandler = Status (S::*)(ServerContext*, ServerReader<Request>*, Reply*);
+template <class S, class Request, class Reply>
+using ServerStreamingHandler = Status (S::*)(ServerContext*, const Request*, ServerWriter<Reply>*);
+template <class S, class Request, class Reply>
+using BidiHandler = Status (S::*)(ServerContext*, ServerReaderWriter<Reply, Request>*);
+template <class S, class Request, class Reply>
+using ClientStreamingCallbackHandler = ServerReadReactor<Request>* (S::*)(CallbackServerContext*, Reply*);
+template <class S, class Request, class Reply>
+using ServerStreamingCallbackHandler = ServerWriteReactor<Reply>* (S::*)(CallbackServerContext*, const Request*);
+template <class S, class Request, class Reply>
+using BidiCallbackHandler = ServerBidiReactor<Request, Reply>* (S::*)(CallbackServerContext*);
+
+template <class Request, class Reply, class S, class Handler>
+Method MakeStreamingMethod(const char* path, Method::Kind kind, bool request_streams, bool reply_streams, S* service,
+                           Handler handler) {
+  Method method = MakeMethod<Request, Reply>(path, kind);
+  method.request_streams = request_streams;
+  method.reply_streams = reply_streams;
+  method.service = service;
+  store_handler(&method, handler);
+  return method;
+}
+
+template <class S, class Request, class Reply>
+Method MakeClientStreamingMethod(const char* path, ClientStreamingHandler<S, Request, Reply> handler, S* service) {
+  Method method = MakeStreamingMethod<Request, Reply>(path, Method::Kind::kSync, true, false, service, handler);
+  method.call = [](const Method& self, ServerContext* context, const void*, void* reply) -> Status {
+    ServerReader<Request> reader(context->drover_call());
+    auto member = load_handler<ClientStreamingHandler<S, Request, Reply>>(self);
+    return (static_cast<S*>(self.service)->*member)(context, &reader, static_cast<Reply*>(reply));
+  };
+  return method;
+}
+
+template <class S, class Request, class Reply>
+Method MakeServerStreamingMethod(const char* path, ServerStreamingHandler<S, Request, Reply> handler, S* service) {
+  Method method = MakeStreamingMethod<Request, Reply>(path, Method::Kind::kSync, false, true, service, handler);
+  method.call = [](const Method& self, ServerContext* context, const void* request, void*) -> Status {
+    ServerWriter<Reply> writer(context->drover_call());
+    auto member = load_handler<ServerStreamingHandler<S, Request, Reply>>(self);
+    return (static_cast<S*>(self.service)->*member)(context, static_cast<const Request*>(request), &writer);
+  };
+  return method;
+}
+
+template <class S, class Request, class Reply>
+Method MakeBidiMethod(const char* path, BidiHandler<S, Request, Reply> handler, S* service) {
+  Method method = MakeStreamingMethod<Request, Reply>(path, Method::Kind::kSync, true, true, service, handler);
+  method.call = [](const Method& self, ServerContext* context, const void*, void*) -> Status {
+    ServerReaderWriter<Reply, Request> stream(context->drover_call());
+    auto member = load_handler<BidiHandler<S, Request, Reply>>(self);
+    return (static_cast<S*>(self.service)->*member)(context, &stream);
+  };
+  return method;
+}
+
+template <class S, class Request, class Reply>
+Method MakeClientStreamingCallbackMethod(const char* path, ClientStreamingCallbackHandler<S, Request, Reply> handler,
+                                         S* service) {
+  Method method = MakeStreamingMethod<Request, Reply>(path, Method::Kind::kCallback, true, false, service, handler);
+  method.start_stream = [](const Method& self, CallbackServerContext* context, const void*,
+                           void* reply) -> StreamReactor* {
+    auto member = load_handler<ClientStreamingCallbackHandler<S, Request, Reply>>(self);
+    return (static_cast<S*>(self.service)->*member)(context, static_cast<Reply*>(reply));
+  };
+  return method;
+}
+
+template <class S, class Request, class Reply>
+Method MakeServerStreamingCallbackMethod(const char* path, ServerStreamingCallbackHandler<S, Request, Reply> handler,
+                                         S* service) {
+  Method method = MakeStreamingMethod<Request, Reply>(path, Method::Kind::kCallback, false, true, service, handler);
+  method.start_stream = [](const Method& self, CallbackServerContext* context, const void* request,
+                           void*) -> StreamReactor* {
+    auto member = load_handler<ServerStreamingCallbackHandler<S, Request, Reply>>(self);
+    return (static_cast<S*>(self.service)->*member)(context, static_cast<const Request*>(request));
+  };
+  return method;
+}
+
+template <class S, class Request, class Reply>
+Method MakeBidiCallbackMethod(const char* path, BidiCallbackHandler<S, Request, Reply> handler, S* service) {
+  Method method = MakeStreamingMethod<Request, Reply>(path, Method::Kind::kCallback, true, true, service, handler);
+  method.start_stream = [](const Method& self, CallbackServerContext* context, const void*, void*) -> StreamReactor* {
+    auto member = load_handler<BidiCallbackHandler<S, Request, Reply>>(self);
+    return (static_cast<S*>(self.service)->*member)(context);
+  };
   return method;
 }
 
