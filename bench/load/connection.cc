@@ -70,7 +70,12 @@ void Connection::fail(const std::string& reason) {
 int64_t Connection::oldest_start() const {
   int64_t oldest = INT64_MAX;
   for (const Stream& stream : streams_) {
-    if (stream.id != 0) oldest = std::min(oldest, stream.start_ns);
+    if (stream.id == 0) continue;
+    if (!streams_messages()) {
+      oldest = std::min(oldest, stream.start_ns);
+    } else if (stream.messages_received < stream.messages_allowed) {
+      oldest = std::min(oldest, stream.starts[stream.messages_received % plan_->messages]);
+    }
   }
   return oldest;
 }
@@ -168,25 +173,57 @@ void Connection::on_data(const Frame& frame) {
 }
 
 void Connection::check_reply(Stream* stream, std::span<const uint8_t> piece) {
+  if (streams_messages()) return take_messages(stream, piece);
   const size_t at = stream->received;
   stream->received += piece.size();
   if (!plan_->expect_echo) {
     for (size_t i = at; i < kGrpcPrefixSize && i - at < piece.size(); ++i) stream->prefix[i] = piece[i - at];
     return;
   }
+  if (stream->received > plan_->message.size() || !equals_message(*stream, at, piece)) stream->reply_wrong = true;
+}
+
+// Whether that piece of the reply is what was sent, from `at` on.
+bool Connection::equals_message(const Stream& stream, size_t at, std::span<const uint8_t> piece) const {
   const std::vector<uint8_t>& expected = plan_->message;
-  if (stream->received > expected.size()) {
-    stream->reply_wrong = true;
-    return;
-  }
-  const size_t tail = plan_->unique ? expected.size() - sizeof(stream->number) : expected.size();
+  const size_t tail = plan_->unique ? expected.size() - sizeof(stream.number) : expected.size();
   const size_t fixed = at < tail ? std::min(piece.size(), tail - at) : 0;
-  bool same = std::memcmp(piece.data(), expected.data() + at, fixed) == 0;
-  if (fixed < piece.size()) {
-    const auto* number = reinterpret_cast<const uint8_t*>(&stream->number);
-    same = same && std::memcmp(piece.data() + fixed, number + (at + fixed - tail), piece.size() - fixed) == 0;
+  if (std::memcmp(piece.data(), expected.data() + at, fixed) != 0) return false;
+  if (fixed == piece.size()) return true;
+  const uint64_t number_of = stream.number + stream.messages_received;
+  const auto* number = reinterpret_cast<const uint8_t*>(&number_of);
+  return std::memcmp(piece.data() + fixed, number + (at + fixed - tail), piece.size() - fixed) == 0;
+}
+
+void Connection::take_messages(Stream* stream, std::span<const uint8_t> piece) {
+  const size_t size = plan_->message.size();
+  while (!piece.empty()) {
+    const size_t at = stream->received % size;
+    const size_t take = std::min(piece.size(), size - at);
+    if (stream->messages_received == stream->messages_allowed || !equals_message(*stream, at, piece.first(take))) {
+      stream->reply_wrong = true;
+      return;
+    }
+    stream->received += take;
+    piece = piece.subspan(take);
+    if (at + take == size) end_message(stream);
   }
-  if (!same) stream->reply_wrong = true;
+}
+
+void Connection::end_message(Stream* stream) {
+  const int64_t start = stream->starts[stream->messages_received % plan_->messages];
+  ++stream->messages_received;
+  ++tally_->succeeded;
+  if (tally_->measuring) {
+    ++tally_->measured;
+    tally_->latency_ns.record(static_cast<uint64_t>(std::max<int64_t>(0, batch_ns_ - start)));
+  }
+  if (tally_->issuing && tally_->calls_left > 0) {
+    --tally_->calls_left;
+    allow_message(stream, batch_ns_);
+  } else if (stream->messages_received == stream->messages_allowed) {
+    half_close(stream);
+  }
 }
 
 void Connection::on_header_fragment(const Frame& frame) {
@@ -223,7 +260,13 @@ void Connection::end_call(Stream* stream) {
   if (headers.grpc_status < 0) return end_call_in_failure(stream, "call: no grpc-status");
   if (headers.grpc_status != 0) {
     ++tally_->grpc_errors[headers.grpc_status];
-    if (stream->sent < plan_->message.size()) return end_call_in_failure(stream, "");
+    if (!sent_all(*stream)) return end_call_in_failure(stream, "");
+    return release(stream);
+  }
+  if (streams_messages()) {
+    if (stream->reply_wrong || !stream->half_closed) {
+      return end_call_in_failure(stream, "call: the reply is not what was expected");
+    }
     return release(stream);
   }
   size_t expected = plan_->message.size();
@@ -245,7 +288,7 @@ void Connection::end_call(Stream* stream) {
 // An empty reason: counted already. A request that was not sent to its end is reset.
 void Connection::end_call_in_failure(Stream* stream, const std::string& reason) {
   if (!reason.empty()) ++tally_->failures[reason];
-  if (state_ == State::kOpen && stream->sent < plan_->message.size()) {
+  if (state_ == State::kOpen && !sent_all(*stream)) {
     constexpr uint8_t kCancel[4] = {0, 0, 0, 8};
     append_frame_header(&output_, sizeof(kCancel), FrameType::kRstStream, 0, stream->id);
     output_.insert(output_.end(), kCancel, kCancel + sizeof(kCancel));
@@ -293,7 +336,7 @@ void Connection::apply_setting(Setting id, uint32_t value) {
         if (stream.id == 0) continue;
         const bool was_blocked = stream.send_window <= 0;
         stream.send_window += change;
-        if (was_blocked && stream.send_window > 0 && stream.sent < plan_->message.size()) {
+        if (was_blocked && stream.send_window > 0 && stream.sent < to_send(stream)) {
           pending_.push_back({slot, stream.id});
         }
       }
@@ -319,7 +362,7 @@ void Connection::on_window_update(const Frame& frame) {
   if (stream == nullptr) return;
   const bool was_blocked = stream->send_window <= 0;
   stream->send_window += increment;
-  if (was_blocked && stream->send_window > 0 && stream->sent < plan_->message.size()) {
+  if (was_blocked && stream->send_window > 0 && stream->sent < to_send(*stream)) {
     pending_.push_back({static_cast<uint32_t>(stream - streams_.data()), stream->id});
   }
 }
@@ -329,6 +372,7 @@ void Connection::on_reset(const Frame& frame) {
   Stream* stream = find(frame.stream);
   if (stream == nullptr) return;
   stream->sent = plan_->message.size();  // nothing is left to reset
+  stream->half_closed = true;
   end_call_in_failure(stream, "call: reset by the server, code " + std::to_string(load_u32(frame.payload.data())));
 }
 

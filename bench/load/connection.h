@@ -1,6 +1,7 @@
-// One HTTP/2 connection of the load client: a closed loop of unary gRPC calls over a non-blocking socket. As many
-// calls as the plan says are in flight; when one ends, the next takes its place. Frames are gathered and sent once a
-// turn of the event loop.
+// One HTTP/2 connection of the load client: a closed loop of gRPC calls over a non-blocking socket. As many unary calls
+// as the plan says are in flight; when one ends, the next takes its place. Or as many calls that stream both ways, each
+// with so many messages in flight; when a message comes back, the next is sent. Frames are gathered and sent once a turn
+// of the event loop.
 //
 // Not thread-safe. A connection that fails counts its calls in flight as failures in the tally and stays closed.
 #pragma once
@@ -55,6 +56,12 @@ class Connection {
     size_t unacknowledged = 0;  // received since the last WINDOW_UPDATE for this stream
     uint8_t prefix[kGrpcPrefixSize] = {};
     ResponseHeaders headers;
+
+    // ---- of a call that streams: `sent` and `received` count the bytes of all its messages
+    uint64_t messages_allowed = 0;  // that were or may be sent
+    uint64_t messages_received = 0;
+    bool half_closed = false;
+    std::vector<int64_t> starts;  // of the messages in flight, by their number modulo the plan's `messages`
   };
 
   // Reading.
@@ -69,13 +76,23 @@ class Connection {
   void on_reset(const Frame& frame);
   void on_goaway(const Frame& frame);
   void check_reply(Stream* stream, std::span<const uint8_t> piece);
+  bool equals_message(const Stream& stream, size_t at, std::span<const uint8_t> piece) const;
+  void take_messages(Stream* stream, std::span<const uint8_t> piece);
+  void end_message(Stream* stream);
+  void allow_message(Stream* stream, int64_t now);
+  void half_close(Stream* stream);
+  bool streams_messages() const { return plan_->messages != 0; }
+  // Bytes that may be sent, and whether all of the call's were.
+  size_t to_send(const Stream& stream) const;
+  bool sent_all(const Stream& stream) const;
   void end_call(Stream* stream);
   void end_call_in_failure(Stream* stream, const std::string& reason);
   void release(Stream* stream);
 
   // Writing.
   void issue(uint32_t slot);
-  void append_message(const Stream& stream, size_t from, size_t size);
+  void append_messages(const Stream& stream, size_t from, size_t size);
+  void append_message(uint64_t number, size_t from, size_t size);
   void send_pending_data();
   void flush();
   void watch(bool writable);

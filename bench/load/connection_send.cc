@@ -59,33 +59,73 @@ void Connection::issue(uint32_t slot) {
   stream.headers.grpc_message.clear();
   stream.start_ns = INT64_MAX;  // until the flush
   ++in_flight_;
-  ++tally_->issued;
-  started_.push_back(slot);
+  if (!streams_messages()) {
+    ++tally_->issued;
+    started_.push_back(slot);
+  }
 
   const std::vector<uint8_t>& block = first_call ? plan_->headers.first : plan_->headers.later;
   append_frame_header(&output_, block.size(), FrameType::kHeaders, kFlagEndHeaders, stream.id);
   append(&output_, block);
-  pending_.push_back({slot, stream.id});
+  if (!streams_messages()) return pending_.push_back({slot, stream.id});
+  stream.messages_allowed = stream.messages_received = 0;
+  stream.half_closed = false;
+  stream.starts.resize(plan_->messages);
+  const int64_t now = now_ns();
+  for (uint32_t i = 0; i < plan_->messages && (i == 0 || tally_->calls_left > 0); ++i) {
+    if (i != 0) --tally_->calls_left;  // the first is the call's
+    allow_message(&stream, now);
+  }
 }
 
-void Connection::append_message(const Stream& stream, size_t from, size_t size) {
+size_t Connection::to_send(const Stream& stream) const {
+  return streams_messages() ? stream.messages_allowed * plan_->message.size() : plan_->message.size();
+}
+
+bool Connection::sent_all(const Stream& stream) const {
+  return streams_messages() ? stream.half_closed : stream.sent == plan_->message.size();
+}
+
+void Connection::allow_message(Stream* stream, int64_t now) {
+  const bool idle = stream->sent == to_send(*stream);
+  stream->starts[stream->messages_allowed % plan_->messages] = now;
+  ++stream->messages_allowed;
+  ++tally_->issued;
+  if (idle) pending_.push_back({static_cast<uint32_t>(stream - streams_.data()), stream->id});
+}
+
+void Connection::half_close(Stream* stream) {
+  stream->half_closed = true;
+  append_frame_header(&output_, 0, FrameType::kData, kFlagEndStream, stream->id);
+}
+
+// `from`: in the bytes of all its messages.
+void Connection::append_messages(const Stream& stream, size_t from, size_t size) {
+  const size_t one = plan_->message.size();
+  while (size > 0) {
+    const size_t part = std::min(size, one - from % one);
+    append_message(stream.number + from / one, from % one, part);
+    from += part;
+    size -= part;
+  }
+}
+
+void Connection::append_message(uint64_t number, size_t from, size_t size) {
   const uint8_t* bytes = plan_->message.data();
   output_.insert(output_.end(), bytes + from, bytes + from + size);
   if (!plan_->unique) return;
-  const size_t tail = plan_->message.size() - sizeof(stream.number);
+  const size_t tail = plan_->message.size() - sizeof(number);
   const size_t begin = std::max(from, tail);
   if (from + size <= begin) return;
-  const auto* number = reinterpret_cast<const uint8_t*>(&stream.number);
   uint8_t* out = output_.data() + output_.size() - (from + size - begin);
-  std::memcpy(out, number + (begin - tail), from + size - begin);
+  std::memcpy(out, reinterpret_cast<const uint8_t*>(&number) + (begin - tail), from + size - begin);
 }
 
 void Connection::send_pending_data() {
-  const size_t total = plan_->message.size();
   while (!pending_.empty() && output_.size() - output_sent_ < kOutputLimit) {
     const auto [slot, id] = pending_.front();
     Stream& stream = streams_[slot];
-    const size_t left = total - stream.sent;
+    const size_t left = to_send(stream) - stream.sent;
     if (stream.id != id || left == 0 || stream.send_window <= 0) {
       pending_.pop_front();  // ended early, or comes back with its WINDOW_UPDATE
       continue;
@@ -93,8 +133,9 @@ void Connection::send_pending_data() {
     if (send_window_ <= 0) return;
     const size_t window = static_cast<size_t>(std::min(stream.send_window, send_window_));
     const size_t size = std::min({left, window, peer_max_frame_size_});
-    append_frame_header(&output_, size, FrameType::kData, size == left ? kFlagEndStream : 0, id);
-    append_message(stream, stream.sent, size);
+    append_frame_header(&output_, size, FrameType::kData, size == left && !streams_messages() ? kFlagEndStream : 0,
+                        id);
+    append_messages(stream, stream.sent, size);
     stream.sent += size;
     stream.send_window -= static_cast<int64_t>(size);
     send_window_ -= static_cast<int64_t>(size);

@@ -30,6 +30,7 @@ struct Flags {
   std::string json_file;
   bool unique = false;
   uint32_t streams = 1;
+  uint32_t messages = 0;
   size_t max_frame_size = kDefaultFrameSize;
   int cpu = -1;
   LoadSchedule schedule;
@@ -46,6 +47,9 @@ void declare_flags(CLI::App* app, Flags* flags) {
                 "the body's last 8 bytes become the call's number (the body must end in a bytes field)");
   app->add_option("--connections", schedule.connections)->check(CLI::Range(1, 10000));
   app->add_option("--streams", flags->streams, "calls in flight on each connection")->check(CLI::Range(1, 100000));
+  app->add_option("--messages", flags->messages,
+                  "calls stream both ways, each with so many messages in flight; messages are counted instead of calls")
+      ->check(CLI::Range(1, 100000));
   app->add_option("--duration", schedule.duration_s, "measured seconds")->check(CLI::PositiveNumber);
   app->add_option("--warmup", schedule.warmup_s, "seconds before")->check(CLI::NonNegativeNumber);
   app->add_option("--requests", schedule.requests, "exactly so many calls, no warm-up, instead of --duration")
@@ -134,7 +138,8 @@ std::string results_as_json(const Flags& flags, const LoadRun& run) {
   out.precision(9);
   out << "{\n";
   out << "  \"path\": " << quote(flags.path) << ",\n";
-  out << "  \"connections\": " << flags.schedule.connections << ", \"streams\": " << flags.streams << ",\n";
+  out << "  \"connections\": " << flags.schedule.connections << ", \"streams\": " << flags.streams
+      << ", \"messages\": " << flags.messages << ",\n";
   out << "  \"requests\": " << tally.measured << ",\n";
   out << "  \"seconds\": " << seconds << ",\n";
   out << "  \"rps\": " << (seconds > 0 ? static_cast<double>(tally.measured) / seconds : 0) << ",\n";
@@ -167,6 +172,7 @@ int run_load(const Flags& flags) {
   plan.expect_echo = flags.expect == "echo";
   plan.unique = flags.unique;
   plan.streams = flags.streams;
+  plan.messages = flags.messages;
   plan.max_frame_size = flags.max_frame_size;
 
   LoadRun run(&plan, flags.schedule);

@@ -33,8 +33,9 @@ class DroverLoad(unittest.TestCase):
         subprocess.run([ECHO_BODY, "--kind", kind, "--seed", str(seed), "-o", path], check=True)
         return path
 
-    def load(self, method, body, *flags):
-        done = subprocess.run([LOAD, "--address", self.server.address, "--path", f"/drover.examples.echo.Echo/{method}",
+    def load(self, method, body, *flags, service="Echo"):
+        done = subprocess.run([LOAD, "--address", self.server.address, "--path",
+                               f"/drover.examples.echo.{service}/{method}",
                                "--body-file", body, "--call-timeout", "20", *flags],
                               capture_output=True, text=True, timeout=60)
         return done.returncode, json.loads(done.stdout)
@@ -55,6 +56,13 @@ class DroverLoad(unittest.TestCase):
         code, result = self.load("Unary", self.body("unary-32B"), "--unique", "--requests", "5000", "--connections",
                                  "2", "--streams", "50")
         self.assertEqual((code, result["requests"]), (0, 5000), result)
+
+    def test_messages_of_streams_come_back_in_order(self):
+        for streams, messages in ((1, 1), (1, 100), (20, 7)):
+            code, result = self.load("Stream", self.body("unary-32B"), "--unique", "--requests", "5000",
+                                     "--connections", "2", "--streams", str(streams), "--messages", str(messages),
+                                     service="EchoStream")
+            self.assertEqual((code, result["requests"]), (0, 5000), result)
 
     def test_an_unknown_method_is_an_error_and_not_a_success(self):
         code, result = self.load("Nothing", self.body("small"), "--requests", "5")

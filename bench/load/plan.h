@@ -24,9 +24,11 @@ struct LoadPlan {
   bool expect_echo = true;                    // false: any well-formed single message will do
   bool unique = false;                        // the message's last 8 bytes become the call's number
   uint32_t streams = 1;                       // calls in flight on each connection
+  uint32_t messages = 0;                      // in flight on each call, which streams both ways; 0: unary calls
   size_t max_frame_size = kDefaultFrameSize;  // that we allow the server
 };
 
+// What is said of calls here is true of messages where the calls stream.
 struct LoadTally {
   // Set by the run.
   bool issuing = true;             // a finished call is followed by the next

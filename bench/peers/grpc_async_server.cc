@@ -21,6 +21,7 @@ namespace {
 
 using drover::examples::echo::Echo;
 using Service = Echo::AsyncService;
+using StreamService = drover::examples::echo::EchoStream::AsyncService;
 
 void spin(std::chrono::nanoseconds time) {
   const auto end = std::chrono::steady_clock::now() + time;
@@ -83,6 +84,67 @@ class EchoCall final : public Call {
   bool replying_ = false;
 };
 
+// One call that streams both ways: reads a message, writes it, and so on until the client half-closes.
+class StreamCall final : public Call {
+ public:
+  using Message = drover::examples::echo::EchoMessage;
+
+  StreamCall(StreamService* service, grpc::ServerCompletionQueue* queue, std::chrono::nanoseconds busy_loop)
+      : service_(service), queue_(queue), busy_loop_(busy_loop) {
+    post();
+  }
+
+  void advance(bool ok) override {
+    switch (state_) {
+      case State::kPosted:
+        if (ok) read();  // else the queue is shutting down: no call came
+        break;
+      case State::kReading:
+        if (ok) {
+          write();
+        } else {
+          state_ = State::kFinishing;
+          stream_->Finish(grpc::Status::OK, this);
+        }
+        break;
+      case State::kWriting:
+        read();
+        break;
+      case State::kFinishing:
+        post();
+        break;
+    }
+  }
+
+ private:
+  enum class State { kPosted, kReading, kWriting, kFinishing };
+
+  void post() {
+    state_ = State::kPosted;
+    stream_.reset();
+    context_.emplace();
+    stream_.emplace(&*context_);
+    service_->RequestStream(&*context_, &*stream_, queue_, queue_, this);
+  }
+  void read() {
+    state_ = State::kReading;
+    stream_->Read(&message_, this);
+  }
+  void write() {
+    state_ = State::kWriting;
+    if (busy_loop_.count() > 0) spin(busy_loop_);
+    stream_->Write(message_, this);
+  }
+
+  StreamService* const service_;
+  grpc::ServerCompletionQueue* const queue_;
+  const std::chrono::nanoseconds busy_loop_;
+  std::optional<grpc::ServerContext> context_;
+  std::optional<grpc::ServerAsyncReaderWriter<Message, Message>> stream_;
+  Message message_;
+  State state_ = State::kPosted;
+};
+
 template <class Message>
 void post_calls(int count, Service* service, typename EchoCall<Message>::Request request,
                 grpc::ServerCompletionQueue* queue, std::chrono::nanoseconds busy_loop,
@@ -115,7 +177,9 @@ int main(int argc, char** argv) {
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  StreamService stream_service;
   builder.RegisterService(&service);
+  builder.RegisterService(&stream_service);
   const std::unique_ptr<grpc::ServerCompletionQueue> queue = builder.AddCompletionQueue();
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || port == 0) {
@@ -134,6 +198,10 @@ int main(int argc, char** argv) {
                                                     busy_loop, &calls);
   post_calls<drover::examples::echo::LargeMessage>(outstanding, &service, &Service::RequestLarge, queue.get(),
                                                    busy_loop, &calls);
+
+  for (int i = 0; i < outstanding; ++i) {
+    calls.push_back(std::make_unique<StreamCall>(&stream_service, queue.get(), busy_loop));
+  }
 
   // A call that posts itself again after shutdown began would trip gRPC's assertions: the process ends instead, once
   // the server has answered what was in flight.
