@@ -187,7 +187,7 @@ std::string check(const RegisterMethods& m) {
     for (uint32_t image : {method.request_image, method.response_image}) {
       if (image >= kMaxImages) return out_of_range("image index", image, 0, kMaxImages - 1);
     }
-    if (method.flags != 0) return out_of_range("method flags", method.flags, 0, 0);
+    if (method.flags > kAllMethodFlags) return out_of_range("method flags", method.flags, 0, kAllMethodFlags);
   }
   return {};
 }

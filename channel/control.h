@@ -63,6 +63,8 @@ struct RegisterImage {
   uint64_t size = 0;
 };
 
+inline constexpr uint32_t kAllMethodFlags = kMethodRequestStreams | kMethodReplyStreams;
+
 // Methods are numbered in the order in which they are sent, over all packets; a CALL names one by that number.
 struct RegisterMethods {
   struct Method {
@@ -71,7 +73,7 @@ struct RegisterMethods {
     uint32_t request = 0;  // message index in that image
     uint32_t response_image = 0;
     uint32_t response = 0;  // message index in that image
-    uint32_t flags = 0;     // reserved for streaming, 0
+    uint32_t flags = 0;     // of MethodFlag
   };
   std::vector<Method> methods;
 };

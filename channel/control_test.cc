@@ -35,7 +35,8 @@ std::vector<ControlMessage> examples() {
   hello.tx_bytes = 2 << 20;
   return {hello,
           RegisterImage{123456},
-          RegisterMethods{{{"/helloworld.Greeter/SayHello", 0, 1, 2, 0}, {"/a.B/C", 1, 0, 0, 0}}},
+          RegisterMethods{{{"/helloworld.Greeter/SayHello", 0, 1, 2, 0},
+                           {"/a.B/C", 1, 0, 0, 0, kMethodRequestStreams | kMethodReplyStreams}}},
           Listen{"0.0.0.0:50051", 0},
           Start{},
           Drain{1500},
@@ -160,6 +161,7 @@ TEST(Control, ValuesOutOfRangeAreNamed) {
       {RegisterImage{kMaxImageBytes + 1}, "image size"},
       {RegisterMethods{{{"a/b", 0, 0, 0, 0}}}, "path"},
       {RegisterMethods{{{"/a/b", kMaxImages, 0, 0, 0}}}, "image index"},
+      {RegisterMethods{{{"/a/b", 0, 0, 0, 0, kAllMethodFlags + 1}}}, "method flags is 4, expected 0 to 3"},
       {Listen{"", 0}, "address is empty"},
       {Listen{"x", 1}, "flags is 1, expected 0 to 0"},
       {Listen{std::string(kMaxControlString + 1, 'x'), 0}, "address has 4097"},

@@ -55,8 +55,8 @@ void Crew::thread_main(std::list<std::thread>::iterator self) {
   if (!pin_this_thread(options_.cpus)) log(LogLevel::kWarning, "a worker thread could not be pinned to its CPUs");
   std::unique_lock lock(mutex_);
   for (;;) {
-    bool called = work_.wait_for(lock, std::chrono::nanoseconds(options_.idle_ns),
-                                 [this] { return stop_ || !to_lead_.empty(); });
+    bool called =
+        work_.wait_for(lock, std::chrono::nanoseconds(options_.idle_ns), [this] { return stop_ || !to_lead_.empty(); });
     if (to_lead_.empty() && (stop_ || (!called && spare_ > 0))) break;
     if (to_lead_.empty()) continue;
     std::shared_ptr<Worker> worker = std::move(to_lead_.front());

@@ -5,9 +5,9 @@
 // lead. A handler that waits for its stream hands the lead over by itself, at once.
 //
 // So there is a thread for each handler that blocks, and one for each Worker. Threads are made when they are needed. At
-// most `max_threads` handlers run or block at a time: beyond that, synchronous calls wait at their Worker, which goes on
-// serving callback calls and streams. If the system gives no more threads, that is the bound until one is free. A thread
-// that has had nothing to do for `idle_ns` ends.
+// most `max_threads` handlers run or block at a time: beyond that, synchronous calls wait at their Worker, which goes
+// on serving callback calls and streams. If the system gives no more threads, that is the bound until one is free. A
+// thread that has had nothing to do for `idle_ns` ends.
 //
 // While the server is idle the monitor looks only every 5 ms, which costs next to nothing.
 // Thread-safe.

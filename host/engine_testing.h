@@ -347,7 +347,7 @@ class FakeEngine {
   bool twice_ = false;
   bool late_ = false;
   uint64_t consumed_slots_ = 0;
-  std::map<uint32_t, std::deque<ChunkRun>> sent_;      // request messages that are with the host
+  std::map<uint32_t, std::deque<ChunkRun>> sent_;     // request messages that are with the host
   std::map<uint32_t, std::deque<Message>> received_;  // reply messages
 };
 

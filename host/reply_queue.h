@@ -2,9 +2,9 @@
 //
 //   the writer:  put(message)  ->  a copy in tx      the leader:  next() -> MESSAGE ... release(), in any order
 //
-// What a stream may hold is bounded: kMaxStreamMessages that are not released, and kMostBytes and one message of any size.
-// Small messages are copied into a ring of kRingBytes of tx, which the
-// stream takes at its first message; others have a run of chunks each. Memory is reclaimed in the order of writing.
+// What a stream may hold is bounded: kMaxStreamMessages that are not released, and kMostBytes and one message of any
+// size. Small messages are copied into a ring of kRingBytes of tx, which the stream takes at its first message; others
+// have a run of chunks each. Memory is reclaimed in the order of writing.
 //
 // Threads: one writer and one leader at a time, which may be the same thread.
 #pragma once

@@ -46,9 +46,7 @@ class RequestQueue {
   }
 
   // ---- the reader
-  bool empty() const {
-    return arrived_.load(std::memory_order_acquire) == taken_.load(std::memory_order_relaxed);
-  }
+  bool empty() const { return arrived_.load(std::memory_order_acquire) == taken_.load(std::memory_order_relaxed); }
   uint64_t front() const { return offsets_[taken_.load(std::memory_order_relaxed) % kMaxStreamMessages]; }
   // The front is not looked at any more.
   void pop() { taken_.fetch_add(1, std::memory_order_seq_cst); }

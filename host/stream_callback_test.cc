@@ -38,9 +38,7 @@ class CallbackService final : public Testing::CallbackService {
   grpc::ServerWriteReactor<Reply>* Spread(grpc::CallbackServerContext* context, const Request* request) override {
     return spread(context, request);
   }
-  grpc::ServerBidiReactor<Request, Reply>* Talk(grpc::CallbackServerContext* context) override {
-    return talk(context);
-  }
+  grpc::ServerBidiReactor<Request, Reply>* Talk(grpc::CallbackServerContext* context) override { return talk(context); }
 };
 
 // What happened to a reactor, in order.
@@ -148,8 +146,8 @@ TEST_F(StreamCallbackTest, MessagesAreEchoedInOrder) {
   for (int i = 0; i < 1000; ++i) {
     send(call, i, "text " + std::to_string(i));
     std::string text;
-    ASSERT_TRUE(engine->receive<Reply>(
-        call, [&](const Reply* reply, const FakeEngine::Message&) { text = reply->text(); }));
+    ASSERT_TRUE(
+        engine->receive<Reply>(call, [&](const Reply* reply, const FakeEngine::Message&) { text = reply->text(); }));
     ASSERT_EQ(text, "text " + std::to_string(i));
   }
   EXPECT_EQ(engine->unconsumed(call), 0u);
@@ -265,8 +263,11 @@ TEST_F(StreamCallbackTest, MessagesOfManySizesArriveWhole) {
   }
   sizes.push_back(3 << 20);
   uint32_t call = engine->call<Request>(
-      kSpread, [&](Request* request) { for (size_t size : sizes) request->add_words(std::to_string(size)); }, kNoDeadline,
-      {}, 0, 16);
+      kSpread,
+      [&](Request* request) {
+        for (size_t size : sizes) request->add_words(std::to_string(size));
+      },
+      kNoDeadline, {}, 0, 16);
   for (size_t i = 0; i < sizes.size(); ++i) {
     bool same = false;
     ASSERT_TRUE(engine->receive<Reply>(call, [&](const Reply* reply, const FakeEngine::Message&) {

@@ -77,7 +77,8 @@ bool Streams::run(Call* call, Code&& code, CallEvent& event, CallEvent::Kind kin
 }
 
 bool Streams::start(Call* call) {
-  return run(call, [call] { call->run_handler(); }, call->handler_event, CallEvent::Kind::kHandlerReturned) &&
+  return run(
+             call, [call] { call->run_handler(); }, call->handler_event, CallEvent::Kind::kHandlerReturned) &&
          after_handler(call) && worker_.serve_deferred();
 }
 
@@ -337,8 +338,7 @@ bool Streams::settle_read(Call* call, bool* moved) {
   }
   stream.read_wanted = false;
   *moved = true;
-  return react(
-      call, &stream.reads, stream.read_event, [](StreamReactor& r, bool fine) { r.OnReadDone(fine); }, ok);
+  return react(call, &stream.reads, stream.read_event, [](StreamReactor& r, bool fine) { r.OnReadDone(fine); }, ok);
 }
 
 bool Streams::settle_write(Call* call, bool* moved) {
@@ -370,8 +370,7 @@ bool Streams::settle_write(Call* call, bool* moved) {
   stream.write_wanted = false;
   *moved = true;
   if (!stream.write_reported) return true;
-  return react(
-      call, &stream.writes, stream.write_event, [](StreamReactor& r, bool fine) { r.OnWriteDone(fine); }, ok);
+  return react(call, &stream.writes, stream.write_event, [](StreamReactor& r, bool fine) { r.OnWriteDone(fine); }, ok);
 }
 
 grpc::Status Streams::failure_of(ReplyQueue::Put result) {
@@ -379,7 +378,8 @@ grpc::Status Streams::failure_of(ReplyQueue::Put result) {
     case ReplyQueue::Put::kTooDeep:
       return grpc::Status(grpc::StatusCode::INTERNAL, "the reply is nested too deeply to be sent");
     case ReplyQueue::Put::kTooLarge:
-      return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "the reply is larger than the shared memory for replies");
+      return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                          "the reply is larger than the shared memory for replies");
     default:
       return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "no room for a reply in shared memory");
   }

@@ -62,11 +62,12 @@ bool SyncStream::read(drover::Message* message) {
       return fine;
     }
     if (stream.requests.ended()) return false;
-    Streams::wait(
-        call_, [&] { return !stream.requests.empty() || stream.requests.ended() || is_over(*call_); }, -1);
+    Streams::wait(call_, [&] { return !stream.requests.empty() || stream.requests.ended() || is_over(*call_); }, -1);
   }
 }
 
-bool SyncStream::write(const drover::Message& message, const WriteOptions& /*options*/) { return put(*call_, &message); }
+bool SyncStream::write(const drover::Message& message, const WriteOptions& /*options*/) {
+  return put(*call_, &message);
+}
 
 }  // namespace grpc::internal

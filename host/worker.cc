@@ -304,8 +304,9 @@ bool Worker::after_handler(Call* call) {
 bool Worker::after_initial_metadata(Call* call) {
   if (!call->has_user_reactor()) return true;  // no reactor to call
   ++call->reactions_running;
-  if (!run_application([call] { static_cast<grpc::ServerUnaryReactor*>(call->reactor)->OnSendInitialMetadataDone(true); }, call->initial_metadata_event,
-                       CallEvent::Kind::kReactionReturned)) {
+  if (!run_application(
+          [call] { static_cast<grpc::ServerUnaryReactor*>(call->reactor)->OnSendInitialMetadataDone(true); },
+          call->initial_metadata_event, CallEvent::Kind::kReactionReturned)) {
     return false;
   }
   --call->reactions_running;

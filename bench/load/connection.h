@@ -1,7 +1,7 @@
 // One HTTP/2 connection of the load client: a closed loop of gRPC calls over a non-blocking socket. As many unary calls
 // as the plan says are in flight; when one ends, the next takes its place. Or as many calls that stream both ways, each
-// with so many messages in flight; when a message comes back, the next is sent. Frames are gathered and sent once a turn
-// of the event loop.
+// with so many messages in flight; when a message comes back, the next is sent. Frames are gathered and sent once a
+// turn of the event loop.
 //
 // Not thread-safe. A connection that fails counts its calls in flight as failures in the tally and stays closed.
 #pragma once

@@ -133,8 +133,7 @@ void Connection::send_pending_data() {
     if (send_window_ <= 0) return;
     const size_t window = static_cast<size_t>(std::min(stream.send_window, send_window_));
     const size_t size = std::min({left, window, peer_max_frame_size_});
-    append_frame_header(&output_, size, FrameType::kData, size == left && !streams_messages() ? kFlagEndStream : 0,
-                        id);
+    append_frame_header(&output_, size, FrameType::kData, size == left && !streams_messages() ? kFlagEndStream : 0, id);
     append_messages(stream, stream.sent, size);
     stream.sent += size;
     stream.send_window -= static_cast<int64_t>(size);

@@ -158,6 +158,8 @@ using Maker = std::function<std::string(Random*)>;
 const std::map<std::string, Maker>& makers() {
   static const std::map<std::string, Maker> table = {
       {"unary-32B", [](Random* random) { return encoded_payload(random, 32); }},
+      {"stream-64B", [](Random* random) { return encoded_payload(random, 62); }},
+      {"stream-16KiB", [](Random* random) { return encoded_payload(random, (16 << 10) - 4); }},
       {"unary-1KiB", [](Random* random) { return encoded_payload(random, 1024); }},
       {"small", [](Random* random) { return encoded(random, fill_small); }},
       {"medium", [](Random* random) { return encoded(random, fill_medium); }},

@@ -144,7 +144,7 @@ bool HostRegistration::check_method(const RegisterMethods::Method& method, Contr
   auto bad = [&](const char* what, uint64_t value) {
     return refuse(error, ControlCode::kBadMethod, method.path + ": " + what + " " + std::to_string(value));
   };
-  if ((method.flags & ~(kMethodRequestStreams | kMethodReplyStreams)) != 0) return bad("unknown flags", method.flags);
+  if (method.flags > kAllMethodFlags) return bad("unknown flags", method.flags);
   if (!options_.policy.may_serve(user_, method.path)) {
     return refuse(error, ControlCode::kPermissionDenied,
                   "hosts of user " + std::to_string(user_) + " may not serve " + method.path + " (hosts.allow)");

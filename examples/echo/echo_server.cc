@@ -1,5 +1,6 @@
-// An echo server on gRPC's callback API. The same source builds against gRPC C++ and against Drover: which of the two
-// it is depends on the include path alone. --busy-loop-ns makes every call spin, as a stand-in for business logic.
+// An echo server on gRPC's callback API, unary and as a stream. The same source builds against gRPC C++ and against
+// Drover: which of the two it is depends on the include path alone. --busy-loop-ns makes every call spin, as a stand-in
+// for business logic.
 
 #include <grpcpp/grpcpp.h>
 
@@ -20,6 +21,7 @@ namespace {
 
 using drover::examples::echo::Echo;
 using drover::examples::echo::EchoMessage;
+using drover::examples::echo::EchoStream;
 using drover::examples::echo::LargeMessage;
 using drover::examples::echo::MediumMessage;
 using drover::examples::echo::SmallMessage;
@@ -62,6 +64,32 @@ class EchoService final : public Echo::CallbackService {
   }
 
   const std::chrono::nanoseconds busy_loop_;
+};
+
+// One call that streams both ways: reads a message, writes it, and so on until the client half-closes.
+class StreamReactor final : public grpc::ServerBidiReactor<EchoMessage, EchoMessage> {
+ public:
+  StreamReactor() { StartRead(&message_); }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return Finish(grpc::Status::OK);
+    StartWrite(&message_);
+  }
+  void OnWriteDone(bool ok) override {
+    if (!ok) return Finish(grpc::Status::CANCELLED);
+    StartRead(&message_);
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  EchoMessage message_;
+};
+
+class EchoStreamService final : public EchoStream::CallbackService {
+ public:
+  grpc::ServerBidiReactor<EchoMessage, EchoMessage>* Stream(grpc::CallbackServerContext*) override {
+    return new StreamReactor();
+  }
 };
 
 struct Flags {
@@ -127,7 +155,9 @@ int main(int argc, char** argv) {
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort(flags.address, grpc::InsecureServerCredentials(), &port);
+  EchoStreamService stream_service;
   builder.RegisterService(&service);
+  builder.RegisterService(&stream_service);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || port == 0) {
     std::cerr << "cannot listen on " << flags.address << "\n";

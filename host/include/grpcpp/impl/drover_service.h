@@ -9,9 +9,9 @@
 //   this->MarkMethodCallback(0, ::grpc::internal::MakeUnaryCallbackMethod<WithCallbackMethod_Bar, Req, Rep>(
 //                                   "/pkg.Foo/Bar", &WithCallbackMethod_Bar::Bar, this));
 //
-// A method that streams has MakeClientStreaming..., MakeServerStreaming... or MakeBidi... in place of MakeUnary.... Paths
-// are string literals. Req and Rep are generated message classes (generated/generated_message.h). The service must
-// outlive the server that it is registered with.
+// A method that streams has MakeClientStreaming..., MakeServerStreaming... or MakeBidi... in place of MakeUnary....
+// Paths are string literals. Req and Rep are generated message classes (generated/generated_message.h). The service
+// must outlive the server that it is registered with.
 #pragma once
 
 #include <cstddef>

@@ -7,9 +7,9 @@
 //   StartWrite(&message)  ... OnWriteDone(true): the message may be changed; OnWriteDone(false): cancelled
 //
 // At most one read and one write are underway at a time. Start... and Finish may come before the handler has returned
-// the reactor, from within a reaction, and from any other thread. Reactions run on the threads that serve calls: one that
-// blocks costs its call's time, and after 1 ms another thread. Two reactions of one reactor, of different kinds, may run
-// side by side if the first blocks. Request, reply and context are valid until OnDone.
+// the reactor, from within a reaction, and from any other thread. Reactions run on the threads that serve calls: one
+// that blocks costs its call's time, and after 1 ms another thread. Two reactions of one reactor, of different kinds,
+// may run side by side if the first blocks. Request, reply and context are valid until OnDone.
 #pragma once
 
 #include <grpcpp/impl/call_op_set.h>
@@ -40,8 +40,8 @@ class ServerReactor {
   virtual void OnCancel() = 0;
 };
 
-// What the reactors of streams stand on (host/streams.cc). The thread that asks for something stores it, and then sets a
-// bit of asked_; the worker's leader takes the bits.
+// What the reactors of streams stand on (host/streams.cc). The thread that asks for something stores it, and then sets
+// a bit of asked_; the worker's leader takes the bits.
 class StreamReactor : public ServerReactor {
  public:
   StreamReactor(const StreamReactor&) = delete;
