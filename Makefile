@@ -20,7 +20,7 @@ ROUNDS ?= 400
 PEERS ?=
 HPB_ARGS := $(if $(HYPERPROTOBENCH),--hyperprotobench $(abspath $(HYPERPROTOBENCH)))
 
-.PHONY: help setup configure build demo test check test-long bench bench-codec bench-echo bench-rtl bench-lines reproduce-rpcnic reproduce-dagger bench-dagger fit-cpu-costs synth prove format check-format tidy clean
+.PHONY: help setup configure build demo test check test-long bench bench-codec bench-echo bench-stream bench-rtl bench-lines reproduce-rpcnic reproduce-dagger bench-dagger fit-cpu-costs synth prove format check-format tidy clean
 
 help: ## list the targets
 	@echo 'usage: make TARGET [PRESET=release|gcc|debug|asan|tsan] [JOBS=N] [HYPERPROTOBENCH=DIR] [UPB_SRC=DIR] [PEERS=all]'
@@ -54,6 +54,10 @@ bench-echo: configure ## echo on Drover and on gRPC C++ (PEERS=all: tonic, grpc-
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 	@.venv/bin/python bench/run_echo.py --build-dir $(BUILD) --jobs $(JOBS) $(if $(PEERS),--peers $(PEERS)) \
 	  $(HPB_ARGS)
+
+bench-stream: configure ## echo on bidirectional streams, on Drover and on gRPC C++, into build/bench/stream.json
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target droverd echo_server grpc_async_server grpc_callback_server drover-load drover-echo-body
+	@.venv/bin/python bench/run_echo.py --set stream --build-dir $(BUILD)
 
 bench-codec: configure ## decode and encode beside protobuf C++ and upb, into build/bench/codec.json
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target codec_bench
@@ -93,7 +97,7 @@ bench-lines: configure ## RPC lines through droverd beside the bare ring, into b
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target lines_bench
 	@.venv/bin/python bench/run_lines.py --program $(BUILD)/bench/lines_bench
 
-bench: bench-codec bench-echo ## all benchmarks: bench-codec, bench-echo, and the parts alone
+bench: bench-codec bench-echo bench-stream ## all benchmarks: bench-codec, bench-echo, and the parts alone
 	@tools/bench_parts.sh $(BUILD)
 
 format: ## format all C++ with clang-format-19

@@ -6,7 +6,8 @@ peer's has no engine, and its cpu_host is its cpu_total. Rows compare the median
 
 import statistics
 
-UNITS = {"rps": "1/s", "cpu_total": "us", "cpu_host": "us", "cpu_engine": "us", "p50": "us", "p99": "us", "rtt": "ns"}
+UNITS = {"rps": "1/s", "rate": "1/s", "cpu_total": "us", "cpu_host": "us", "cpu_engine": "us", "p50": "us", "p99": "us", "rtt": "ns"}
+RATES = ("rps", "rate")  # higher is better
 METRICS = ["rps", "cpu_total", "cpu_host", "cpu_engine", "p50", "p99"]
 
 # (case, metric) -> goal for drover / grpc-async: the issue's table. A rate must reach its goal, all else stay below.
@@ -19,6 +20,9 @@ GOALS = {
     ("unary-32B-c100m1", "rps"): 1.3,
     ("hpb-325KB", "cpu_total"): 1 / 3,
     ("ring", "rtt"): 1.3,
+    ("stream-64B", "cpu_total"): 1 / 4,
+    ("stream-64B", "cpu_host"): 1 / 20,
+    ("stream-16KiB", "cpu_total"): 1 / 2,
 }
 GOAL_PEERS = ("grpc-async", "ping-pong")
 
@@ -32,13 +36,15 @@ def row(case, metric, drover, peer, peer_name):
             "peer_name": peer_name, "ratio": drover / peer if peer else None}
 
 
-def rows_of_case(case, drover, peers):
-    """drover: measurements; peers: {peer name: measurements}. A peer's CPU is compared as a whole with each part."""
+def rows_of_case(case, drover, peers, rate="rps"):
+    """drover: measurements; peers: {peer name: measurements}. A peer's CPU is compared as a whole with each part.
+    `rate`: the metric's name in the rows."""
     rows = []
     for metric in METRICS:
         for peer_name, measurements in peers.items():
             peer_metric = "cpu_total" if metric.startswith("cpu_") else metric
-            rows.append(row(case, metric, median_of(drover, metric), median_of(measurements, peer_metric), peer_name))
+            rows.append(row(case, rate if metric == "rps" else metric, median_of(drover, metric),
+                            median_of(measurements, peer_metric), peer_name))
     return rows
 
 
@@ -47,7 +53,7 @@ def goal_of(row_):
 
 
 def reaches(row_, goal):
-    return row_["ratio"] >= goal if row_["metric"] == "rps" else row_["ratio"] <= goal
+    return row_["ratio"] >= goal if row_["metric"] in RATES else row_["ratio"] <= goal
 
 
 def number(value):
@@ -60,7 +66,7 @@ def goal_text(row_):
     goal = goal_of(row_)
     if goal is None:
         return ""
-    sign = ">=" if row_["metric"] == "rps" else "<="
+    sign = ">=" if row_["metric"] in RATES else "<="
     return f"{sign} {goal:.3g}  {'reached' if reaches(row_, goal) else 'NOT reached'}"
 
 
@@ -101,7 +107,7 @@ def load_matplotlib():
     return plt
 
 
-def chart(path, results, system, peer_names, subtitle):
+def chart(path, results, system, peer_names, title, subtitle):
     """results: {case: {server name: measurements}}. Left: CPU per request, host and engine stacked; right: rate."""
     plt = load_matplotlib()
     cases = [case for case in results if system in results[case]]
@@ -130,7 +136,7 @@ def chart(path, results, system, peer_names, subtitle):
         axes.spines[["top", "right"]].set_visible(False)
     handles, labels = cpu_axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="upper right", ncol=len(labels), frameon=False, fontsize=9)
-    figure.suptitle("Unary echo on one server core", x=0.01, ha="left", fontweight="bold")
+    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
     figure.text(0.01, 0.01, subtitle, fontsize=8, color="#555555")
     figure.tight_layout(rect=(0, 0.04, 1, 0.95))
     figure.savefig(path, dpi=150)

@@ -6,7 +6,10 @@ over the requests in that window. Medians over the rounds are compared; `ratio` 
 
 The peers are gRPC C++'s two servers; with --peers also tonic and grpc-go, which are built first (echo_peers.py).
 
-Writes echo.json (rows of {case, metric, unit, drover, peer, peer_name, ratio}), echo.txt (the table), echo.png (the
+With --set stream the calls are long and carry messages both ways: what is said of requests here is then true of
+messages.
+
+Writes echo.json (or stream.json, and so on) (rows of {case, metric, unit, drover, peer, peer_name, ratio}), echo.txt (the table), echo.png (the
 chart) and echo_run.json (every measurement, the machine, the peers' versions). With --quick the table and chart of
 `make demo`.
 """
@@ -30,23 +33,34 @@ import echo_report as report  # noqa: E402
 from echo_servers import EchoServer, ServerFailed  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SERVICE = "/drover.examples.echo.Echo/"
+PACKAGE = "/drover.examples.echo."
 SEED = 1
 RING_TIMEOUT_S = 120  # two spinning threads on a busy machine may take for ever
 STRANGERS_LIMIT = 0.1  # cores; above it a measurement was disturbed by other processes
 
 # What a case sends, with how many calls in flight. Cases with `published` use HyperProtoBench's messages if built.
-Case = collections.namedtuple("Case", "name method body connections streams published")
-CASES = [
-    Case("unary-32B", "Unary", "unary-32B", 10, 20, False),
-    Case("unary-32B-c100m1", "Unary", "unary-32B", 100, 1, False),
-    Case("unary-32B-c1m1", "Unary", "unary-32B", 1, 1, False),
-    Case("unary-1KiB", "Unary", "unary-1KiB", 10, 20, False),
-    Case("hpb-845B", "Small", "small", 10, 20, True),
-    Case("hpb-36KB", "Medium", "medium", 10, 4, True),
-    Case("hpb-325KB", "Large", "large", 4, 4, True),
+Case = collections.namedtuple("Case", "name method body connections streams published messages", defaults=[0])
+ECHO_CASES = [
+    Case("unary-32B", "Echo/Unary", "unary-32B", 10, 20, False),
+    Case("unary-32B-c100m1", "Echo/Unary", "unary-32B", 100, 1, False),
+    Case("unary-32B-c1m1", "Echo/Unary", "unary-32B", 1, 1, False),
+    Case("unary-1KiB", "Echo/Unary", "unary-1KiB", 10, 20, False),
+    Case("hpb-845B", "Echo/Small", "small", 10, 20, True),
+    Case("hpb-36KB", "Echo/Medium", "medium", 10, 4, True),
+    Case("hpb-325KB", "Echo/Large", "large", 4, 4, True),
+]
+STREAM_CASES = [
+    Case("stream-64B", "EchoStream/Stream", "stream-64B", 10, 1, False, 20),
+    Case("stream-16KiB", "EchoStream/Stream", "stream-16KiB", 10, 1, False, 4),
 ]
 QUICK_CASES = ["unary-32B", "unary-1KiB"]
+
+# What --set chooses: the cases, the chart's title, the peers that have them.
+CaseSet = collections.namedtuple("CaseSet", "cases title peers")
+SETS = {
+    "echo": CaseSet(ECHO_CASES, "Unary echo on one server core", [peer.name for peer in echo_peers.PEERS]),
+    "stream": CaseSet(STREAM_CASES, "Echo on bidirectional streams, one server core", ["grpc-async", "grpc-callback"]),
+}
 
 DROVER = ("drover", "echo_server")  # name and program; as with the peers', suffix _hpb for the published messages
 
@@ -111,8 +125,9 @@ class Bench:
         self.failure = None
 
     def _choose_cases(self):
-        wanted = self.args.only or (QUICK_CASES if self.args.quick else [case.name for case in CASES])
-        return [case for case in CASES if case.name in wanted]
+        cases = SETS[self.args.set].cases
+        wanted = self.args.only or (QUICK_CASES if self.args.quick else [case.name for case in cases])
+        return [case for case in cases if case.name in wanted]
 
     def _suffix(self, case):
         return "_hpb" if case.published and self.published else ""
@@ -140,8 +155,9 @@ class Bench:
                           self.log_dir, self.args.busy_loop_ns, has_engine=name == DROVER[0])
 
     def load_command(self, case, server, *more):
-        return [str(self.load), "--address", server.address, "--path", SERVICE + case.method, "--body-file",
-                str(self.bodies[case.name]), "--cpu", str(self.args.client_cpu), *more]
+        return [str(self.load), "--address", server.address, "--path", PACKAGE + case.method, "--body-file",
+                str(self.bodies[case.name]), "--cpu", str(self.args.client_cpu),
+                *(["--messages", str(case.messages)] if case.messages else []), *more]
 
     def check_one_call(self, case, server):
         done = subprocess.run(self.load_command(case, server, "--requests", "1", "--call-timeout", "10"),
@@ -231,7 +247,7 @@ class Bench:
         command = ["taskset", "-c", str(self.args.client_cpu), "h2load", "-c", str(case.connections), "-m",
                    str(case.streams), "-D", str(seconds), "--warm-up-time", str(warmup), "-w", "24", "-W",
                    "30", "-d", str(framed), "-H", "content-type: application/grpc", "-H", "te: trailers",
-                   f"http://{server.address}{SERVICE}{case.method}"]
+                   f"http://{server.address}{PACKAGE}{case.method}"]
         # h2load does not say when its window begins: CPU is taken over its whole run, and so are the requests.
         before, begin = server.cpu_times(), time.monotonic()
         done = subprocess.run(command, capture_output=True, text=True)
@@ -274,12 +290,13 @@ class Bench:
         for case in self.cases:
             servers = self.results[case.name]
             rows += report.rows_of_case(case.name, servers[self.system],
-                                        {name: servers[name] for name in self.peer_names})
+                                        {name: servers[name] for name in self.peer_names},
+                                        rate="rate" if case.messages else "rps")
         return rows
 
     def write(self, rows):
         out = self.args.out_dir
-        stem = "echo_h2load" if self.args.h2load else "echo"
+        stem = "echo_h2load" if self.args.h2load else self.args.set
         table, chart = ("table.txt", "chart.png") if self.args.quick else (f"{stem}.txt", f"{stem}.png")
         notes = self.notes()
         text = report.table(rows, self.system, notes)
@@ -290,7 +307,7 @@ class Bench:
         (out / f"{stem}_run.json").write_text(json.dumps(run, indent=1) + "\n")
         written = [table, f"{stem}.json", f"{stem}_run.json"]
         if not self.args.no_chart:
-            report.chart(out / chart, self.results, self.system, self.peer_names, notes[-1])
+            report.chart(out / chart, self.results, self.system, self.peer_names, SETS[self.args.set].title, notes[-1])
             written.append(chart)
         print("\n" + text)
         self.progress.say(f"written to {out}: {', '.join(written)}")
@@ -343,7 +360,9 @@ def parse_arguments():
                         help=f"of {', '.join(peer.name for peer in echo_peers.PEERS)} (default: {echo_peers.DEFAULT})")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="compilers at once, where a peer is built")
     parser.add_argument("--quick", action="store_true", help="the demo's short version, about half a minute")
-    parser.add_argument("--only", action="append", metavar="CASE", choices=[case.name for case in CASES])
+    parser.add_argument("--set", choices=SETS, default="echo", help="which cases (default: echo)")
+    parser.add_argument("--only", action="append", metavar="CASE",
+                        choices=[case.name for chosen in SETS.values() for case in chosen.cases])
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--seconds", type=float, help="measured seconds a round")
     parser.add_argument("--warmup", type=float, help="seconds before them")
@@ -357,6 +376,11 @@ def parse_arguments():
                         help="take a peer in Drover's place, to try the benchmark itself")
     parser.add_argument("--no-chart", action="store_true", help="do without matplotlib")
     args = parser.parse_args()
+    if args.set != "echo" and (args.quick or args.h2load):
+        parser.error("--quick and --h2load are of --set echo")
+    missing = [peer.name for peer in args.peers if peer.name not in SETS[args.set].peers]
+    if missing:
+        parser.error(f"--set {args.set}: {', '.join(missing)} does not serve it")
     args.build_dir = args.build_dir.resolve()
     args.out_dir = (args.out_dir or ROOT / "build" / ("demo" if args.quick else "bench")).resolve()
     args.out_dir.mkdir(parents=True, exist_ok=True)
@@ -374,7 +398,7 @@ def main():
         # The benchmark's own few instructions run beside the client, never on the server's CPU.
         os.sched_setaffinity(0, {args.client_cpu})
         bench.run()
-        bench.write(bench.rows() + ([] if args.quick else bench.ring_rows()))
+        bench.write(bench.rows() + (bench.ring_rows() if args.set == "echo" and not args.quick else []))
         if bench.failure:
             raise Stop(bench.failure)
     except ImportError as error:
