@@ -140,16 +140,16 @@ class FakeEngine {
     while (sent.size() >= kMaxStreamMessages) poll(), std::this_thread::yield();
     uint64_t run = rx_->allocate(chunks);
     if (run == ChunkPool::kNone) throw std::runtime_error("no rx");
-    sent.push_back({run, chunks});
     Arena arena(heap_block_source(), region_->base() + run, size_t{chunks} * kChunkSize);
     T* request = arena.create<T>();
     fill(request);
     if (!arena.only_initial_block()) throw std::runtime_error("the message is larger than its run");
     *request->drover_owner() = kReceived;
-    push_message(call, region_->offset_of(request), last, worker);
+    push_message(call, region_->offset_of(request), last, worker, {run, chunks});
   }
   void half_close(uint32_t call, uint32_t worker = 0) { push_message(call, 0, true, worker); }
-  void push_message(uint32_t call, uint64_t offset, bool last, uint32_t worker = 0) {
+  void push_message(uint32_t call, uint64_t offset, bool last, uint32_t worker = 0, ChunkRun run = {0, 0}) {
+    if (offset != 0) sent_[call].push_back(run);
     RequestMessageSlot slot{};
     slot.type = static_cast<uint8_t>(RequestSlotType::kMessage);
     slot.flags = last ? kRequestMessageLast : 0;
@@ -318,7 +318,7 @@ class FakeEngine {
     std::deque<ChunkRun>& sent = sent_[call];
     if (count > sent.size()) throw std::runtime_error("more is consumed than was sent");
     for (; count > 0; --count) {
-      rx_->free(sent.front().offset, sent.front().chunks);
+      if (sent.front().chunks != 0) rx_->free(sent.front().offset, sent.front().chunks);
       sent.pop_front();
     }
   }

@@ -20,6 +20,17 @@ using hosttest::Testing;
 
 class Service final : public Testing::Service {
  public:
+  // A stream that is open until it is cancelled, and has written one message.
+  grpc::Status Talk(grpc::ServerContext*, grpc::ServerReaderWriter<Reply, Request>* stream) override {
+    Request request;
+    stream->Write(Reply());
+    while (stream->Read(&request)) {
+      for (std::string_view text : {std::string_view(request.text()), std::string_view(request.payload())}) sum += text.size();
+    }
+    return grpc::Status::OK;
+  }
+  std::atomic<size_t> sum{0};
+
   std::function<grpc::Status(grpc::ServerContext*, const Request*, Reply*)> echo;
   grpc::Status Echo(grpc::ServerContext* context, const Request* request, Reply* reply) override {
     return echo(context, request, reply);
@@ -100,7 +111,7 @@ TEST_F(HostileEngineTest, MemoryThatRepliesMayReferToIsInRx) {
 TEST_F(HostileEngineTest, AnUnknownMethodIsAViolation) {
   start();
   CallSlot call = slot();
-  call.method = 2;
+  call.method = 5;
   expect_broken(call, "a CALL of an unknown method");
 }
 
@@ -187,10 +198,18 @@ TEST_F(HostileEngineTest, SlotsThatCannotBeAreViolations) {
          ReleaseSlot release{};
          release.type = static_cast<uint8_t>(RequestSlotType::kRelease);
          release.count = 1;
-         release.tx_call[0] = UINT32_MAX;
+         release.tx_call[0] = UINT32_MAX >> 1;
          *slot = to_slot(release);
        },
        "a RELEASE of a call that was not completed"},
+      {[](Slot* slot) {
+         ReleaseSlot release{};
+         release.type = static_cast<uint8_t>(RequestSlotType::kRelease);
+         release.count = 1;
+         release.tx_call[0] = UINT32_MAX;
+         *slot = to_slot(release);
+       },
+       "a RELEASE of a message that was not sent"},
   };
   for (const auto& [spoil, what] : cases) {
     start();
@@ -201,6 +220,97 @@ TEST_F(HostileEngineTest, SlotsThatCannotBeAreViolations) {
     ASSERT_NE(broken(), nullptr);
     EXPECT_STREQ(broken(), what);
   }
+}
+
+TEST_F(HostileEngineTest, ACallThatDoesNotStreamAsItsMethodDoesIsAViolation) {
+  start();
+  CallSlot call = slot();
+  call.flags = kCallStreams;
+  expect_broken(call, "a CALL that does not stream as its method does");
+  start();
+  request();
+  call = slot();
+  call.method = 4;
+  expect_broken(call, "a CALL that does not stream as its method does");
+}
+
+TEST_F(HostileEngineTest, MessagesThatCannotBeAreViolations) {
+  struct Case {
+    const char* what;
+    std::function<void(uint32_t call)> send;
+  };
+  const Case cases[] = {
+      {"a MESSAGE that leads out of rx",
+       [this](uint32_t call) { engine->push_message(call, engine->region().rx_size() - 8, false); }},
+      {"a MESSAGE that leads out of rx", [this](uint32_t call) { engine->push_message(call, UINT64_MAX - 7, false); }},
+      {"a MESSAGE that leads out of rx",
+       [this](uint32_t call) { engine->push_message(call, host->link().layout.rx_chunks(0).offset + 4, false); }},
+      {"a MESSAGE without a message", [this](uint32_t call) { engine->push_message(call, 0, false); }},
+      {"a MESSAGE behind the last one",
+       [this](uint32_t call) {
+         engine->half_close(call);
+         engine->half_close(call);
+       }},
+      {"a RELEASE of a message that was not sent",
+       [this](uint32_t call) {
+         uint32_t tx_call = 0;
+         engine->receive<Reply>(call, [&](const Reply*, const FakeEngine::Message& m) { tx_call = m.tx_call; });
+         for (int i = 0; i < 3; ++i) engine->release(tx_call);
+       }},
+      {"a RELEASE of a message that was not sent", [this](uint32_t) { engine->release(UINT32_MAX - 64); }},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.what);
+    start();
+    request();
+    uint32_t call = engine->open(4);
+    // The handler is there, and has not ended.
+    for (int i = 0; i < 2000 && engine->waiting(call) == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    one.send(call);
+    for (int i = 0; i < 2000 && broken() == nullptr; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ASSERT_NE(broken(), nullptr);
+    EXPECT_STREQ(broken(), one.what);
+  }
+}
+
+TEST_F(HostileEngineTest, MoreMessagesThanAStreamMayHoldAreAViolation) {
+  class Unread final : public Testing::CallbackService {
+   public:
+    struct Reactor final : grpc::ServerBidiReactor<Request, Reply> {
+      void OnCancel() override { Finish(grpc::Status::CANCELLED); }
+      void OnDone() override { delete this; }
+    };
+    grpc::ServerBidiReactor<Request, Reply>* Talk(grpc::CallbackServerContext*) override { return new Reactor(); }
+  } unread;
+  engine = std::make_unique<FakeEngine>(FakeEngine::Options{});
+  host = std::make_unique<FakeHost>(*engine, unread);
+  uint64_t offset = host->link().layout.rx_chunks(0).offset;
+  request();
+  uint32_t call = engine->open(4);
+  for (uint32_t i = 0; i < kMaxStreamMessages; ++i) engine->push_message(call, offset, false);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(broken(), nullptr);
+  engine->push_message(call, offset, false);
+  for (int i = 0; i < 2000 && broken() == nullptr; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ASSERT_NE(broken(), nullptr);
+  EXPECT_STREQ(broken(), "more MESSAGEs of a call than it may");
+  host.reset();  // before the service that it serves
+}
+
+TEST_F(HostileEngineTest, ACheckedMessageThatCannotBeIsAViolationAndReadsAsTheEnd) {
+  start(/*check_requests=*/true);
+  auto* object = reinterpret_cast<Request*>(request());
+  auto* text = const_cast<String*>(&object->text());
+  int64_t far = int64_t{1} << 40;
+  uint32_t size = 100;
+  std::memcpy(static_cast<void*>(text), &far, sizeof far);
+  std::memcpy(reinterpret_cast<char*>(text) + offsetof(raw::Words, size), &size, sizeof size);
+  uint32_t call = engine->open(4);
+  engine->push_message(call, host->link().layout.rx_chunks(0).offset, false);
+  ASSERT_TRUE(engine->answer(call));
+  ASSERT_NE(broken(), nullptr);
+  EXPECT_STREQ(broken(), "a request object that cannot be");
+  EXPECT_EQ(service.sum, 0u);
 }
 
 TEST_F(HostileEngineTest, AnEngineThatPushesWithoutEndDoesNotKeepItsWorkersAlive) {

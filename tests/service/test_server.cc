@@ -1,4 +1,4 @@
-// Serves drover.testing.TestService with gRPC C++'s own API; built once against Drover and once against gRPC C++,
+// Serves drover.testing.TestService and StreamService with gRPC C++'s own API; built once against Drover and once against gRPC C++,
 // so that every cross-folder test also runs against the original.
 //
 //   test_server --address HOST:PORT [--callback]     prints "listening on PORT", serves until SIGTERM
@@ -18,6 +18,7 @@
 #include <string>
 #include <thread>
 
+#include "stream_service.h"
 #include "testing.grpc.pb.h"
 
 namespace {
@@ -239,13 +240,17 @@ int main(int argc, char** argv) {
 
   SyncService sync_service;
   CallbackService callback_service;
+  drover::testing::SyncStreams sync_streams;
+  drover::testing::CallbackStreams callback_streams;
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
   if (callback) {
     builder.RegisterService(&callback_service);
+    builder.RegisterService(&callback_streams);
   } else {
     builder.RegisterService(&sync_service);
+    builder.RegisterService(&sync_streams);
   }
   std::unique_ptr<grpc::Server> server(builder.BuildAndStart());
   if (server == nullptr) {
