@@ -26,8 +26,8 @@ using hosttest::Request;
 
 constexpr uint32_t kRingSlots = 16;
 
-using Base = hosttest::Testing::WithCallbackMethod_Collect<
-    hosttest::Testing::WithCallbackMethod_Spread<hosttest::Testing::WithCallbackMethod_Talk<hosttest::Testing::Service>>>;
+using Base = hosttest::Testing::WithCallbackMethod_Collect<hosttest::Testing::WithCallbackMethod_Spread<
+    hosttest::Testing::WithCallbackMethod_Talk<hosttest::Testing::Service>>>;
 
 class Service final : public Base {
  public:

@@ -25,7 +25,8 @@ class Service final : public Testing::Service {
     Request request;
     stream->Write(Reply());
     while (stream->Read(&request)) {
-      for (std::string_view text : {std::string_view(request.text()), std::string_view(request.payload())}) sum += text.size();
+      for (std::string_view text : {std::string_view(request.text()), std::string_view(request.payload())})
+        sum += text.size();
     }
     return grpc::Status::OK;
   }
@@ -265,7 +266,8 @@ TEST_F(HostileEngineTest, MessagesThatCannotBeAreViolations) {
     request();
     uint32_t call = engine->open(4);
     // The handler is there, and has not ended.
-    for (int i = 0; i < 2000 && engine->waiting(call) == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (int i = 0; i < 2000 && engine->waiting(call) == 0; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     one.send(call);
     for (int i = 0; i < 2000 && broken() == nullptr; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     ASSERT_NE(broken(), nullptr);

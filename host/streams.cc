@@ -4,7 +4,6 @@
 
 #include "generated/generated_message.h"
 #include "host/call.h"
-#include "host/worker.h"
 
 namespace drover::host {
 namespace {
@@ -13,13 +12,13 @@ using grpc::internal::StreamReactor;
 
 // The call whose application code runs on this thread, and the phase of its worker in which it was the leader.
 struct Here {
-  Worker* worker = nullptr;
+  StreamWorker* worker = nullptr;
   Call* call = nullptr;
   uint64_t phase = 0;
 };
 thread_local Here here;
 
-bool leads_here(const Call* call) { return here.call == call && call != nullptr && here.worker->phase() == here.phase; }
+bool leads_here(const Call* call) { return here.call == call && call != nullptr && here.worker->leads(here.phase); }
 
 bool is_sync(const Call* call) { return call->method->kind == grpc::internal::Method::Kind::kSync; }
 
@@ -33,7 +32,7 @@ void Streams::attach(Call* call) {
     stream = free_.back();
     free_.pop_back();
   } else {
-    streams_.push_back(std::make_unique<Stream>(*worker_.link_, static_cast<uint32_t>(streams_.size())));
+    streams_.push_back(std::make_unique<Stream>(link_, static_cast<uint32_t>(streams_.size())));
     calls_.push_back(nullptr);
     stream = streams_.back().get();
   }
@@ -64,16 +63,10 @@ bool Streams::detach(Call* call) {
 
 template <typename Code>
 bool Streams::run(Call* call, Code&& code, CallEvent& event, CallEvent::Kind kind) {
-  worker_.interrupted_ = call;
-  bool kept = worker_.run_application(
-      [&] {
-        here = {&worker_, call, worker_.phase()};
-        code();
-        here = {};
-      },
-      event, kind);
-  if (kept) worker_.interrupted_ = nullptr;
-  return kept;
+  here = {&worker_, call, worker_.begin_application(call)};
+  code();
+  uint64_t phase = std::exchange(here, {}).phase;
+  return worker_.end_application(phase, event, kind);
 }
 
 bool Streams::start(Call* call) {
@@ -140,14 +133,14 @@ bool Streams::looked_for(Call* call) {
 
 void Streams::arrive(Call* call, const RequestMessageSlot& slot) {
   bool last = (slot.flags & kRequestMessageLast) != 0;
-  if (!call->method->request_streams) return worker_.link_->report_broken("a MESSAGE for a call that does not stream");
-  if (slot.request == 0 && !last) return worker_.link_->report_broken("a MESSAGE without a message");
+  if (!call->method->request_streams) return link_.report_broken("a MESSAGE for a call that does not stream");
+  if (slot.request == 0 && !last) return link_.report_broken("a MESSAGE without a message");
   if (slot.request != 0 &&
-      (slot.request % 8 != 0 || worker_.link_->region.at_rx(slot.request, call->method->request_size) == nullptr)) {
-    return worker_.link_->report_broken("a MESSAGE that leads out of rx");
+      (slot.request % 8 != 0 || link_.region.at_rx(slot.request, call->method->request_size) == nullptr)) {
+    return link_.report_broken("a MESSAGE that leads out of rx");
   }
   if (const char* wrong = call->stream->requests.arrive(slot.request, last)) {
-    return worker_.link_->report_broken(wrong);
+    return link_.report_broken(wrong);
   }
   if (is_sync(call)) {
     call->stream->parking.notify();
@@ -216,7 +209,7 @@ void Streams::push_replies(Call* call) {
     slot.consumed = stream.requests.announce();
     slot.response = out.response;
     slot.trailer = out.trailer;
-    worker_.push(worker_.channels_[call->engine_thread], to_slot(slot));
+    worker_.push(call->engine_thread, to_slot(slot));
   }
 }
 
@@ -228,11 +221,11 @@ void Streams::push_consumed(Call* call) {
   slot.call = call->engine_call;
   slot.generation = call->generation;
   slot.count = count;
-  worker_.push(worker_.channels_[call->engine_thread], to_slot(slot));
+  worker_.push(call->engine_thread, to_slot(slot));
 }
 
 void Streams::flush(Call* call) {
-  if (worker_.link_->gone.load(std::memory_order_relaxed)) return;
+  if (link_.gone.load(std::memory_order_relaxed)) return;
   push_replies(call);
   push_consumed(call);
 }
@@ -296,7 +289,7 @@ bool Streams::settle(Call* call) {
     }
   }
   if (!call->completed) {
-    if (!worker_.link_->gone.load(std::memory_order_relaxed)) push_consumed(call);
+    if (!link_.gone.load(std::memory_order_relaxed)) push_consumed(call);
     return true;
   }
   auto& reactor = static_cast<StreamReactor&>(*call->reactor);
@@ -351,7 +344,7 @@ bool Streams::settle_write(Call* call, bool* moved) {
     ReplyQueue::Put result = stream.replies.put(*call, reactor.write_from_);
     if (result == ReplyQueue::Put::kNoMemory) {
       int64_t now = monotonic_ns();
-      if (stream.memory_deadline_ns == 0) stream.memory_deadline_ns = now + worker_.link_->reply_memory_wait_ns;
+      if (stream.memory_deadline_ns == 0) stream.memory_deadline_ns = now + link_.reply_memory_wait_ns;
       if (now < stream.memory_deadline_ns || !stream.replies.all_released()) {
         stream.waits_for_memory = true;
         waiting_for_memory_.push_back(call);
@@ -410,7 +403,7 @@ void Streams::ask(StreamReactor& reactor, uint32_t what) {
 
 void Streams::announce(Call* call) {
   if (here.call == call && here.worker->enter(here.phase)) {
-    here.worker->streams_.flush(call);
+    here.worker->streams().flush(call);
     here.worker->ring_bells();
     here.worker->leave(here.phase);
     return;
@@ -428,7 +421,7 @@ void Streams::announce_read(Call* call) {
 
 void Streams::wait(Call* call, const std::function<bool()>& ready, int64_t longest_ns) {
   if (here.call == call && here.worker->enter(here.phase)) {
-    here.worker->streams_.flush(call);
+    here.worker->streams().flush(call);
     bool done = here.worker->lead_while(ready, longest_ns < 0 ? kNoDeadline : monotonic_ns() + longest_ns);
     here.worker->leave(here.phase);
     if (done) return;

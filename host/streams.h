@@ -31,11 +31,43 @@
 namespace drover::host {
 
 class Call;
-class Worker;
+class Streams;
+
+// What Streams needs of its worker. Functions that return bool return false if the lead was lost, unless they say else.
+class StreamWorker {
+ public:
+  // ---- the leader
+  virtual void push(uint32_t engine_thread, const Slot& slot) = 0;
+  virtual bool complete(Call* call) = 0;
+  virtual bool run_done(Call* call) = 0;
+  virtual void recycle_if_over(Call* call) = 0;
+  // Serves the slot that lead_while has left.
+  virtual bool serve_deferred() = 0;
+  // Around the application's code for that call; `begin` gives the phase for the other functions. `end` posts the event
+  // if the lead was lost.
+  virtual uint64_t begin_application(Call* call) = 0;
+  virtual bool end_application(uint64_t phase, CallEvent& event, CallEvent::Kind kind) = 0;
+
+  // ---- a thread in the application's code
+  // It has the lead still.
+  virtual bool leads(uint64_t phase) const = 0;
+  // It becomes the leader for a moment, between these two; false: it has lost the lead.
+  virtual bool enter(uint64_t phase) = 0;
+  virtual void leave(uint64_t phase) = 0;
+  // Inside of that: leads until `ready`, or the deadline; false: something needs the application's code.
+  virtual bool lead_while(const std::function<bool()>& ready, int64_t deadline_ns) = 0;
+  virtual void ring_bells() = 0;
+  // Gives the lead to another thread, if there is one and it has the lead.
+  virtual void hand_over(uint64_t phase) = 0;
+  virtual Streams& streams() = 0;
+
+ protected:
+  ~StreamWorker() = default;
+};
 
 class Streams {
  public:
-  explicit Streams(Worker& worker) : worker_(worker) {}
+  Streams(StreamWorker& worker, EngineLink& link) : worker_(worker), link_(link) {}
   Streams(const Streams&) = delete;
   Streams& operator=(const Streams&) = delete;
 
@@ -99,7 +131,8 @@ class Streams {
   bool finish_sync(Call* call);
   void list(Call* call);
 
-  Worker& worker_;
+  StreamWorker& worker_;
+  EngineLink& link_;
   std::vector<std::unique_ptr<Stream>> streams_;  // by index
   std::vector<Call*> calls_;                      // of each
   std::vector<Stream*> free_;

@@ -96,7 +96,9 @@ class SyncStreamTest : public testing::Test {
         call, [&](const Reply* reply, const FakeEngine::Message&) { number = reply->number(); }, timeout_ms);
     return number;
   }
-  bool echoes() { return engine->answer(engine->call<Request>(kEcho, [](Request*) {})).has_value(); }
+  bool echoes() {
+    return engine->answer(engine->call<Request>(kEcho, [](Request*) {})).has_value();
+  }
 
   SyncService service;
   std::unique_ptr<FakeEngine> engine;

@@ -22,6 +22,7 @@ Worker::Worker(std::shared_ptr<EngineLink> link, uint32_t index)
       shared_(reinterpret_cast<WorkerShared*>(link_->region.base() + link_->layout.worker_shared(index))),
       waiter_(shared_, link_->spin),
       channels_(link_->layout.options().engine_threads),
+      streams_(*this, *link_),
       inbox_(*shared_) {
   for (uint32_t e = 0; e < channels_.size(); ++e) {
     channels_[e].ends = HostChannel::open(link_->region, link_->layout, link_->layout.channel(e, index_));
@@ -194,6 +195,35 @@ bool Worker::lead_while(const std::function<bool()>& ready, int64_t deadline_ns)
 }
 
 // ---- application code
+
+template <typename Code>
+bool Worker::run_application(Code&& code, CallEvent& event, CallEvent::Kind kind) {
+  uint64_t phase = phase_.load(std::memory_order_relaxed) + 1;
+  phase_.store(phase, std::memory_order_release);
+  code();
+  if (phase_.compare_exchange_strong(phase, phase + 1, std::memory_order_acq_rel)) [[likely]]
+    return true;
+  event.kind = kind;
+  inbox_.post(event);
+  return false;
+}
+
+uint64_t Worker::begin_application(Call* call) {
+  interrupted_ = call;
+  uint64_t phase = phase_.load(std::memory_order_relaxed) + 1;
+  phase_.store(phase, std::memory_order_release);
+  return phase;
+}
+
+bool Worker::end_application(uint64_t phase, CallEvent& event, CallEvent::Kind kind) {
+  if (phase_.compare_exchange_strong(phase, phase + 1, std::memory_order_acq_rel)) [[likely]] {
+    interrupted_ = nullptr;
+    return true;
+  }
+  event.kind = kind;
+  inbox_.post(event);
+  return false;
+}
 
 bool Worker::start_call(Channel& channel, uint32_t engine_thread, const CallSlot& slot) {
   if (active_ >= kMostCalls) [[unlikely]]

@@ -53,7 +53,7 @@ class Successors {
   ~Successors() = default;
 };
 
-class Worker {
+class Worker final : private StreamWorker {
  public:
   Worker(std::shared_ptr<EngineLink> link, uint32_t index);
   Worker(const Worker&) = delete;
@@ -98,8 +98,6 @@ class Worker {
   static constexpr uint32_t kFirstChunkRun = 16;
 
  private:
-  friend class Streams;
-
   struct Channel {
     HostChannel ends;
     EngineBell bell;
@@ -114,7 +112,7 @@ class Worker {
   bool serve_slot(Channel& channel, uint32_t engine_thread, const Slot& slot);
   bool serve_inbox(bool* worked);
   bool serve_event(CallEvent& event);
-  bool serve_deferred();
+  bool serve_deferred() override;
   bool start_call(Channel& channel, uint32_t engine_thread, const CallSlot& slot);
   bool run_call(Call* call);
   bool start_held(bool* worked);
@@ -123,33 +121,37 @@ class Worker {
   bool cancel(Call* call);
   bool scan_for_cancelled();
   bool retry_waiting(bool* worked);
-  bool complete(Call* call);
-  bool run_done(Call* call);
+  bool complete(Call* call) override;
+  bool run_done(Call* call) override;
 
   // Runs the application's code; false: the lead was lost meanwhile, and `event` has been posted with `kind`.
   template <typename Code>
   bool run_application(Code&& code, CallEvent& event, CallEvent::Kind kind);
 
-  // A thread in the application's code that has the lead becomes the leader for a moment, between these two.
-  bool enter(uint64_t odd_phase) {
+  // ---- for streams
+  void push(uint32_t engine_thread, const Slot& slot) override { push(channels_[engine_thread], slot); }
+  uint64_t begin_application(Call* call) override;
+  bool end_application(uint64_t phase, CallEvent& event, CallEvent::Kind kind) override;
+  bool leads(uint64_t odd_phase) const override { return phase() == odd_phase; }
+  bool enter(uint64_t odd_phase) override {
     return phase_.compare_exchange_strong(odd_phase, odd_phase + 1, std::memory_order_acq_rel);
   }
-  void leave(uint64_t odd_phase) { phase_.store(odd_phase, std::memory_order_release); }
-  // Leads until `ready`, as long as nothing needs the application's code; then false. True also at the deadline.
-  bool lead_while(const std::function<bool()>& ready, int64_t deadline_ns);
-  bool serve_quietly(bool* worked);
-  void hand_over(uint64_t odd_phase) {
+  void leave(uint64_t odd_phase) override { phase_.store(odd_phase, std::memory_order_release); }
+  bool lead_while(const std::function<bool()>& ready, int64_t deadline_ns) override;
+  void hand_over(uint64_t odd_phase) override {
     if (successors_ != nullptr) successors_->hand_over(*this, odd_phase);
   }
+  Streams& streams() override { return streams_; }
+  bool serve_quietly(bool* worked);
 
   bool read_call(const CallSlot& slot, Call* call);
   Call* find_call(Channel& channel, uint32_t engine_thread, uint32_t engine_call, uint32_t generation);
   void release(uint32_t tx_call);
   void push(Channel& channel, const Slot& slot);
   void flush_backlogs();
-  void ring_bells();
+  void ring_bells() override;
   void end_call(Call* call);
-  void recycle_if_over(Call* call);
+  void recycle_if_over(Call* call) override;
   Call* take_call();
   // Null: tx is full.
   void* take_first_chunk();
@@ -166,7 +168,7 @@ class Worker {
   std::vector<Call*> free_calls_;
   std::deque<Call*> waiting_for_memory_;
   std::deque<Call*> held_;  // synchronous calls that wait until fewer handlers block
-  Streams streams_{*this};
+  Streams streams_;
   Call* interrupted_ = nullptr;  // of a stream, whose code runs or ran on the thread that led before
   Slot deferred_slot_{};         // taken by a thread that could not serve it, if has_deferred_
   uint32_t deferred_thread_ = 0;
@@ -186,17 +188,5 @@ class Worker {
   alignas(64) CallInbox inbox_;
   std::vector<EngineBell> monitor_bells_;
 };
-
-template <typename Code>
-bool Worker::run_application(Code&& code, CallEvent& event, CallEvent::Kind kind) {
-  uint64_t phase = phase_.load(std::memory_order_relaxed) + 1;
-  phase_.store(phase, std::memory_order_release);
-  code();
-  if (phase_.compare_exchange_strong(phase, phase + 1, std::memory_order_acq_rel)) [[likely]]
-    return true;
-  event.kind = kind;
-  inbox_.post(event);
-  return false;
-}
 
 }  // namespace drover::host

@@ -1,5 +1,5 @@
-// Serves drover.testing.TestService and StreamService with gRPC C++'s own API; built once against Drover and once against gRPC C++,
-// so that every cross-folder test also runs against the original.
+// Serves drover.testing.TestService and StreamService with gRPC C++'s own API; built once against Drover and once
+// against gRPC C++, so that every cross-folder test also runs against the original.
 //
 //   test_server --address HOST:PORT [--callback]     prints "listening on PORT", serves until SIGTERM
 #include <grpcpp/grpcpp.h>

@@ -10,11 +10,13 @@
 //     });
 //   }
 //
-// RequestStream is for methods whose request streams, ReplyStream for those whose reply does. The body is kept, captures
-// and all, until the call is over; what it returns ends the call. An exception that leaves it ends the call in UNKNOWN.
+// RequestStream is for methods whose request streams, ReplyStream for those whose reply does. The body is kept,
+// captures and all, until the call is over; what it returns ends the call. An exception that leaves it ends the call in
+// UNKNOWN.
 //
-// Threads: the body runs where reactions do, and goes on after a co_await on any of those threads, one at a time. It may
-// also await what is not ours: Read and Write may be called from any thread. One Read and one Write may be underway.
+// Threads: the body runs where reactions do, and goes on after a co_await on any of those threads, one at a time. It
+// may also await what is not ours: Read and Write may be called from any thread. One Read and one Write may be
+// underway.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -42,9 +44,7 @@ class StreamTask {
     };
     End final_suspend() noexcept { return {}; }
     void return_value(grpc::Status ended) { status = std::move(ended); }
-    void unhandled_exception() {
-      status = grpc::Status(grpc::StatusCode::UNKNOWN, "Unexpected error in RPC handling");
-    }
+    void unhandled_exception() { status = grpc::Status(grpc::StatusCode::UNKNOWN, "Unexpected error in RPC handling"); }
 
     grpc::Status status;
     void* stream = nullptr;
@@ -197,8 +197,9 @@ template <class Stream, class Body>
 class Served final : public Stream {
  public:
   explicit Served(Body body) : body_(std::move(body)), task_(body_(static_cast<Stream&>(*this))) {
-    task_.drover_start(static_cast<Stream*>(this),
-                       [](void* stream, grpc::Status status) { static_cast<Stream*>(stream)->Finish(std::move(status)); });
+    task_.drover_start(static_cast<Stream*>(this), [](void* stream, grpc::Status status) {
+      static_cast<Stream*>(stream)->Finish(std::move(status));
+    });
   }
   void OnDone() override { delete this; }
 
