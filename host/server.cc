@@ -33,7 +33,7 @@ namespace reflection {
 
 void InitProtoReflectionServerBuilderPlugin() {
   static bool said = false;
-  if (!said) log(LogLevel::kInfo, "server reflection is a streaming service, which Drover does not serve yet");
+  if (!said) log(LogLevel::kInfo, "Drover does not serve server reflection yet");
   said = true;
 }
 
@@ -50,7 +50,10 @@ void Server::Wait() { parts_->runtime->wait(); }
 void Server::Shutdown() { shutdown_until(std::chrono::system_clock::time_point::max()); }
 
 void Server::shutdown_until(std::chrono::system_clock::time_point deadline) {
-  if (parts_->health != nullptr) parts_->health->Shutdown();
+  if (parts_->health != nullptr) {
+    parts_->health->Shutdown();
+    parts_->health->end_watches();
+  }
   auto steady = std::chrono::steady_clock::time_point::max();
   if (deadline != std::chrono::system_clock::time_point::max()) {
     auto left = std::max(deadline - std::chrono::system_clock::now(), std::chrono::system_clock::duration::zero());

@@ -1,5 +1,6 @@
 """Other people's clients, as they are: gRPC C++, gRPC for Node and Go, and nghttp2's nghttp and h2load."""
 
+import contextlib
 import re
 import shutil
 import socket
@@ -11,18 +12,43 @@ import pytest
 from conftest import TESTS
 
 
-@pytest.fixture
-def greeter(build_dir):
-    """The greeter example under Drover; gives its address."""
+@contextlib.contextmanager
+def example(program, *arguments):
+    """An example's server; gives its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"
-    program = build_dir / "examples" / "greeter" / "greeter_server"
-    process = subprocess.Popen([str(program), address], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([str(program), *arguments, address], stdout=subprocess.PIPE, text=True)
     process.stdout.readline()
     yield address
     process.terminate()
     process.wait(15)
+
+
+@pytest.fixture
+def greeter(build_dir):
+    """The greeter example under Drover; gives its address."""
+    with example(build_dir / "examples" / "greeter" / "greeter_server") as address:
+        yield address
+
+
+PLACES = ["places_server", "places_server --callback", "places_coroutine_server", "clients/places_server_grpc",
+          "clients/places_server_grpc --callback"]
+
+
+@pytest.mark.parametrize("server", PLACES)
+def test_the_places_example_says_the_same_on_drover_and_on_grpc(build_dir, server):
+    folder = build_dir / "examples" / "places"
+    program, *arguments = server.split()
+    with example(folder / program, *arguments) as address:
+        done = subprocess.run([str(folder / "clients" / "places_client_grpc"), address], capture_output=True, text=True,
+                              timeout=30)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "look Fountain", "look there is nothing at this spot",
+        "search Bakery", "search Fountain", "search Library", "search ends 0",
+        "walk 0 4 spots, 2 places, 205 m",
+        "talk first", "talk first", "talk second", "talk ends 0"]
 
 
 def test_the_stock_cpp_client_is_served(greeter, build_dir):
@@ -43,6 +69,18 @@ def test_the_health_service_answers_for_the_server_and_its_services(greeter):
         with pytest.raises(grpc.RpcError) as error:
             check(request("no.Such"), timeout=10)
         assert error.value.code() == grpc.StatusCode.NOT_FOUND
+
+
+def test_the_health_of_a_service_can_be_watched(greeter):
+    with grpc.insecure_channel(greeter) as channel:
+        watch = channel.unary_stream("/grpc.health.v1.Health/Watch")
+        serving, unknown = watch(b"", timeout=30), watch(b"\x0a\x04none", timeout=30)
+        assert next(serving) == b"\x08\x01"
+        assert next(unknown) == b"\x08\x03"
+        unknown.cancel()
+        serving.cancel()
+        many = [watch(b"", timeout=30) for _ in range(100)]
+        assert all(next(call) == b"\x08\x01" for call in many)
 
 
 @pytest.mark.parametrize("kind", ["drover", "grpc"])

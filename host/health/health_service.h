@@ -10,8 +10,10 @@ namespace drover::host {
 
 class HealthService : public grpc::HealthCheckServiceInterface {
  public:
-  // The generated service that answers Check.
+  // The generated service that answers Check and Watch.
   virtual grpc::Service* service() = 0;
+  // Ends all calls of Watch, also those that are still to come: the server shuts down.
+  virtual void end_watches() = 0;
 };
 
 // All names unknown but "", which is SERVING.

@@ -1,4 +1,4 @@
-// Server reflection is a streaming service, which Drover does not serve yet: asking for it is said once on stderr.
+// Server reflection, which Drover does not serve yet: asking for it is said once on stderr.
 #pragma once
 
 namespace grpc::reflection {
