@@ -1,7 +1,6 @@
 // WriteOptions: how a message of a stream is written; gRPC's class.
 //
-// Only last_message has an effect of its own on Drover: a message and the end of its call travel together whenever both
-// are there in time. The other flags are kept and have none.
+// The flags are kept, and have no effect on Drover.
 #pragma once
 
 #include <cstdint>
