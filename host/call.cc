@@ -128,12 +128,15 @@ bool Call::copy_request(uint64_t offset, Message* to) {
 bool Call::begin() {
   active = true;
   arena.set_borrowable(rx_begin, rx_size);
-  if (method->reply_streams) [[unlikely]] {
-    reply = nullptr;
-    return true;
-  }
   reply = method->create_reply(arena);
   return reply != nullptr;
+}
+
+bool Call::begin_stream() {
+  if (!method->reply_streams) return begin();
+  arena.set_borrowable(nullptr, 0);
+  reply = link_.region.base();  // whose offset in COMPLETE is that of no reply
+  return true;
 }
 
 void Call::run_handler() {
@@ -300,7 +303,7 @@ bool Call::prepare_answer(uint64_t* response, uint64_t* trailer) {
   if (cancel_asked.load(std::memory_order_relaxed)) [[unlikely]] {
     status = grpc::Status(grpc::StatusCode::CANCELLED, "the handler cancelled the call");
   }
-  bool heap = memory.used_heap() && has_reply();
+  bool heap = memory.used_heap() && status.ok();
   if (needs_trailer()) [[unlikely]] {
     bool heap_before = memory.used_heap();
     // With a reply on the heap the trailer goes into the same run as the linearized reply; without one, or if the
@@ -310,7 +313,7 @@ bool Call::prepare_answer(uint64_t* response, uint64_t* trailer) {
   }
   if (heap) [[unlikely]]
     return linearize_answer(response, trailer);
-  if (has_reply()) *response = link_.region.offset_of(reply);
+  if (status.ok()) *response = link_.region.offset_of(reply);
   return true;
 }
 
@@ -387,7 +390,6 @@ void Call::recycle() {
   status = grpc::Status();
   reactor = nullptr;
   active = bound = completed = finished = released = cancel_seen = initial_metadata_asked = false;
-  initial_metadata_sent = false;
   reactions_running = 0;
   cancelled.store(false, std::memory_order_relaxed);
   cancel_asked.store(false, std::memory_order_relaxed);

@@ -115,6 +115,8 @@ class Call {
   bool check_request(uint64_t offset);
   // Makes request, contexts and an empty reply ready; false: no memory for a reply.
   bool begin();
+  // The same of a call that streams.
+  bool begin_stream();
   // A message of the client's stream at a region offset that was checked, into the application's message. False: no
   // such object can be; it is reported.
   bool copy_request(uint64_t offset, Message* to);
@@ -167,7 +169,7 @@ class Call {
   size_t trailer_size() const;
   bool needs_trailer() const;
   // There is a reply to send in COMPLETE.
-  bool has_reply() const { return status.ok() && reply != nullptr; }
+  bool has_reply() const { return status.ok() && !method->reply_streams; }
   const grpc::ServerContextBase& context() const;
   bool linearize_answer(uint64_t* response, uint64_t* trailer);
   bool evacuate_reply();

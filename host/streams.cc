@@ -56,6 +56,7 @@ bool Streams::detach(Call* call) {
   stream->memory_deadline_ns = 0;
   stream->failure = grpc::Status();
   calls_[stream->index] = nullptr;
+  call->initial_metadata_sent = false;
   free_.push_back(stream);
   call->stream = nullptr;
   return true;
@@ -70,6 +71,11 @@ bool Streams::run(Call* call, Code&& code, CallEvent& event, CallEvent::Kind kin
 }
 
 bool Streams::start(Call* call) {
+  if (!call->begin_stream()) {
+    call->status = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "");
+    call->no_room = true;
+    return worker_.complete(call);
+  }
   return run(
              call, [call] { call->run_handler(); }, call->handler_event, CallEvent::Kind::kHandlerReturned) &&
          after_handler(call) && worker_.serve_deferred();

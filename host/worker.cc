@@ -225,6 +225,19 @@ bool Worker::end_application(uint64_t phase, CallEvent& event, CallEvent::Kind k
   return false;
 }
 
+// Inlined: each unary call comes through here.
+__attribute__((always_inline)) inline bool Worker::run_unary(Call* call) {
+  if (!call->begin()) [[unlikely]] {
+    call->status = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "");
+    call->no_room = true;
+    return complete(call);
+  }
+  if (!run_application([call] { call->run_handler(); }, call->handler_event, CallEvent::Kind::kHandlerReturned)) {
+    return false;
+  }
+  return after_handler(call);
+}
+
 bool Worker::start_call(Channel& channel, uint32_t engine_thread, const CallSlot& slot) {
   if (active_ >= kMostCalls) [[unlikely]]
     return link_->report_broken("more calls than it may"), true;
@@ -241,36 +254,27 @@ bool Worker::start_call(Channel& channel, uint32_t engine_thread, const CallSlot
     call->status = grpc::Status(grpc::StatusCode::INTERNAL, "the engine handed over a call that cannot be");
     return complete(call);
   }
-  if (call->method->streams()) [[unlikely]]
-    streams_.attach(call);
-  if (hold_handlers_.load(std::memory_order_relaxed) && call->method->kind == grpc::internal::Method::Kind::kSync)
-      [[unlikely]] {
-    held_.push_back(call);
-    return true;
-  }
-  return run_call(call);
+  if (call->method->streams() || hold_handlers_.load(std::memory_order_relaxed)) [[unlikely]]
+    return start_or_hold(call);
+  return run_unary(call);
 }
+
+bool Worker::start_or_hold(Call* call) {
+  if (call->method->streams()) streams_.attach(call);
+  bool sync = call->method->kind == grpc::internal::Method::Kind::kSync;
+  if (!sync || !hold_handlers_.load(std::memory_order_relaxed)) return start_now(call);
+  held_.push_back(call);
+  return true;
+}
+
+bool Worker::start_now(Call* call) { return call->stream != nullptr ? streams_.start(call) : run_unary(call); }
 
 bool Worker::start_held(bool* worked) {
   if (hold_handlers_.load(std::memory_order_relaxed)) return true;
   Call* call = held_.front();
   held_.pop_front();
   *worked = true;
-  return run_call(call);
-}
-
-bool Worker::run_call(Call* call) {
-  if (!call->begin()) [[unlikely]] {
-    call->status = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "");
-    call->no_room = true;
-    return complete(call);
-  }
-  if (call->stream != nullptr) [[unlikely]]
-    return streams_.start(call);
-  if (!run_application([call] { call->run_handler(); }, call->handler_event, CallEvent::Kind::kHandlerReturned)) {
-    return false;
-  }
-  return after_handler(call);
+  return start_now(call);
 }
 
 bool Worker::read_call(const CallSlot& slot, Call* call) {
@@ -286,10 +290,10 @@ bool Worker::read_call(const CallSlot& slot, Call* call) {
     return link_->report_broken("a CALL of an unknown method"), false;
   }
   call->method = &(*link_->methods)[slot.method];
-  if (((slot.flags & kCallStreams) != 0) != call->method->request_streams) [[unlikely]] {
-    return link_->report_broken("a CALL that does not stream as its method does"), false;
-  }
-  if (call->method->request_streams) {
+  if ((slot.flags | static_cast<uint8_t>(call->method->request_streams)) != 0) [[unlikely]] {
+    if (slot.flags != (call->method->request_streams ? kCallStreams : 0)) {
+      return link_->report_broken("a CALL that does not stream as its method does"), false;
+    }
     call->request = nullptr;
     call->metadata = slot.metadata;
     return true;

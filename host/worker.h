@@ -114,7 +114,9 @@ class Worker final : private StreamWorker {
   bool serve_event(CallEvent& event);
   bool serve_deferred() override;
   bool start_call(Channel& channel, uint32_t engine_thread, const CallSlot& slot);
-  bool run_call(Call* call);
+  bool run_unary(Call* call);
+  bool start_or_hold(Call* call);
+  bool start_now(Call* call);
   bool start_held(bool* worked);
   bool after_handler(Call* call);
   bool after_initial_metadata(Call* call);
