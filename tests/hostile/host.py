@@ -20,9 +20,10 @@ import time
 import drover_control_format
 from drover_channel_format import (CallSlot, CompleteSlot, ConsumerPosition, LayoutRecord, RequestSlotType,
                                    ResponseSlotType, Slot)
-from drover_control_format import (CONTROL_MAGIC, CONTROL_VERSION, MAX_CONTROL_FDS, MAX_CONTROL_PACKET, ControlHeader,
-                                   ControlType, Detach, Drain, Draining, Error, Hello, HostStatus, Listen, Listening,
-                                   Method, RegisterImage, RegisterMethods, Start, Started, Welcome)
+from drover_control_format import (CONTROL_MAGIC, CONTROL_VERSION, MAX_CONTROL_FDS, MAX_CONTROL_PACKET, ControlCode,
+                                   ControlHeader, ControlType, Detach, Drain, Draining, Error, Hello, HostStatus, Listen,
+                                   Listening, Method, OpenConnection, RegisterImage, RegisterMethods, ServeLines, Start,
+                                   Started, Welcome)
 from drover_object_format import Meta, Words
 from drover_region_format import CHUNK_SIZE, RegionHeader
 
@@ -226,6 +227,35 @@ class Host:
         self.tx[at:at + len(content)] = bytes(content)
         struct.pack_into("<I", self.tx, at, 1)
         self.heads[channel] += len(slots)
+
+    def room(self, channel=0):
+        """Slots of a responses ring that the engine has said it has taken."""
+        taken = struct.unpack_from("<Q", self.rx, self.layout.rx_positions + ConsumerPosition.SIZE * channel)[0]
+        return self.layout.ring_slots - (self.heads[channel] - taken)
+
+    def push_while_room(self, channel, wires):
+        """As many of these packed slots as there is room for; how many."""
+        count = min(self.room(channel), len(wires))
+        slots, base = self.layout.ring_slots, self.ring_at(self.layout.tx_rings, channel)
+        for wire in wires[:count]:
+            head = self.heads[channel]
+            at = base + Slot.SIZE * (head % slots)
+            self.tx[at + 4:at + Slot.SIZE] = wire[4:]
+            struct.pack_into("<I", self.tx, at, (head // slots + 1) & 0xFFFFFFFF)
+            self.heads[channel] += 1
+        self.ring(channel // self.welcome.workers)
+        return count
+
+    # ---- RPC lines
+    def serve_lines(self, name):
+        """Before start()."""
+        self.control.send(ControlType.SERVE_LINES, ServeLines(name, 0))
+
+    def open_connection(self, name, worker=0):
+        """The connection's number here, and None, or why not: the code."""
+        self.control.send(ControlType.OPEN_CONNECTION, OpenConnection(1, worker, name))
+        opened, _ = self.control.expect(ControlType.CONNECTION_OPENED)
+        return (opened.connection, None) if opened.code == ControlCode.NONE else (None, opened.code)
 
     def ring(self, thread=0):
         os.write(self.bells[thread], struct.pack("<Q", 1))

@@ -8,7 +8,8 @@ import time
 
 import images
 from client_attacks import CALM, echo_image, held_for
-from drover_channel_format import MAX_RING_SLOTS, CompleteFlag, CompleteSlot, ResponseSlotType
+from drover_channel_format import (LINE_ARGUMENTS, LINE_CLOSE_TYPE, LINE_TYPE, MAX_RING_SLOTS, CompleteFlag,
+                                   CompleteSlot, LineCloseSlot, LineFlag, LineSlot, ResponseSlotType, Slot)
 from drover_object_format import Pointer
 from host import ControlSocket, ControlType, Host, Refused, method
 from http2 import INITIAL_WINDOW_SIZE, MOST, Connection, request, streams, window_update
@@ -358,6 +359,106 @@ def hung_up(host):
         return True
 
 
+LINES = b"hostile.Lines"
+
+
+def line(connection, call=0, flags=LineFlag.LAST, index=0, length=LINE_ARGUMENTS):
+    return LineSlot(0, LINE_TYPE, flags, 1, call, connection, index, length, bytes(LINE_ARGUMENTS)).pack()
+
+
+def line_close(connection):
+    return LineCloseSlot(0, LINE_CLOSE_TYPE, bytes(7), connection, bytes(50)).pack()
+
+
+def lines_host(target, serves, ring_slots=1024):
+    host = Host(target.control, ring_slots=ring_slots, rx_bytes=65536, tx_bytes=65536)
+    if serves:
+        host.serve_lines(LINES)
+    host.start()
+    return host
+
+
+def floods_of_lines(target):
+    """Both ends of 64 connections send as many lines as the rings take, and never read: requests of one line, messages
+    that never end, answers to no call, with closes and new connections in between."""
+    server, client = lines_host(target, True), lines_host(target, False)
+    numbers = [number for number, _ in (client.open_connection(LINES) for _ in range(64)) if number is not None]
+    target.claim(len(numbers) == 64, f"{len(numbers)} of 64 connections were opened")
+    ends = list(numbers)  # one lane each, new: both hosts have the same numbers
+    sent, refused, opened = 0, None, 0
+    end = time.monotonic() + target.pick(1.5, 6)
+    while time.monotonic() < end:
+        requests = [line(number, call) for call in range(4) for number in numbers]
+        endless = [line(number, 9, 0, index) for number in numbers[:8] for index in range(200)]
+        answers = [line(number, call, LineFlag.RESPONSE | LineFlag.LAST) for call in range(8) for number in ends]
+        sent += client.push_while_room(0, requests + endless) + server.push_while_room(0, answers)
+        if client.room() > 0 and len(numbers) > 1:
+            client.push_while_room(0, [line_close(numbers[-1])])
+            numbers.pop()
+        fresh, refused = client.open_connection(LINES)
+        opened += fresh is not None
+    target.claim(sent > 1000, f"only {sent} lines were taken")
+    target.claim(not hung_up(server) and not hung_up(client), "a host that broke no rule of the lines was detached")
+    server.close()
+    client.close()
+    return {"lines": sent, "connections opened meanwhile": opened, "then": refused}
+
+
+def connections_in_a_loop(target):
+    """Opened and closed as fast as the engine answers, by a client that reads and one that does not."""
+    cycles = {}
+    with lines_host(target, True) as server:
+        for reads in (True, False):
+            with lines_host(target, False) as client:
+                count, refused, end = 0, None, time.monotonic() + target.pick(0.7, 3)
+                while time.monotonic() < end and refused is None:
+                    number, refused = client.open_connection(LINES)
+                    if number is not None and client.push_while_room(0, [line(number), line_close(number)]) == 2:
+                        count += 1
+                    # The server answers each LINE_CLOSE by its own.
+                    while (slot := server.poll()) is not None:
+                        if slot[Slot.OFFSETS["type"]] == LINE_CLOSE_TYPE:
+                            server.push_while_room(0, [line_close(LineCloseSlot.unpack(slot).connection)])
+                    while reads and client.poll() is not None:
+                        pass
+                cycles["read" if reads else "not read"] = count
+    target.claim(cycles["read"] > 20, f"only {cycles['read']} connections were opened and closed")
+    return cycles
+
+
+def lines_that_cannot_be(target):
+    """Each line that no host may send ends the host that sent it, and the other end of its connection is told."""
+    wrong = {
+        "a connection of another's": lambda number: [line(number + 1)],
+        "the last connection": lambda number: [line(65535)],
+        "an answer of a client": lambda number: [line(number, flags=LineFlag.RESPONSE | LineFlag.LAST)],
+        "an unknown flag": lambda number: [line(number, flags=LineFlag.LAST | 0x40)],
+        "a length of 49": lambda number: [line(number, length=49)],
+        "an end that is none": lambda number: [line(number, flags=0, index=255)],
+        "two closes": lambda number: [line_close(number)] * 2,
+        "closes of all numbers": lambda number: [line_close(each) for each in range(1000)],
+    }
+    ended, cycles, finish = 0, 0, time.monotonic() + target.pick(1.5, 6)
+    with lines_host(target, True) as server:
+        while cycles < len(wrong) or time.monotonic() < finish:
+            what, wires = list(wrong.items())[cycles % len(wrong)]
+            cycles += 1
+            with lines_host(target, False) as client:
+                number, refused = client.open_connection(LINES)
+                if number is None:
+                    target.claim(False, f"no connection: {refused}")
+                    break
+                client.push_while_room(0, wires(number))
+                if held_for(3, lambda host=client: hung_up(host)):
+                    ended += 1
+                else:
+                    target.claim(False, f"a host stays attached that sent {what}")
+            told = [slot for _, slot in server.slots(0.02) if slot[Slot.OFFSETS["type"]] == LINE_CLOSE_TYPE]
+            server.push_while_room(0, [line_close(LineCloseSlot.unpack(slot).connection) for slot in told])
+        target.claim(not hung_up(server), "the server at the other end was detached, too")
+    return {"hosts ended": ended}
+
+
 REGION = 192 * MIB  # enough for the victims' hosts
 
 CASES = [
@@ -380,4 +481,7 @@ CASES = [
     Case("dead_hosts_method", dead_hosts_method, CALM, flags=("--dispatch.wait_ms=3000",)),
     Case("hostile_bell", hostile_bell, CALM),
     Case("impossible_positions", impossible_positions, CALM),
+    Case("floods_of_lines", floods_of_lines, CALM),
+    Case("connections_in_a_loop", connections_in_a_loop, CALM),
+    Case("lines_that_cannot_be", lines_that_cannot_be, CALM),
 ]
