@@ -33,7 +33,7 @@ class CompletedCall {
   uint64_t tag_ = 0;
   uint16_t status_ = 0;
   size_t size_ = 0;
-  std::array<std::byte, kLineArguments> short_;
+  alignas(16) std::array<std::byte, kLineArguments> short_;
   std::vector<std::byte> long_;
 };
 
