@@ -234,8 +234,49 @@ TEST(ContextApi, WorksOnAContextOfOnesOwn) {
   EXPECT_EQ(context.c_call(), nullptr);
 }
 
-// Mixed services: one method by callback, the others synchronous.
-class Mixed final : public Testing::WithCallbackMethod_Echo<Testing::Service> {
+// Mixed services: some methods by callback, the others synchronous.
+class Mixed final : public Testing::WithCallbackMethod_Echo<Testing::WithCallbackMethod_Talk<Testing::Service>> {
+  grpc::ServerBidiReactor<Request, Reply>* Talk(grpc::CallbackServerContext*) override {
+    class Reactor : public grpc::ServerBidiReactor<Request, Reply> {
+     public:
+      Reactor() {
+        StartSendInitialMetadata();
+        StartRead(&request_);
+      }
+      void OnSendInitialMetadataDone(bool) override {}
+      void OnReadDone(bool ok) override {
+        if (!ok) return Finish(grpc::Status::OK);
+        if (request_.number() == 0) StartWrite(&reply_, grpc::WriteOptions().set_buffer_hint().set_no_compression());
+        if (request_.number() == 1) StartWriteLast(&reply_, grpc::WriteOptions());
+        if (request_.number() == 2) StartWriteAndFinish(&reply_, grpc::WriteOptions(), grpc::Status::OK);
+      }
+      void OnWriteDone(bool) override {}
+      void OnCancel() override {}
+      void OnDone() override { delete this; }
+
+     private:
+      Request request_;
+      Reply reply_;
+    };
+    return new Reactor();
+  }
+  grpc::Status Collect(grpc::ServerContext*, grpc::ServerReader<Request>* reader, Reply*) override {
+    grpc::ServerReaderInterface<Request>* interface = reader;
+    uint32_t size = 0;
+    interface->NextMessageSize(&size);
+    Request request;
+    while (interface->Read(&request)) {
+    }
+    return grpc::Status::OK;
+  }
+  grpc::Status Spread(grpc::ServerContext*, const Request*, grpc::ServerWriter<Reply>* writer) override {
+    Reply reply;
+    writer->SendInitialMetadata();
+    if (!writer->Write(reply)) return grpc::Status::CANCELLED;
+    writer->Write(reply, grpc::WriteOptions().set_write_through());
+    writer->WriteLast(reply, grpc::WriteOptions());
+    return grpc::Status::OK;
+  }
   grpc::ServerUnaryReactor* Echo(grpc::CallbackServerContext* context, const Request*, Reply*) override {
     auto* reactor = context->DefaultReactor();
     reactor->Finish(grpc::Status::OK);
@@ -246,7 +287,11 @@ class Mixed final : public Testing::WithCallbackMethod_Echo<Testing::Service> {
 
 TEST(ServiceApi, KnowsItsMethods) {
   Mixed mixed;
-  ASSERT_EQ(mixed.drover_methods().size(), 2u);
+  ASSERT_EQ(mixed.drover_methods().size(), 5u);
+  EXPECT_EQ(mixed.drover_methods()[4].kind, grpc::internal::Method::Kind::kCallback);
+  EXPECT_TRUE(mixed.drover_methods()[4].request_streams && mixed.drover_methods()[4].reply_streams);
+  EXPECT_TRUE(mixed.drover_methods()[2].request_streams && !mixed.drover_methods()[2].reply_streams);
+  EXPECT_TRUE(!mixed.drover_methods()[3].request_streams && mixed.drover_methods()[3].reply_streams);
   EXPECT_EQ(mixed.drover_methods()[0].kind, grpc::internal::Method::Kind::kCallback);
   EXPECT_EQ(mixed.drover_methods()[1].kind, grpc::internal::Method::Kind::kSync);
   EXPECT_STREQ(mixed.drover_methods()[0].path, "/drover.hosttest.Testing/Echo");

@@ -142,7 +142,7 @@ void Streams::arrive(Call* call, const RequestMessageSlot& slot) {
   if (!call->method->request_streams) return link_.report_broken("a MESSAGE for a call that does not stream");
   if (slot.request == 0 && !last) return link_.report_broken("a MESSAGE without a message");
   if (slot.request != 0 &&
-      (slot.request % 8 != 0 || link_.region.at_rx(slot.request, call->method->request_size) == nullptr)) {
+      (slot.request % 8 != 0 || link_.region.at_rx(slot.request, call->method->message_size) == nullptr)) {
     return link_.report_broken("a MESSAGE that leads out of rx");
   }
   if (const char* wrong = call->stream->requests.arrive(slot.request, last)) {

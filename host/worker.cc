@@ -13,6 +13,7 @@ namespace {
 constexpr int64_t kRetryNs = 100'000;
 // The same while calls wait for handlers that block, on any worker, to return.
 constexpr int64_t kHeldNs = 1'000'000;
+constexpr const char* kNotAsMethod = "a CALL that does not stream as its method does";
 
 }  // namespace
 
@@ -123,9 +124,12 @@ bool Worker::serve_channel(Channel& channel, uint32_t engine_thread, bool* worke
 }
 
 bool Worker::serve_slot(Channel& channel, uint32_t engine_thread, const Slot& slot) {
+  if (slot.type == static_cast<uint8_t>(RequestSlotType::kCall)) [[likely]] {
+    return start_call(channel, engine_thread, slot_as<CallSlot>(slot));
+  }
   switch (static_cast<RequestSlotType>(slot.type)) {
     case RequestSlotType::kCall:
-      return start_call(channel, engine_thread, slot_as<CallSlot>(slot));
+      break;  // above
     case RequestSlotType::kCancel: {
       auto typed = slot_as<CancelSlot>(slot);
       Call* call = find_call(channel, engine_thread, typed.call, typed.generation);
@@ -225,9 +229,11 @@ bool Worker::end_application(uint64_t phase, CallEvent& event, CallEvent::Kind k
   return false;
 }
 
-// Inlined: each unary call comes through here.
+// Inlined: each unary call comes through here, and finds out whether it is one at no cost of its own. A call whose
+// request streams has a flag in its CALL, and a method whose reply does makes none.
 __attribute__((always_inline)) inline bool Worker::run_unary(Call* call) {
   if (!call->begin()) [[unlikely]] {
+    if (call->method->reply_streams) return start_or_hold(call);
     call->status = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "");
     call->no_room = true;
     return complete(call);
@@ -254,7 +260,7 @@ bool Worker::start_call(Channel& channel, uint32_t engine_thread, const CallSlot
     call->status = grpc::Status(grpc::StatusCode::INTERNAL, "the engine handed over a call that cannot be");
     return complete(call);
   }
-  if (call->method->streams() || hold_handlers_.load(std::memory_order_relaxed)) [[unlikely]]
+  if ((slot.flags | static_cast<uint8_t>(hold_handlers_.load(std::memory_order_relaxed))) != 0) [[unlikely]]
     return start_or_hold(call);
   return run_unary(call);
 }
@@ -290,10 +296,8 @@ bool Worker::read_call(const CallSlot& slot, Call* call) {
     return link_->report_broken("a CALL of an unknown method"), false;
   }
   call->method = &(*link_->methods)[slot.method];
-  if ((slot.flags | static_cast<uint8_t>(call->method->request_streams)) != 0) [[unlikely]] {
-    if (slot.flags != (call->method->request_streams ? kCallStreams : 0)) {
-      return link_->report_broken("a CALL that does not stream as its method does"), false;
-    }
+  if (slot.flags != 0) [[unlikely]] {
+    if (slot.flags != kCallStreams || !call->method->request_streams) return link_->report_broken(kNotAsMethod), false;
     call->request = nullptr;
     call->metadata = slot.metadata;
     return true;
@@ -302,7 +306,7 @@ bool Worker::read_call(const CallSlot& slot, Call* call) {
   const char* run = region.at_rx(slot.rx_begin, rx_size);
   const char* request = region.at_rx(slot.request, call->method->request_size);
   if (run == nullptr || request == nullptr || slot.request % 8 != 0) {
-    return link_->report_broken("a CALL that leads out of rx"), false;
+    return link_->report_broken(call->method->request_streams ? kNotAsMethod : "a CALL that leads out of rx"), false;
   }
   call->metadata = slot.metadata;
   call->request = request;

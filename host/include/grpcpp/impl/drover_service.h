@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <vector>
 
@@ -41,9 +42,10 @@ struct Method {
   bool streams() const { return request_streams || reply_streams; }
   const drover::schema::MessageType& (*request_type)() = nullptr;
   const drover::schema::MessageType& (*reply_type)() = nullptr;
-  size_t request_size = 0;  // of the object itself, for the check that it lies in the region
+  size_t request_size = 0;  // of the object in a CALL, for the check that it lies in the region; if it streams: no size
+  size_t message_size = 0;  // of a request object, there and in a MESSAGE
 
-  // An empty reply in `arena`; null if the arena has no memory. Not used if the reply streams.
+  // An empty reply in `arena`; null if the arena has no memory, and if the reply streams.
   void* (*create_reply)(drover::Arena& arena) = nullptr;
   // kSync. `request` and `reply` are null where they stream.
   Status (*call)(const Method& method, ServerContext* context, const void* request, void* reply) = nullptr;
@@ -83,7 +85,7 @@ Method MakeMethod(const char* path, Method::Kind kind) {
   method.kind = kind;
   method.request_type = &Request::drover_type;
   method.reply_type = &Reply::drover_type;
-  method.request_size = sizeof(Request);
+  method.request_size = method.message_size = sizeof(Request);
   method.create_reply = [](drover::Arena& arena) -> void* { return arena.create<Reply>(); };
   return method;
 }
@@ -136,6 +138,8 @@ Method MakeStreamingMethod(const char* path, Method::Kind kind, bool request_str
   Method method = MakeMethod<Request, Reply>(path, kind);
   method.request_streams = request_streams;
   method.reply_streams = reply_streams;
+  if (request_streams) method.request_size = SIZE_MAX;
+  if (reply_streams) method.create_reply = [](drover::Arena&) -> void* { return nullptr; };
   method.service = service;
   store_handler(&method, handler);
   return method;
