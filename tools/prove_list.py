@@ -150,7 +150,9 @@ PROOFS = (
                "if (asked && polls_q[f] != '0) tag_q[f] <= ask_what_i.tag;"),
         Mutant("waits after a direct poll", POLL_FILE, "beat_what_i.first && beat_what_i.cached &&", "beat_what_i.first &&"),
         Mutant("does not wake", POLL_FILE, "waits) && !snooped && !refresh", "waits) && !refresh"),
-        Mutant("rests for ever", POLL_FILE, "&& !rest_end && !start_i[f] && direct_q[f];", "&& !start_i[f] && direct_q[f];"),
+        Mutant("rests for ever", POLL_FILE, "resting_q[f] && !rest_end)", "resting_q[f])"),
+        Mutant("one poll at the tail", POLL_FILE, "(tail_i[f] ? few_q : fresh < ahead_q[f])", "fresh < ahead_q[f]"),
+        Mutant("polls are stale for ever", POLL_FILE, "stale_q[f] <= stale_q[f] - 4'd1;", "stale_q[f] <= stale_q[f];"),
     )),
     Proof("nic_net_queues", "nic_net_queues_props", NET_QUEUES, {"Depth": 4}, mutants=(
         Mutant("a line that waits is lost", NET_QUEUES_FILE, "if (done_i && here) kept_q", "if ((done_i || wait_i) && here) kept_q"),

@@ -1,8 +1,10 @@
 // Decides in the cycle in which a line comes from the network which flow it is for, and whether that flow has room.
 //
 // A message's first line decides by its connection's policy; its further lines go to the same flow, which is remembered
-// for each connection. Lines of one message follow each other in their connection, so that one flow for each is enough.
-// Further lines of a message whose first line was never seen go wherever the one before went: the host drops them.
+// for each connection whose number is below `Connections`. Lines of one message follow each other in their connection, so
+// that one flow for each is enough. Messages of several lines that come for a higher number go to the connection's flow,
+// whatever the policy. Further lines of a message whose first line was never seen go wherever the one before went: the
+// host drops them.
 `include "drover_assert.svh"
 module nic_balancer #(
     parameter int unsigned Flows = 16,
@@ -37,12 +39,14 @@ module nic_balancer #(
   drover_channel_pkg::line_slot_t line;
   logic [ConnectionW-1:0] connection, learnt_connection_q;
   logic learnt_q;
-  logic first, by_connection, push;
+  logic first, remembers, by_connection, push;
   logic [FlowW-1:0] target, hashed, next;
   assign line          = line_i;
   assign connection    = line.connection[ConnectionW-1:0];
   assign first         = line.index == '0;
-  assign by_connection = policy_i == drover_nic_pkg::BalanceConnectionFlow;
+  assign remembers     = line.connection >> ConnectionW == '0;
+  assign by_connection = policy_i == drover_nic_pkg::BalanceConnectionFlow ||
+                         !remembers && (!first || (line.flags & 8'(drover_channel_pkg::LineLast)) == '0);
 
   // ---- round robin: the next flow in use that has room
   logic [Flows-1:0] in_use_q, pick;
@@ -53,7 +57,7 @@ module nic_balancer #(
   end
   drover_rr_arbiter #(.N(Flows)) u_turn (
       .clk_i, .rst_ni, .valid_i(room_o & in_use_q),
-      .take_i(push && first && policy_i == drover_nic_pkg::BalanceRoundRobin), .pick_o(pick));
+      .take_i(push && first && !by_connection && policy_i == drover_nic_pkg::BalanceRoundRobin), .pick_o(pick));
   assign next = FlowW'(nic_pkg::number_of(64'(pick)));
 
   // ---- by key: a linear hash of the key's bytes where they stand, scaled to the flows in use
@@ -90,7 +94,7 @@ module nic_balancer #(
 
   // Written a cycle later, with another address than is read: yosys's memories with one address are no deeper than 512.
   always_ff @(posedge clk_i) begin
-    learnt_q            <= push && first;
+    learnt_q            <= push && first && remembers;
     learnt_connection_q <= connection;
     if (learnt_q) remembered[learnt_connection_q] <= push_flow_o[FlowW-1:0];
   end

@@ -5,9 +5,12 @@
 //                           |
 //                           +-> book of reads: flow, lines -> beat: sequence as expected? -> push
 //
-// Reads of a flow may run ahead of what is known to be there. The first line that is not new ends its read: that line is
-// asked for again, and what was read behind it is dropped, also if it is new there. For that each flow has an epoch,
-// which changes then; answers come in order, so that one bit is enough.
+// A line is accepted if it is the flow's next, by its place in the ring, and has the next's sequence word; so it is taken
+// once and in order, whichever read brings it. All else that comes is dropped.
+//
+// Reads of a flow run ahead of what is known to be there, each behind the other, until a line that was the flow's next is
+// not new: the flow is at its tail. From then on each read begins with the next line, however many are under way, until
+// one ends with a line that is accepted.
 //
 // Room in the flow's FIFO is reserved before a line is asked for: R is never held back.
 `include "drover_assert.svh"
@@ -47,6 +50,7 @@ module nic_fetch #(
     input  logic                          pop_i,         // a line has left the flow's FIFO
     input  logic [nic_pkg::FlowBits-1:0]  pop_flow_i,
 
+    output logic [Flows-1:0]              tail_o,        // the flow's next line was not there
     output logic [Flows-1:0]              busy_o,        // reads are under way, or lines in the FIFO
     input  logic [Flows-1:0]              stop_bus_i,
     input  logic [Flows-1:0]              stop_position_i,
@@ -58,8 +62,9 @@ module nic_fetch #(
   localparam int unsigned Addresses = 8;
   typedef struct packed {
     logic [FlowW-1:0] flow;
+    logic [nic_pkg::IndexBits-1:0] index;  // of the first line
     logic [3:0]       lines;  // less one
-    logic             epoch;
+    logic             life;
     logic             cached;
   } book_t;
   typedef struct packed {
@@ -69,7 +74,7 @@ module nic_fetch #(
     logic                          cached;
   } place_t;
 
-  logic [Flows-1:0] epoch_q;
+  logic [Flows-1:0] life_q;  // changes when the flow starts: what was asked for before is dropped
   logic [Flows-1:0][nic_pkg::IndexBits-1:0] fetch_q, accept_q;  // the next line to ask for, and to accept
   logic [Flows-1:0][31:0] sequence_q;                           // that it has
   logic [Flows-1:0][CreditW-1:0] credit_q;                      // room in the FIFO that is not reserved
@@ -123,7 +128,8 @@ module nic_fetch #(
   assign ask_what_o.tag    = {ask_ring_i.page[nic_pkg::TagBits-7:0], 6'd0} + index[nic_pkg::TagBits-1:0];
   assign book_in.flow   = picked_flow_q;
   assign book_in.lines  = 4'(lines - 5'd1);
-  assign book_in.epoch  = epoch_q[picked_flow_q];
+  assign book_in.index  = index;
+  assign book_in.life   = life_q[picked_flow_q];
   assign book_in.cached = picked_cached_q;
   drover_fifo #(.Width($bits(book_in)), .Depth(Reads)) u_book (
       .clk_i, .rst_ni, .wvalid_i(ask_o), .wready_o(book_ready), .wdata_i(book_in), .rvalid_o(book_valid),
@@ -150,8 +156,9 @@ module nic_fetch #(
 
   // ---- a beat comes
   drover_axi_pkg::r_t r_q;
-  logic r_valid_q, live, right, is_new, bad, last;
+  logic r_valid_q, is_next, live, right, is_new, bad, last;
   logic [3:0] count_q;  // beats of its read before it
+  logic found_q;        // of which one was accepted
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) r_valid_q <= 1'b0;
     else r_valid_q <= r_valid_i;
@@ -163,7 +170,9 @@ module nic_fetch #(
   assign beat_o      = r_valid_q;
   assign last        = count_q == book.lines;
   assign book_done   = r_valid_q && last;
-  assign live        = epoch_q[beat_flow] == book.epoch && stop_o[beat_flow] == drover_nic_pkg::StopNone;
+  // A read ends at 4 KB and at the ring's end: its lines differ in the lowest bits alone.
+  assign is_next     = {book.index[nic_pkg::IndexBits-1:6], book.index[5:0] + {2'd0, count_q}} == accept_q[beat_flow];
+  assign live        = is_next && life_q[beat_flow] == book.life && stop_o[beat_flow] == drover_nic_pkg::StopNone;
   assign bad         = r_q.error || r_q.last != last;
   assign is_new      = r_q.data[nic_pkg::SequenceAt+:32] == sequence_q[beat_flow];
   assign right       = live && !bad && is_new && !start_i[beat_flow];
@@ -173,14 +182,20 @@ module nic_fetch #(
   assign beat_what_o.is_short = live && !right;
   assign beat_what_o.first    = count_q == '0;
   assign beat_what_o.last     = last;
+  assign beat_what_o.found    = found_q || right;
   assign beat_what_o.cached   = book.cached;
   assign push_o      = r_valid_q && right;
   assign push_flow_o = beat_flow_o;
   assign push_line_o = r_q.data;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) count_q <= '0;
-    else if (r_valid_q) count_q <= last ? '0 : count_q + 4'd1;
+    if (!rst_ni) begin
+      count_q <= '0;
+      found_q <= 1'b0;
+    end else if (r_valid_q) begin
+      count_q <= last ? '0 : count_q + 4'd1;
+      found_q <= !last && (found_q || right);
+    end
   end
 
   // ---- the flows' state
@@ -188,7 +203,8 @@ module nic_fetch #(
   assign accept_next = nic_pkg::index_behind(accept_q[beat_flow], 5'd1, beat_ring_i.lines_log);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      epoch_q    <= '0;
+      life_q     <= '0;
+      tail_o     <= '0;
       fetch_q    <= '0;
       accept_q   <= '0;
       sequence_q <= '0;
@@ -196,21 +212,26 @@ module nic_fetch #(
       credit_q   <= {Flows{CreditW'(FlowLines)}};
     end else begin
       for (int f = 0; f < Flows; f++) begin
-        if (ask_o && picked_flow_q == FlowW'(f)) fetch_q[f] <= nic_pkg::index_behind(index, lines, ask_ring_i.lines_log);
+        if (ask_o && picked_flow_q == FlowW'(f) && !tail_o[f]) begin
+          fetch_q[f] <= nic_pkg::index_behind(index, lines, ask_ring_i.lines_log);
+        end
         if (push_o && beat_flow == FlowW'(f)) begin
           accept_q[f] <= accept_next;
           if (accept_next == '0) sequence_q[f] <= sequence_q[f] + 32'd1;
+          if (tail_o[f]) fetch_q[f] <= accept_next;
+          if (last) tail_o[f] <= 1'b0;
         end
         if (back && beat_flow == FlowW'(f)) begin
-          epoch_q[f] <= !epoch_q[f];
           fetch_q[f] <= accept_q[f];
+          tail_o[f]  <= 1'b1;
           if (bad) stop_o[f] <= drover_nic_pkg::StopBus;
           else if (Announced) stop_o[f] <= drover_nic_pkg::StopSequence;
         end
         if (stop_bus_i[f]) stop_o[f] <= drover_nic_pkg::StopBus;
         if (stop_position_i[f]) stop_o[f] <= drover_nic_pkg::StopPosition;
         if (start_i[f]) begin
-          epoch_q[f]    <= !epoch_q[f];
+          life_q[f]     <= !life_q[f];
+          tail_o[f]     <= 1'b0;
           fetch_q[f]    <= '0;
           accept_q[f]   <= '0;
           sequence_q[f] <= 32'd1;
@@ -229,6 +250,7 @@ module nic_fetch #(
   `DROVER_ASSERT(AsksForALine, !ask_o || lines != '0)
   for (genvar f = 0; f < Flows; f++) begin : gen_checks
     `DROVER_ASSERT(CreditIsWhatFits, credit_q[f] <= CreditW'(FlowLines))
+    `DROVER_ASSERT(TailReadsTheNextLine, !tail_o[f] || fetch_q[f] == accept_q[f])
   end
 
   logic unused;

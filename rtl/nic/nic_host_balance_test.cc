@@ -105,6 +105,45 @@ TEST(NicBalance, AMessagesLinesGoToOneFlow) {
   }
 }
 
+// Connections whose numbers are 1,024 apart would share what the NIC remembers of a message's first line.
+TEST(NicBalance, ConnectionsBeyondTheNicsOwnMixNoMessages) {
+  for (BalancePolicy policy : {BalancePolicy::kRoundRobin, BalancePolicy::kKeyHash}) {
+    NicBench bench(four_flows());
+    enable_all(&bench, 4);
+    bench.set(offsetof(nic::ControlPage, key), nic::KeyRegister{.offset = 0, .length = 8}.encode());
+    bench.settle();
+    std::mt19937_64 random(static_cast<uint64_t>(policy));
+    size_t lines = 0;
+    for (uint32_t round = 0; round < 100; ++round) {
+      // One message each of connections 7, 1031 and 64,519, a line of each in turn.
+      std::vector<std::vector<LineSlot>> messages;
+      for (uint16_t connection : {uint16_t{7}, uint16_t{7 + 1024}, uint16_t{7 + 63 * 1024}}) {
+        messages.push_back(message_of(connection, connection << 8 | round, random(), 3));
+      }
+      for (uint32_t i = 0; i < 3; ++i) {
+        for (const auto& message : messages) offer(&bench, {message[i]}, policy);
+      }
+      lines += 9;
+      offer(&bench, message_of(1024 + 9, round, random()), policy);
+      lines += 1;
+    }
+    ASSERT_TRUE(bench.run_until([&] { return bench.received() == lines; }));
+    std::map<uint32_t, uint32_t> flow_of;             // by call, of messages of several lines
+    std::map<uint16_t, std::set<uint32_t>> flows_of;  // by connection
+    for (uint32_t flow = 0; flow < 4; ++flow) {
+      for (const LineSlot& line : bench.received(flow)) {
+        flows_of[line.connection].insert(flow);
+        if (line.connection == 1024 + 9) continue;
+        ASSERT_EQ(flow_of.try_emplace(line.call, flow).first->second, flow) << "call " << line.call;
+      }
+    }
+    EXPECT_GE(flows_of[7].size(), 2u);
+    EXPECT_GE(flows_of[1024 + 9].size(), 2u) << "a message of one line needs no memory of its flow";
+    EXPECT_EQ(flows_of[7 + 1024], std::set<uint32_t>{(7 + 1024) % 4}) << "the connection's flow";
+    EXPECT_EQ(flows_of[7 + 63 * 1024], std::set<uint32_t>{(7 + 63 * 1024) % 4});
+  }
+}
+
 TEST(NicBalance, AKeyGoesToTheFlowThatTheDriverComputes) {
   for (uint32_t in_use : {1u, 3u, 4u}) {
     for (nic::KeyRegister key : {nic::KeyRegister{.offset = 0, .length = 8}, nic::KeyRegister{.offset = 5, .length = 3},

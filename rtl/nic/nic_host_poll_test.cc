@@ -1,4 +1,6 @@
 // How the NIC finds lines in TX rings, and how lines go to RX rings: polls, invalidations, batches, intervals.
+#include <algorithm>
+
 #include "rtl/nic/nic_host_testing.h"
 
 namespace drover::rtl {
@@ -105,6 +107,66 @@ TEST(NicPoll, DirectPollsThatFindLittleKeepTheirInterval) {
   reads = COUNTER(bench, reads_direct) - reads;
   EXPECT_GE(reads, 18u);
   EXPECT_LE(reads, 22u);
+}
+
+// Direct for a window of 60,000 cycles, since a line has come; a poll takes 300 cycles.
+NicBench quiet_bench(uint32_t flows) {
+  return NicBench({.flows = flows, .reads = {.latency = 300}});
+}
+void begin_quiet(NicBench* bench, uint32_t flows, nic::PollRegister poll) {
+  set_poll(bench, poll);
+  set_batch(bench, {.tx_lines = 4, .rx_lines = 1, .rx_timeout = 0});
+  for (uint32_t flow = 0; flow < flows; ++flow) bench->enable(flow);
+  ASSERT_TRUE(send_all(bench, flows, 1));
+  steps(bench, 500);
+}
+
+TEST(NicPoll, PollsOfAQuietFlowOverlap) {
+  NicBench bench = quiet_bench(1);
+  begin_quiet(&bench, 1, {.threshold = 0, .window = 60'000, .interval = 50, .ahead = 8});
+  uint64_t reads = COUNTER(bench, reads_direct);
+  steps(&bench, 3000);
+  reads = COUNTER(bench, reads_direct) - reads;
+  EXPECT_GE(reads, 55u);
+  EXPECT_LE(reads, 62u);
+  // Whenever it comes, a line waits for an interval, and not for a poll to be back.
+  uint64_t longest = 0;
+  for (uint32_t i = 1; i <= 60; ++i) {
+    steps(&bench, 400 + 7 * static_cast<int>(i));
+    uint64_t begin = bench.nic().cycles();
+    ASSERT_TRUE(bench.send(0, line_of(0, i)));
+    ASSERT_TRUE(bench.run_until([&] { return bench.received() == i + 1; }, 1000));
+    longest = std::max(longest, bench.nic().cycles() - begin);
+  }
+  EXPECT_LE(longest, 300u + 50 + 45) << "a poll, an interval, the way through the NIC";
+  EXPECT_EQ(COUNTER(bench, direct_begins), 1u);
+  expect_own_lines(&bench, 0, 61);
+}
+
+TEST(NicPoll, ManyQuietFlowsArePolledOneByOne) {
+  NicBench bench = quiet_bench(8);
+  begin_quiet(&bench, 8, {.threshold = 0, .window = 60'000, .interval = 10, .ahead = 4});
+  uint64_t reads = COUNTER(bench, reads_direct);
+  steps(&bench, 3100);
+  reads = COUNTER(bench, reads_direct) - reads;
+  EXPECT_GE(reads, 8u * 8) << "each flow a poll at any time";
+  EXPECT_LE(reads, 8u * 11) << "and no more, since the NIC has more than four under way";
+}
+
+TEST(NicPoll, LinesThatOverlappingPollsBringTwiceAreTakenOnce) {
+  NicBench bench = quiet_bench(1);
+  begin_quiet(&bench, 1, {.threshold = 0, .window = 60'000, .interval = 5, .ahead = 8});
+  uint32_t sent = 1;
+  for (uint32_t burst = 1; burst <= 40; ++burst) {  // over the ring's end, while polls that began earlier come back
+    for (uint32_t i = 0; i < burst % 9; ++i) {
+      ASSERT_TRUE(bench.run_until([&] { return bench.send(0, line_of(0, sent)); }, 3000));
+      ++sent;
+      steps(&bench, static_cast<int>(burst * i % 23));
+    }
+    steps(&bench, static_cast<int>(burst * 37 % 600));
+  }
+  ASSERT_TRUE(bench.run_until([&] { return bench.received() == sent; }, 2000));
+  expect_own_lines(&bench, 0, sent);
 }
 
 TEST(NicPoll, TheBatchFollowsTheLoad) {

@@ -29,9 +29,10 @@ package nic_pkg;
   typedef struct packed {
     logic [FlowBits-1:0] flow;
     logic accepted;  // the line was new
-    logic is_short;  // the first line of the read that was not; lines behind it are dropped
+    logic is_short;  // the line was the flow's next, and not new; lines behind it are dropped
     logic first;     // of its read
     logic last;
+    logic found;     // this line or one before it in its read was accepted
     logic cached;    // the read was
   } beat_t;
 

@@ -92,7 +92,7 @@ module nic_tx #(
   // ---- the interface
   if (Fetches) begin : gen_fetch
     localparam bit Doorbell = Interface == 32'(drover_nic_pkg::TxInterfaceDoorbell);
-    logic [Flows-1:0] want, cached, stop_position;
+    logic [Flows-1:0] want, cached, tail, stop_position;
     logic [Flows-1:0][4:0] lines;
     if (Doorbell) begin : gen_doorbell
       nic_doorbell #(.Flows(Flows)) u_doorbell (
@@ -104,10 +104,12 @@ module nic_tx #(
       assign direct_begins = '0;
       assign direct_ends   = '0;
       assign direct_o      = '0;
+      logic unused;
+      assign unused = ^tail;
     end else begin : gen_poll
       nic_poll #(.Flows(Flows)) u_poll (
           .clk_i, .rst_ni, .on_i, .start_i, .batch_i(batch), .poll_i(poll), .interval_i(interval),
-          .snoop_valid_i, .snoop_tag_i, .want_o(want), .lines_o(lines), .cached_o(cached), .ask_i(ask),
+          .snoop_valid_i, .snoop_tag_i, .tail_i(tail), .want_o(want), .lines_o(lines), .cached_o(cached), .ask_i(ask),
           .ask_what_i(ask_what), .beat_i(beat), .beat_what_i(beat_what), .direct_o, .waits_o(waits),
           .direct_begins_o(direct_begins), .direct_ends_o(direct_ends));
       assign stop_position = '0;
@@ -117,7 +119,7 @@ module nic_tx #(
         .ask_what_o(ask_what), .ask_flow_o(ring_flow_o[0]), .ask_ring_i(ring_0_i), .ar_valid_o, .ar_ready_i, .ar_o,
         .ar_cached_o, .r_valid_i, .r_i, .beat_flow_o(ring_flow_o[1]), .beat_ring_i(ring_1_i), .beat_o(beat),
         .beat_what_o(beat_what), .push_o(push), .push_flow_o(push_flow), .push_line_o(push_line), .pop_i(pop),
-        .pop_flow_i(pop_flow), .busy_o(busy), .stop_bus_i(stop_bus), .stop_position_i(stop_position), .stop_o);
+        .pop_flow_i(pop_flow), .tail_o(tail), .busy_o(busy), .stop_bus_i(stop_bus), .stop_position_i(stop_position), .stop_o);
     assign take      = push;
     assign take_flow = push_flow;
     assign take_log  = ring_3_i.lines_log;
@@ -207,7 +209,7 @@ module nic_tx #(
     events_o[drover_nic_pkg::NicCountersReadsAt/8]        = 7'(ask);
     events_o[drover_nic_pkg::NicCountersReadsDirectAt/8]  = 7'(ask && !ask_what.cached);
     events_o[drover_nic_pkg::NicCountersReadsFullAt/8]    = 7'(beat && beat_what.accepted && beat_what.last);
-    events_o[drover_nic_pkg::NicCountersReadsEmptyAt/8]   = 7'(beat && beat_what.first && !beat_what.accepted);
+    events_o[drover_nic_pkg::NicCountersReadsEmptyAt/8]   = 7'(beat && beat_what.last && !beat_what.found);
     events_o[drover_nic_pkg::NicCountersInvalidationsAt/8] = 7'(snoop_valid_i);
     events_o[drover_nic_pkg::NicCountersPositionsWrittenAt/8] = 7'(job_valid_o && job_ready_i);
     for (int f = 0; f < Flows; f++) begin
