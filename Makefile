@@ -75,7 +75,7 @@ reproduce-dagger: configure ## Dagger's figures on the simulated systems, beside
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target drover
 	@.venv/bin/python bench/reproduce_dagger.py --drover $(BUILD)/cli/drover --jobs $(JOBS)
 
-bench-dagger: configure ## calls through the simulated NIC beside the Dagger paper, into build/bench/dagger.json; bench-lines adds its rows
+bench-dagger: configure ## calls through the simulated NIC beside the Dagger paper, into build/bench/dagger.json; bench-lines adds its rows, and those of the RTL are what bench-rtl and synth measured
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target drover
 	@.venv/bin/python bench/reproduce_dagger.py --drover $(BUILD)/cli/drover --jobs $(JOBS) --bench build/bench/dagger.json
 
@@ -85,9 +85,9 @@ fit-cpu-costs: configure ## what the codecs cost this machine's CPU, warm and co
 	@.venv/bin/python bench/sim/fit_cpu_costs.py --program $(BUILD)/bench/sim/cpu_costs --rounds $(ROUNDS) \
 	  --out build/bench/cpu_costs.json $(HPB_ARGS)
 
-synth: configure ## LUT, FF, BRAM and the longest logic path of the RTL, by yosys
+synth: configure ## LUT, FF, BRAM and the longest logic path of the RTL, by yosys, into build/bench/synth.json
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target drover_formats
-	@.venv/bin/python tools/synth_rtl.py --packages $(BUILD)/formats/sv/*.sv
+	@.venv/bin/python tools/synth_rtl.py --packages $(BUILD)/formats/sv/*.sv --json build/bench/synth.json
 
 prove: ## prove properties of the RTL by yosys and ABC, and see that each proof can fail
 	@tools/setup.sh

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import textwrap
 
+import dagger_rtl
 from run_lines import merged
 
 # Figure 5: million calls/s of one core, and at 4 million calls/s the median (where the text states it), us.
@@ -203,14 +204,15 @@ def main():
     arguments.out.mkdir(parents=True, exist_ok=True)
     measurements = Measurements(Simulator(arguments.drover, arguments.out, arguments.jobs), curves=not arguments.bench)
     if arguments.bench:
-        rows = list(bench_rows(measurements))
+        rtl_rows, missing = dagger_rtl.rows(arguments.bench.parent)
+        rows = [*bench_rows(measurements), *rtl_rows]
         old = json.loads(arguments.bench.read_text()) if arguments.bench.exists() else []
         arguments.bench.parent.mkdir(parents=True, exist_ok=True)
         arguments.bench.write_text(json.dumps(merged(old, rows), indent=2) + "\n")
         for each in rows:
             paper = "" if each["peer"] is None else f"paper {each['peer']:.2f}"
             print(f"{each['case']:18} {each['metric']:8} {each['drover']:8.2f} {each['unit']:10} {paper}")
-        print(f"\n{arguments.bench}")
+        print("", *missing, str(arguments.bench), sep="\n")
         return
     print(write_claims(list(measurements.claims()), arguments.out), end="")
     draw(arguments.out, measurements)

@@ -2,6 +2,8 @@
 
     .venv/bin/python tools/synth_rtl.py --packages FILE ... [--block NAME ...] [--json FILE | --read]
 
+--json adds the results to those that FILE has of other blocks.
+
 Blocks are modules with parameters, listed below; a block with an indented name is a part of the one above, synthesized
 alone, which costs a little more than inside. The four lanes of `deserializer` are one netlist, four times. LUT counts
 LUT1 to LUT6, and what muxes they feed cost nothing more; LUTRAM counts LUTs used as memory, most of it FIFOs, and SRL
@@ -167,6 +169,16 @@ def sum_of(results, names):
     return total
 
 
+def write(path, results):
+    """Beside the other blocks' results that are there already."""
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            results = json.load(file) | results
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(results, file, indent=1)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--packages", nargs="+", required=True, help="the formats', of build/.../formats/sv")
@@ -199,8 +211,7 @@ def main():
         show("both engines", sum_of(results, ENGINES))
         print(PAPER, file=table, flush=True)
     if arguments.json:
-        with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump(results, file, indent=1)
+        write(arguments.json, results)
     return 0
 
 

@@ -110,9 +110,7 @@ TEST(NicPoll, DirectPollsThatFindLittleKeepTheirInterval) {
 }
 
 // Direct for a window of 60,000 cycles, since a line has come; a poll takes 300 cycles.
-NicBench quiet_bench(uint32_t flows) {
-  return NicBench({.flows = flows, .reads = {.latency = 300}});
-}
+NicBench quiet_bench(uint32_t flows) { return NicBench({.flows = flows, .reads = {.latency = 300}}); }
 void begin_quiet(NicBench* bench, uint32_t flows, nic::PollRegister poll) {
   set_poll(bench, poll);
   set_batch(bench, {.tx_lines = 4, .rx_lines = 1, .rx_timeout = 0});

@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
+#include "rtl/driver/nic_host.h"
 #include "sim/runs/call_programs.h"
 #include "sim/runs/call_report.h"
 
@@ -139,6 +141,60 @@ TEST(Calls, RequestsGoToServersByThePolicy) {
         {{"calls.clients", "1"}, {"calls.servers", "4"}, {"calls.outstanding", "32"}, {"line_nic.balance", policy}});
     for (const CoreResult& core : result.cores) {
       EXPECT_GT(core.spent[static_cast<size_t>(Work::kTake)], result.measured / 200) << policy << " " << core.name;
+    }
+  }
+}
+
+// Lines that each server took in the measured time, four of them, with one client.
+std::vector<uint64_t> taken_by_servers(const Pairs& keys) {
+  Pairs all = {{"calls.clients", "1"}, {"calls.servers", "4"}, {"calls.outstanding", "32"}};
+  all.insert(all.end(), keys.begin(), keys.end());
+  System system = system_named("dagger", all);
+  std::vector<uint64_t> taken;
+  CallResult result = run_calls(system);
+  EXPECT_EQ(result.error, "");
+  for (const CoreResult& core : result.cores) {
+    if (core.name.starts_with("server"))
+      taken.push_back(core.spent[static_cast<size_t>(Work::kTake)] / system.platform.cores.take);
+  }
+  return taken;
+}
+
+TEST(Calls, RoundRobinGivesEachServerTheSame) {
+  std::vector<uint64_t> taken = taken_by_servers({{"line_nic.balance", "round-robin"}});
+  ASSERT_EQ(taken.size(), 4u);
+  auto [least, most] = std::ranges::minmax(taken);
+  EXPECT_GT(least, 50u);
+  EXPECT_LE(most - least, 1 + most / 50);
+}
+
+TEST(Calls, AKeyHasOneServerAndManyKeysHaveAll) {
+  // The key: bytes of the call's number that are the client's, which are the same in all its calls.
+  std::vector<uint64_t> one =
+      taken_by_servers({{"line_nic.balance", "key"}, {"line_nic.key_offset", "5"}, {"line_nic.key_length", "3"}});
+  uint8_t arguments[kLineArguments] = {};  // of client 0
+  uint32_t server = rtl::nic_key_flow(arguments, {.offset = 5, .length = 3}, 4);
+  for (uint32_t i = 0; i < 4; ++i) EXPECT_EQ(one[i] > 0, i == server) << i;
+  // And the whole number: each call has a key of its own.
+  std::vector<uint64_t> all = taken_by_servers({{"line_nic.balance", "key"}, {"line_nic.key_length", "8"}});
+  uint64_t sum = std::accumulate(all.begin(), all.end(), uint64_t{0});
+  for (uint64_t taken : all) EXPECT_NEAR(taken, sum / 4, sum / 16);
+}
+
+// Each run checks by itself that every call is served once and answered once, by its own response.
+TEST(Calls, ChangesOfTheConfigurationLoseNothing) {
+  for (std::string interface : {"coherent", "doorbell", "mmio", "cxl"}) {
+    for (std::string policy : {"connection", "round-robin", "key"}) {
+      SCOPED_TRACE(interface + ", " + policy);
+      CallResult result = run_of("dagger-lossy", {{"line_nic.change_every", "300ns"},
+                                                  {"line_nic.interface", interface},
+                                                  {"line_nic.balance", policy},
+                                                  {"calls.clients", "2"},
+                                                  {"calls.servers", "3"},
+                                                  {"calls.request", policy == "key" ? "48" : "200"}});
+      EXPECT_EQ(result.lost, 0u);
+      EXPECT_GT(result.checked, 20u);
+      EXPECT_GT(figure(result, 0, "changes"), 100u);
     }
   }
 }

@@ -14,6 +14,19 @@ using rtl::nic::TxInterface;
 
 constexpr CData kRingReads = 0;  // the id of reads of TX rings (rtl/nic/nic_host.sv)
 
+rtl::nic::BatchRegister batch_register(const NicOptions& options) {
+  return {.tx_lines = static_cast<uint8_t>(std::min(options.batch, rtl::nic::kMaxBatch)),
+          .adaptive = options.adaptive,
+          .rx_lines = static_cast<uint8_t>(options.rx_batch),
+          .rx_timeout = static_cast<uint16_t>(options.rx_timeout)};
+}
+rtl::nic::PollRegister poll_register(const NicOptions& options) {
+  return {.threshold = static_cast<uint16_t>(options.threshold),
+          .window = static_cast<uint16_t>(options.threshold_window),
+          .interval = static_cast<uint16_t>(options.interval),
+          .ahead = static_cast<uint8_t>(options.ahead)};
+}
+
 }  // namespace
 
 NicHostSide::NicHostSide(const NicOptions& options, HostNode* host, rtl::NicDevice* nic, const Time* now)
@@ -36,18 +49,8 @@ NicHostSide::NicHostSide(const NicOptions& options, HostNode* host, rtl::NicDevi
 
 void NicHostSide::configure() {
   auto control = [this](size_t offset, uint64_t value) { set(rtl::nic_control(offset), value); };
-  control(offsetof(ControlPage, batch),
-          rtl::nic::BatchRegister{.tx_lines = static_cast<uint8_t>(std::min(options_.batch, rtl::nic::kMaxBatch)),
-                                  .adaptive = options_.adaptive,
-                                  .rx_lines = static_cast<uint8_t>(options_.rx_batch),
-                                  .rx_timeout = static_cast<uint16_t>(options_.rx_timeout)}
-              .encode());
-  control(offsetof(ControlPage, poll),
-          rtl::nic::PollRegister{.threshold = static_cast<uint16_t>(options_.threshold),
-                                 .window = static_cast<uint16_t>(options_.threshold_window),
-                                 .interval = static_cast<uint16_t>(options_.interval),
-                                 .ahead = static_cast<uint8_t>(options_.ahead)}
-              .encode());
+  control(offsetof(ControlPage, batch), batch_register(options_).encode());
+  control(offsetof(ControlPage, poll), poll_register(options_).encode());
   control(offsetof(ControlPage, interval),
           rtl::nic::IntervalRegister{.publish = static_cast<uint16_t>(options_.publish),
                                      .look = static_cast<uint16_t>(options_.look),
@@ -79,6 +82,32 @@ std::unique_ptr<LinePort> NicHostSide::open_flow(uint8_t flow, Core* core) {
 void NicHostSide::advance() {
   coherent_.advance(now_);
   writes_.deliver(now_);
+  if (options_.change_every != 0 && now_ >= next_change_) change();
+}
+
+// The soft configuration changes while lines are under way; each fourth time it becomes what the keys say.
+void NicHostSide::change() {
+  next_change_ = now_ + options_.change_every;
+  if (flows_ == 0) return;  // the run has not begun
+  uint64_t n = changes_++;
+  auto control = [this](size_t offset, uint64_t value) {
+    nic_.store64(static_cast<uint32_t>(rtl::nic_control(offset)), value);
+  };
+  bool other = n % 4 != 3;
+  auto batch = batch_register(options_);
+  auto poll = poll_register(options_);
+  if (other) {
+    batch = {.tx_lines = static_cast<uint8_t>(1 + n * 5 % rtl::nic::kMaxBatch),
+             .adaptive = n % 2 == 0,
+             .rx_lines = static_cast<uint8_t>(1 + n * 3 % rtl::nic::kMaxBatch),
+             .rx_timeout = static_cast<uint16_t>(n * 37 % 200)};
+    poll.threshold = n % 3 == 0 ? 0xffff : 0;  // through the cache alone, or past it
+    poll.interval = static_cast<uint16_t>(n * 13 % 64);
+    poll.ahead = static_cast<uint8_t>(1 + n % rtl::nic::kMaxAhead);
+  }
+  control(offsetof(ControlPage, batch), batch.encode());
+  control(offsetof(ControlPage, poll), poll.encode());
+  control(offsetof(ControlPage, flows_in_use), other ? 1 + n % flows_ : flows_);
 }
 
 Figures NicHostSide::figures() const {
@@ -98,6 +127,7 @@ Figures NicHostSide::figures() const {
   DROVER_COUNTER(positions_written);
 #undef DROVER_COUNTER
   const CoherentCounters& coherent = coherent_.counters();
+  if (options_.change_every != 0) all.emplace_back("changes", changes_);
   all.emplace_back("coherent_reads", coherent.reads);
   all.emplace_back("coherent_hits", coherent.hits);
   all.emplace_back("invalidations", coherent.invalidations);

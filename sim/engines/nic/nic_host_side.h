@@ -21,7 +21,7 @@ class NicHostSide {
   // After the reset.
   void configure();
   std::unique_ptr<LinePort> open_flow(uint8_t flow, Core* core);
-  // Before a cycle of the device: what is due by now.
+  // Before a cycle of the device: what is due by now, changes of the soft configuration among it.
   void advance();
 
   Figures figures() const;
@@ -29,6 +29,7 @@ class NicHostSide {
 
  private:
   void set(size_t address, uint64_t value);
+  void change();
 
   const NicOptions& options_;
   HostNode& host_;
@@ -38,7 +39,8 @@ class NicHostSide {
   AxiWriteBridge writes_;
   std::optional<AxiReadBridge> reads_;  // one of both, by the interface
   std::optional<CoherentReadBridge> coherent_reads_;
-  uint64_t flows_ = 0;
+  uint64_t flows_ = 0, changes_ = 0;
+  Time next_change_ = 0;
 };
 
 }  // namespace drover::sim

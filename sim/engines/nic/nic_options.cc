@@ -24,8 +24,7 @@ void NicOptions::add_keys(Keys* keys) {
       "coherent: a flow with more lines than this in line_nic.threshold_window polls the processor's cache directly",
       &threshold, 0, 65535);
   keys->count("line_nic.threshold_window", "cycles", &threshold_window, 1, 65535);
-  keys->count("line_nic.interval", "coherent, direct: cycles between polls that find less than a batch", &interval, 0,
-              65535);
+  keys->count("line_nic.interval", "coherent, direct: cycles between polls of a quiet flow", &interval, 0, 65535);
   keys->count("line_nic.ahead", "coherent, direct: polls of a flow under way at once", &ahead, 1, 8);
   keys->count("line_nic.rx_batch", "lines of a burst into an RX ring", &rx_batch, 1, rtl::nic::kMaxBatch);
   keys->count("line_nic.rx_timeout", "cycles that a line waits for a full burst at the most", &rx_timeout, 0, 65535);
@@ -39,6 +38,10 @@ void NicOptions::add_keys(Keys* keys) {
                 {"key", BalancePolicy::kKeyHash}});
   keys->count("line_nic.key_offset", "where in the arguments the key lies", &key_offset, 0, kLineArguments - 1);
   keys->count("line_nic.key_length", "its bytes", &key_length, 1, kLineArguments);
+  keys->time(
+      "line_nic.change_every",
+      "the soft configuration (batches, polling, flows in use) changes this often while the run goes on; 0: never",
+      &change_every);
   keys->choice("line_nic.transport", "between NICs: reliable, udp (coherent only; what the network loses is lost)",
                &transport, {{"reliable", Transport::kReliable}, {"udp", Transport::kUdp}});
   keys->count("line_nic.tick", "reliable: cycles between looks at what is not acknowledged", &tick,

@@ -19,6 +19,7 @@ struct NicOptions final : CopyableEngineOptions<NicOptions> {
   uint32_t ring_lines = 256;
   rtl::nic::BalancePolicy balance = rtl::nic::BalancePolicy::kConnectionFlow;
   uint32_t key_offset = 0, key_length = 8;
+  Time change_every = 0;
   rtl::nic::Transport transport = rtl::nic::Transport::kReliable;
   uint32_t tick = 400;  // cycles of the reliable transport's clock
   uint32_t resend_ticks = 8, max_doublings = 3, max_resends = 40;
