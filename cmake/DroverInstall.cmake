@@ -2,6 +2,7 @@
 #
 #   bin/                        droverd, drover, protoc-gen-drover
 #   include/drover/             headers, by the paths they are included with
+#   include/drover/proto/       drover/options.proto (docs/lines.md)
 #   lib/                        static libraries
 #   lib/cmake/drover/           find_package(drover): the targets drover::..., and drover_generate()
 #   lib/systemd/system/         droverd@.service (docs/deploy.md)
@@ -11,7 +12,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/drover)
 
 set(header_rooms object schema message codec generated json channel host)
 set(libraries drover_headers drover_protobuf_names)
-foreach(name IN LISTS header_rooms ITEMS wkt)
+foreach(name IN LISTS header_rooms ITEMS wkt lines lines_engine)
   if(TARGET drover_${name})
     list(APPEND libraries drover_${name})
   endif()
@@ -19,6 +20,7 @@ endforeach()
 set_target_properties(drover_headers PROPERTIES EXPORT_NAME headers)
 set_target_properties(drover_protobuf_names PROPERTIES EXPORT_NAME protobuf_names)
 set_target_properties(drover_wkt PROPERTIES EXPORT_NAME wkt)
+set_target_properties(drover_lines PROPERTIES EXPORT_NAME lines)
 set_target_properties(protoc-gen-drover PROPERTIES EXPORT_NAME protoc-gen-drover)
 target_include_directories(drover_protobuf_names INTERFACE $<INSTALL_INTERFACE:include/drover/generated/include>)
 target_include_directories(drover_host PUBLIC $<INSTALL_INTERFACE:include/drover/host/include>)
@@ -38,12 +40,15 @@ endforeach()
 
 install(DIRECTORY ${header_rooms} DESTINATION include/drover FILES_MATCHING PATTERN "*.h"
         PATTERN "*_testing.h" EXCLUDE PATTERN "testdata" EXCLUDE PATTERN "guide" EXCLUDE PATTERN "std" EXCLUDE)
+install(DIRECTORY compiler/proto/ DESTINATION include/drover/proto FILES_MATCHING PATTERN "*.proto")
 install(DIRECTORY ${DROVER_FORMATS_DIR}/ DESTINATION include/drover FILES_MATCHING PATTERN "*_format*.h"
         PATTERN "sv" EXCLUDE PATTERN "rtl" EXCLUDE)
 install(DIRECTORY $<TARGET_PROPERTY:drover_wkt,BINARY_DIR>/drover_wkt.gen/ DESTINATION include/drover/wkt
         FILES_MATCHING PATTERN "*.pb.h")
 
-configure_package_config_file(cmake/droverConfig.cmake.in droverConfig.cmake INSTALL_DESTINATION ${package_dir})
+set(DROVER_INSTALLED_PROTO_DIR include/drover/proto)
+configure_package_config_file(cmake/droverConfig.cmake.in droverConfig.cmake INSTALL_DESTINATION ${package_dir}
+                              PATH_VARS DROVER_INSTALLED_PROTO_DIR)
 write_basic_package_version_file(droverConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/droverConfig.cmake ${PROJECT_BINARY_DIR}/droverConfigVersion.cmake
               cmake/DroverGenerate.cmake DESTINATION ${package_dir})

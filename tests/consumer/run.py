@@ -6,7 +6,7 @@
 
 `folder` adds Drover by add_subdirectory, and builds what the service needs of it. `package` installs a finished build
 into a folder of its own and finds it by find_package. The greeter's source is that of examples/greeter, and so is the
-stock Python client.
+stock Python client. A key-value service on RPC lines, the source of examples/lines_kv, is built and called, too.
 """
 
 import argparse
@@ -27,7 +27,7 @@ START_SECONDS = 30
 OTHER_TARGETS = re.compile(
     r"^(all|clean|help|test|install.*|edit_cache|rebuild_cache|list_install_components|build\.ninja|.*/.*|"
     r"(greeter_proto|echo_server|echo_proto|object_test|codec_test|test_server|testing_proto|demo)|"
-    r"greeter_server|helloworld_proto|lib\w+\.a)$")
+    r"greeter_server|helloworld_proto|kv_server|kv_client|lines_kv_proto|lib\w+\.a)$")
 DROVER_TARGET = re.compile(r"^(lib)?drover|^droverd$|^protoc-gen-drover$")
 # Options of CMake, of the modules that Drover finds libraries with, and Drover's.
 OTHER_OPTIONS = re.compile(r"^(CMAKE_|PKG_CONFIG_|Protobuf_|DROVER_)")
@@ -54,6 +54,8 @@ def make_project(source, project, lines):
     shutil.copytree(source / "tests/consumer", project, ignore=shutil.ignore_patterns("*.py"))
     for name in ("greeter_server.cc", "helloworld.proto"):
         shutil.copy(source / "examples/greeter" / name, project)
+    for name in ("kv_server.cc", "kv_client.cc", "kv_store.h", "kv_load.h", "kv.proto"):
+        shutil.copy(source / "examples/lines_kv" / name, project)
     (project / "readme.cmake").write_text(lines)
 
 
@@ -108,6 +110,19 @@ def call(source, server, environment):
         process.wait(timeout=10)
 
 
+def call_lines(build, work, environment):
+    """examples/lines_kv: a server and a client of RPC lines, whose engine the server starts."""
+    environment = {**environment, "XDG_RUNTIME_DIR": str(work)}
+    process = subprocess.Popen([build / "kv_server"], env=environment, stdin=subprocess.DEVNULL)
+    try:
+        out = run(build / "kv_client", "load", "2000", env=environment)
+        if "2000 calls, all as they should be" not in out:
+            sys.exit(f"the calls as RPC lines went wrong: {out}")
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+
+
 def main():
     parser = argparse.ArgumentParser(description="A project outside the tree that uses Drover.")
     parser.add_argument("way", choices=["folder", "package"])
@@ -140,7 +155,8 @@ def main():
         check_names(build)
         run("cmake", "--build", build, "-j", options.jobs)
         call(options.source, build / "greeter_server", environment)
-    print("the greeter of a project outside the tree answers")
+        call_lines(build, work, environment)
+    print("the greeter and the key-value service of a project outside the tree answer")
 
 
 if __name__ == "__main__":
