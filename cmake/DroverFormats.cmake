@@ -10,7 +10,7 @@ find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
 set(DROVER_FORMATS_DIR ${PROJECT_BINARY_DIR}/formats)
 set(DROVER_FORMAT_DEFINITIONS
     object/object.toml object/region.toml schema/image.toml codec/errors.toml codec/preserialize/preserialized.toml
-    rtl/deserializer/deserializer.toml rtl/serializer/serializer.toml channel/channel.toml channel/control.toml datagram/frame.toml
+    rtl/deserializer/deserializer.toml rtl/serializer/serializer.toml channel/channel.toml channel/control.toml datagram/frame.toml datagram/link.toml
     rtl/nic/nic.toml rtl/nic/connection.toml)
 
 set(DROVER_FORMAT_HEADERS)
