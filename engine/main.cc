@@ -5,6 +5,7 @@
 //   engine threads  EventLoop + Transport + Dispatcher each; they share nothing but the listeners' addresses
 //
 // Exit status: 0 in order, 1 something failed or a second signal, 2 the configuration is wrong.
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <csignal>
@@ -29,10 +30,12 @@
 #include "engine/control/control_server.h"
 #include "engine/control/dispatch_threads.h"
 #include "engine/dispatch/dispatcher.h"
+#include "engine/dispatch/remote_lines.h"
 #include "engine/grpc/transport.h"
 #include "engine/net/event_loop.h"
 #include "engine/net/io.h"
 #include "engine/net/listeners.h"
+#include "engine/net/socket_address.h"
 
 namespace drover::engine {
 namespace {
@@ -117,9 +120,41 @@ ControlOptions control_options(const Config& c) {
   o.max_routes = static_cast<uint32_t>(c.max_routes);
   o.max_total_routes = 4 * o.max_routes;
   o.max_line_names = static_cast<uint32_t>(c.max_line_names);
+  LinePeers::parse(c.lines_peers, &o.line_peers);  // run_main has told what is wrong with it
   o.child = c.child;
   o.orphan_timeout_ns = c.orphan_timeout_ms * kMs;
   return o;
+}
+
+// One set of random numbers an engine thread.
+RemoteOptions remote_options(const Config& c) {
+  RemoteOptions o;
+  if (!c.lines_listen.empty()) o.listen = parse_listen_address(c.lines_listen).candidates.front();
+  o.shared = c.threads > 1;
+  o.max_connections = static_cast<uint32_t>(c.max_peer_connections);
+  o.peers.max_peers = static_cast<uint32_t>(c.max_peers);
+  o.peers.peer_memory = static_cast<size_t>(c.peer_memory);
+  o.peers.memory = static_cast<size_t>(c.peers_memory);
+  o.peers.timeout_ns = c.peer_timeout_ms * kMs;
+  o.peers.max_lines = static_cast<uint32_t>(c.datagram_lines);
+  uint64_t random[3];
+  if (::getrandom(random, sizeof random, 0) != sizeof random) std::abort();  // without it, keys could be guessed
+  o.peers.cookie_key = {random[0], random[1]};
+  o.peers.seed = random[2];
+  return o;
+}
+
+// Returns what is wrong with lines.listen or lines.peers, or "".
+std::string check_lines(const Config& c) {
+  if (!c.lines_listen.empty()) {
+    const ParsedAddress parsed = parse_listen_address(c.lines_listen);
+    if (!parsed.error.empty()) return "lines.listen: " + parsed.error;
+    if (!parsed.candidates.front().unix_path.empty() || parsed.candidates.front().storage.ss_family == AF_UNIX) {
+      return "lines.listen: expected an IP address and a port";
+    }
+  }
+  LinePeers peers;
+  return LinePeers::parse(c.lines_peers, &peers);
 }
 
 struct EngineThread {
@@ -199,6 +234,12 @@ bool Engine::start(std::string* error) {
     int cpu = cpus.empty() ? -1 : cpus[static_cast<size_t>(i) % cpus.size()];
     threads_.push_back(std::make_unique<EngineThread>(static_cast<uint32_t>(i), cpu, config_, shared_, events_));
     EngineThread& thread = *threads_.back();
+    if (!config_.lines_listen.empty() || !config_.lines_peers.empty()) {
+      if (!thread.dispatcher.open_network(remote_options(config_), thread.loop.io(), error)) {
+        *error = "lines.listen: " + *error;
+        return false;
+      }
+    }
     acceptors.push_back({&thread.loop, &thread.transport.acceptor()});
     loops.push_back({&thread.loop, &thread.dispatcher, cpu});
   }
@@ -344,6 +385,10 @@ int run_main(int argc, char** argv) {
   }
   if (std::string wrong = check_channel_options(control_options(config), static_cast<uint32_t>(config.threads));
       !wrong.empty()) {
+    std::fprintf(stderr, "droverd: %s\n", wrong.c_str());
+    return 2;
+  }
+  if (std::string wrong = check_lines(config); !wrong.empty()) {
     std::fprintf(stderr, "droverd: %s\n", wrong.c_str());
     return 2;
   }

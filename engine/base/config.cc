@@ -108,6 +108,26 @@ std::vector<ConfigKey> make_keys() {
       integer("lines.max_connections", &Config::max_line_connections, 1, 65'536, "connections",
               "Connections of RPC lines that one host may have open on one engine thread. A host that serves may have "
               "sixteen times as many."),
+      text("lines.listen", &Config::lines_listen, nullptr,
+           "Where other engines may open links to this one, by UDP: ADDRESS:PORT. They reach all names that hosts here "
+           "serve with RPC lines. Empty: nowhere."),
+      text("lines.peers", &Config::lines_peers, nullptr,
+           "Engines that serve names which no host here serves: \"NAME=ADDRESS:PORT,...\", a name or a beginning such "
+           "as "
+           "shop.*. Several engines of one name take turns."),
+      integer("lines.max_peers", &Config::max_peers, 1, 65'535, "links",
+              "Links to other engines on one engine thread, 64 of them at most that one address has opened."),
+      integer("lines.max_peer_connections", &Config::max_peer_connections, 1, 65'536, "connections",
+              "Connections of one link."),
+      bytes("lines.peer_memory", &Config::peer_memory, 64 * kKi, kGi,
+            "Lines that one link keeps until the other engine has them; rounded down to a power of two. Requests find "
+            "no room in its second half (RESOURCE_EXHAUSTED)."),
+      bytes("lines.peers_memory", &Config::peers_memory, kMi, 64 * kGi,
+            "Lines that all links of one engine thread keep, both ways."),
+      integer("lines.peer_timeout_ms", &Config::peer_timeout_ms, 100, kDayMs, "milliseconds",
+              "A link ends, and its calls in UNAVAILABLE, when the other engine was not heard for so long."),
+      integer("lines.datagram_lines", &Config::datagram_lines, 1, 22, "lines",
+              "Most lines of a datagram. 22 fill an Ethernet payload of 1,500 bytes; a tunnel may need fewer."),
 
       choice("dispatch.policy", &Config::policy, {"round-robin", "least-outstanding"},
              "How the worker of a call is chosen."),

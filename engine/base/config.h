@@ -36,6 +36,14 @@ struct Config {
 
   int64_t max_line_names = 64;
   int64_t max_line_connections = 1024;
+  std::string lines_listen;
+  std::string lines_peers;
+  int64_t max_peers = 256;
+  int64_t max_peer_connections = 4096;
+  int64_t peer_memory = 4 << 20;
+  int64_t peers_memory = 64 << 20;
+  int64_t peer_timeout_ms = 3000;
+  int64_t datagram_lines = 22;
 
   std::string policy = "round-robin";
   int64_t wait_ms = 5000;

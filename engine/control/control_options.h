@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/control/host_policy.h"
+#include "engine/control/line_peers.h"
 
 namespace drover::engine {
 
@@ -27,6 +28,7 @@ struct ControlOptions {
   uint32_t max_routes = 16'384;                   // of one host: methods x addresses
   uint32_t max_total_routes = 65'536;             // of all hosts
   uint32_t max_line_names = 64;                   // of one host
+  LinePeers line_peers;                           // engines that serve names which no host here serves
   uint64_t max_path_bytes = 4 << 20;              // of one host's method paths together
   int64_t handshake_timeout_ns = 10'000'000'000;  // from connecting to Start
   bool child = false;                             // started by a host: ends when none is left

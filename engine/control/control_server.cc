@@ -35,6 +35,7 @@ ControlServer::ControlServer(const ControlOptions& options, DispatchThreads& thr
       listeners_(threads, options.max_open_listeners, [this](uint32_t listener) { return names(listener); }),
       shared_{options_, threads_, listeners_, events_, disposal_, regions_},
       hostless_since_ns_(monotonic_ns()) {
+  shared_.line_peers = options_.line_peers;
   shared_.server_of = [this](const std::string& name) { return server_of(name); };
   if (options_.sharing == Sharing::kFirstCome) {
     shared_.rival = [this](const HostSession& host, std::string* what) { return rival_of(host, what); };

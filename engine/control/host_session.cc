@@ -127,16 +127,19 @@ bool HostSession::take_start(ControlError* error) {
   return true;
 }
 
-// The engine threads and the server's workers take turns.
+// The engine threads and the server's workers take turns. Hosts here come before other engines.
 bool HostSession::take_open(const OpenConnection& open, ControlError* error) {
   if (open.worker >= attachment()->layout->options().workers) {
     return refuse(error, ControlCode::kBadValue,
                   "OpenConnection: the host has no worker " + std::to_string(open.worker));
   }
   HostSession* server = shared_.server_of ? shared_.server_of(open.name) : nullptr;
-  if (server == nullptr || opening_ >= kMostOpening) {
+  std::optional<UdpAddress> remote;
+  if (server == nullptr) remote = shared_.line_peers.next(open.name);
+  const bool served = server != nullptr || remote.has_value();
+  if (!served || opening_ >= kMostOpening) {
     ConnectionOpened answer{open.request, ControlCode::kNotServed, 0, "no host serves " + open.name};
-    if (server != nullptr) {
+    if (served) {
       answer.code = ControlCode::kResourceExhausted;
       answer.text = std::to_string(kMostOpening) + " connections are being opened already";
     }
@@ -144,9 +147,14 @@ bool HostSession::take_open(const OpenConnection& open, ControlError* error) {
     return refuse(error, ControlCode::kClosed, "the host does not take its answers");
   }
   const uint32_t thread = static_cast<uint32_t>(shared_.connections++ % shared_.threads.count());
-  LineRequest request{id_, server->id_, open.worker, 0, open.request};
-  request.server_worker =
-      static_cast<uint32_t>(server->connections_++ % server->attachment()->layout->options().workers);
+  LineRequest request{.client = id_, .client_worker = open.worker, .request = open.request, .remote = remote};
+  if (server != nullptr) {
+    request.server = server->id_;
+    request.server_worker =
+        static_cast<uint32_t>(server->connections_++ % server->attachment()->layout->options().workers);
+  } else {
+    request.name = open.name;
+  }
   ++opening_;
   shared_.threads.post(thread, [request](Dispatcher& dispatcher) { dispatcher.connect(request); });
   return true;

@@ -257,6 +257,7 @@ class FakeHost {
     uint32_t ring_slots = 0;
     uint64_t tx_bytes = 0;
     uint32_t flags = 0;  // of MethodFlag, of each method
+    std::vector<std::string> line_names = {};
   };
   // A CALL that a worker took.
   struct Taken {
@@ -446,6 +447,7 @@ class FakeHost {
                                 options_.ring_slots, options_.tx_bytes);
     ASSERT_TRUE(host);
     for (HostMethod& method : host->methods) method.flags = options_.flags;
+    host->line_names = options_.line_names;
     id = host->id;
     bells.emplace_back(::dup(host->bells[0].get()));
     map(UniqueFd(::dup(host->region->rx_fd())), UniqueFd(::dup(host->region->tx_fd())));

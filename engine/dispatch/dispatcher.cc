@@ -7,6 +7,7 @@
 
 #include "codec/compiler.h"
 #include "engine/base/clock.h"
+#include "engine/dispatch/remote_lines.h"
 
 namespace drover::engine {
 namespace {
@@ -46,7 +47,11 @@ void Dispatcher::connect(const LineRequest& request) {
   if (client == nullptr || events_ == nullptr) return;
   HostEvents::Opened opened{request.request, ControlCode::kResourceExhausted, 0, "no memory"};
   try {
-    if (server == nullptr || server->leaving) {
+    if (request.remote) {
+      if (remote_ != nullptr) return remote_->connect(*client, request);
+      opened.code = ControlCode::kNotServed;
+      opened.why = "the engine has no links to other engines";
+    } else if (server == nullptr || server->leaving) {
       opened.code = ControlCode::kNotServed;
       opened.why = "the host that serves the name has left";
     } else if (auto number = lines_.open(*client, request.client_worker, *server, request.server_worker, &opened.why)) {
@@ -55,6 +60,11 @@ void Dispatcher::connect(const LineRequest& request) {
   } catch (const std::bad_alloc&) {
   }
   events_->connection_opened(request.client, thread_, opened);
+}
+
+bool Dispatcher::open_network(const RemoteOptions& options, Io& io, std::string* error) {
+  remote_ = std::make_unique<RemoteLines>(options, thread_, io, links_, lines_, metrics_, events_);
+  return remote_->listen(error);
 }
 
 // ---- CallSink
@@ -243,6 +253,7 @@ bool Dispatcher::poll(int64_t now_ns) {
   did |= calls_.expire();
   did |= calls_.serve_waiting([this](CallState& state) { return start_waiting(state); });
   did |= requests_.serve();
+  if (remote_ != nullptr) did |= remote_->turn(now_ns);
   for (const auto& link : links_.attached()) did |= link->flush(now_ns);
   did |= hosts_.turn();
   if (now_ns >= next_metrics_ns_) update_metrics(now_ns);
@@ -266,7 +277,7 @@ void Dispatcher::update_metrics(int64_t now_ns) {
 bool Dispatcher::prepare_to_sleep() {
   if (std::exchange(looking_, false) && rung_) awake();
   rung_ = false;
-  if (hosts_.busy()) return true;
+  if (hosts_.busy() || (remote_ != nullptr && remote_->busy())) return true;
   for (const auto& link : links_.attached()) {
     if (link->active()) link->announce_sleep();
   }
@@ -293,6 +304,7 @@ void Dispatcher::awake() {
 
 int64_t Dispatcher::next_timer_ns() const {
   int64_t next = std::min({calls_.next_ns(), hosts_.next_ns(), requests_.next_ns()});
+  if (remote_ != nullptr) next = std::min(next, remote_->next_ns());
   for (const auto& link : links_.attached()) {
     next = std::min(next, link->next_flush_ns());
     if (!link->postponed.empty()) next = std::min(next, link->postponed.front().until_ns);

@@ -8,6 +8,7 @@
 //                HostResponses    COMPLETE -> object in tx -> wire bytes -> ReplySink
 //                Hosts            hosts that come, drain, fail and go
 //                LineSwitch       RPC lines from one host to another
+//                RemoteLines      RPC lines from and to hosts of other engines
 //   reply_sent   Calls            tx memory goes back by RELEASE, rx memory is free
 //
 // A call ends exactly once towards the client, for any behaviour of the host: with its answer, kDeadlineExceeded,
@@ -35,6 +36,7 @@
 #include "engine/dispatch/host_responses.h"
 #include "engine/dispatch/host_turns.h"
 #include "engine/dispatch/hosts.h"
+#include "engine/dispatch/line_request.h"
 #include "engine/dispatch/reply_memory.h"
 #include "engine/dispatch/request_builder.h"
 #include "engine/dispatch/response_reader.h"
@@ -46,6 +48,10 @@
 
 namespace drover::engine {
 
+class Io;
+class RemoteLines;
+struct RemoteOptions;
+
 struct DispatchOptions {
   WorkerChoice::Policy policy = WorkerChoice::Policy::kRoundRobin;
   int64_t wait_ns = 5'000'000'000;        // how long a call waits for a host or for room
@@ -56,13 +62,6 @@ struct DispatchOptions {
   uint32_t engine_threads = 1;           // of the engine, each with a Dispatcher
   uint32_t max_line_connections = 1024;  // LineSwitchOptions::max_connections
   ResponseReader::Options responses;
-};
-
-// A connection that a host has asked for.
-struct LineRequest {
-  uint64_t client = 0, server = 0;  // hosts
-  uint32_t client_worker = 0, server_worker = 0;
-  uint32_t request = 0;  // the client's number of the question
 };
 
 class Dispatcher final : public CallSink, public Pollable {
@@ -94,8 +93,11 @@ class Dispatcher final : public CallSink, public Pollable {
   // Tells all hosts that the engine takes no new calls (it is going down); running calls end as usual.
   void drain_all() { hosts_.drain_all(); }
 
-  // Opens a connection of RPC lines between two workers; connection_opened follows.
+  // Opens a connection of RPC lines between two workers, or a worker and another engine; connection_opened follows.
   void connect(const LineRequest& request);
+  // Before the first poll: links to other engines, through sockets in `io`. False: `error` says why not.
+  bool open_network(const RemoteOptions& options, Io& io, std::string* error);
+  const RemoteLines* network() const { return remote_.get(); }  // null: there is none
 
   // ---- CallSink
   Status open(Call& call) override;
@@ -147,10 +149,11 @@ class Dispatcher final : public CallSink, public Pollable {
   HostLinks links_;
   Calls calls_;
   StreamRequests requests_;
-  LineSwitch<HostLink> lines_;
+  HostLines lines_;
   HostResponses responses_;
   Hosts hosts_;
   HostTurns turns_;
+  std::unique_ptr<RemoteLines> remote_;
 
   bool looking_ = false;  // before sleep: it is announced, and not all lanes have been looked at
   bool rung_ = false;     // by a host, since prepare_to_sleep

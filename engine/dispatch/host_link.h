@@ -43,6 +43,7 @@
 namespace drover::engine {
 
 struct Route;
+class RemoteLink;
 
 struct HostMethod {
   std::string path;  // "/package.Service/Method"
@@ -83,7 +84,7 @@ class HostLink {
     int64_t release_since_ns = 0;  // when the first of them came; 0: none
     std::vector<Slot> backlog;     // slots that found the ring full, in order
     size_t backlog_done = 0;
-    std::unique_ptr<LineLane<HostLink>> lines;  // connections that end here; null until there is one
+    std::unique_ptr<LineLane<HostLink, RemoteLink>> lines;  // connections that end here; null until there is one
   };
 
   HostLink(std::shared_ptr<const HostAttachment> host, uint32_t engine_thread, ThreadMetrics& metrics);
@@ -117,7 +118,7 @@ class HostLink {
   void push_drain();
 
   // ---- connections of RPC lines, for LineSwitch
-  std::unique_ptr<LineLane<HostLink>>& lines(uint32_t worker) { return lanes_[worker].lines; }
+  std::unique_ptr<LineLane<HostLink, RemoteLink>>& lines(uint32_t worker) { return lanes_[worker].lines; }
   // False: the worker's ring is full, and nothing was done.
   bool push_line(uint32_t worker, const Slot& slot, uint64_t second_word);
   void push_close(uint32_t worker, const LineCloseSlot& slot);
@@ -245,5 +246,8 @@ class HostLink {
   Gauge* rx_size_gauge_;
   Gauge* reply_bytes_gauge_;
 };
+
+// With engine/dispatch/remote_link.h, where its functions are called.
+using HostLines = LineSwitch<HostLink, RemoteLink>;
 
 }  // namespace drover::engine

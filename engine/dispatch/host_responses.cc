@@ -8,6 +8,7 @@
 #include "codec/compiler.h"
 #include "engine/base/clock.h"
 #include "engine/dispatch/long_copy.h"
+#include "engine/dispatch/remote_link.h"
 
 namespace drover::engine {
 namespace {
@@ -21,7 +22,7 @@ bool is_put_off(const CallState& state) { return (state.owed & CallState::kRelea
 }  // namespace
 
 HostResponses::HostResponses(const Options& options, Calls& calls, StreamRequests& requests, ReplySink& replies,
-                             ReplyMemory& memory, LineSwitch<HostLink>& lines, ThreadMetrics& metrics)
+                             ReplyMemory& memory, HostLines& lines, ThreadMetrics& metrics)
     : wait_ns_(options.wait_ns),
       calls_(calls),
       requests_(requests),

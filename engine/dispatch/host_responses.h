@@ -37,7 +37,7 @@ class HostResponses {
   };
   // All of them outlive it.
   HostResponses(const Options& options, Calls& calls, StreamRequests& requests, ReplySink& replies, ReplyMemory& memory,
-                LineSwitch<HostLink>& lines, ThreadMetrics& metrics);
+                HostLines& lines, ThreadMetrics& metrics);
   ~HostResponses();
   HostResponses(const HostResponses&) = delete;
   HostResponses& operator=(const HostResponses&) = delete;
@@ -93,7 +93,7 @@ class HostResponses {
   StreamRequests& requests_;
   ReplySink& replies_;
   ResponseReader reader_;
-  LineSwitch<HostLink>& lines_;
+  HostLines& lines_;
   ThreadMetrics& metrics_;
   Counter* long_answers_;
   Counter* postponed_;

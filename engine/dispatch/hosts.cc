@@ -5,6 +5,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/heap.h"
+#include "engine/dispatch/remote_link.h"
 
 namespace drover::engine {
 namespace {
@@ -16,7 +17,7 @@ constexpr int64_t kTellAgainNs = 100'000'000;
 
 }  // namespace
 
-Hosts::Hosts(uint32_t thread, HostLinks& links, RouteTable& routes, Calls& calls, LineSwitch<HostLink>& lines,
+Hosts::Hosts(uint32_t thread, HostLinks& links, RouteTable& routes, Calls& calls, HostLines& lines,
              ThreadMetrics& metrics, HostEvents* events)
     : thread_(thread),
       links_(links),

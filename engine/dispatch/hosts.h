@@ -30,8 +30,8 @@ class Hosts {
   static constexpr uint32_t kClosedPerTurn = 256;  // ends of connections, of hosts that are gone
 
   // All of them outlive it; `events` may be null.
-  Hosts(uint32_t thread, HostLinks& links, RouteTable& routes, Calls& calls, LineSwitch<HostLink>& lines,
-        ThreadMetrics& metrics, HostEvents* events);
+  Hosts(uint32_t thread, HostLinks& links, RouteTable& routes, Calls& calls, HostLines& lines, ThreadMetrics& metrics,
+        HostEvents* events);
   ~Hosts();
   Hosts(const Hosts&) = delete;
   Hosts& operator=(const Hosts&) = delete;
@@ -69,7 +69,7 @@ class Hosts {
   HostLinks& links_;
   RouteTable& routes_;
   Calls& calls_;
-  LineSwitch<HostLink>& lines_;
+  HostLines& lines_;
   ThreadMetrics& metrics_;
   HostEvents* const events_;
   RouteChanges changes_;

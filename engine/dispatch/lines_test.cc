@@ -5,67 +5,10 @@
 #include <deque>
 #include <optional>
 
-#include "channel/line.h"
-#include "engine/dispatch/dispatch_testing.h"
+#include "engine/dispatch/lines_testing.h"
 
 namespace drover::engine {
 namespace {
-
-constexpr uint32_t kSlots = 16;
-
-// A host's worker as lines see it.
-class LineHost final {
- public:
-  explicit LineHost(TestThread& thread, uint32_t workers = 1) : thread_(thread), host_(thread, options(workers)) {}
-
-  uint64_t id() const { return host_.id; }
-  FakeHost& host() { return host_; }
-  void push(const LineSlot& line, uint32_t worker = 0) { host_.push(worker, to_slot(line)); }
-  void close(uint16_t connection, uint32_t worker = 0) { host_.push(worker, to_slot(line_close(connection))); }
-  // The next line, or LINE_CLOSE, that the engine has sent.
-  std::optional<LineSlot> pop(uint32_t worker = 0) {
-    Slot slot;
-    if (!host_.channels[worker].requests.try_pop(slot)) return std::nullopt;
-    return slot_as<LineSlot>(slot);
-  }
-  bool failed() const { return thread_.events.failed.contains(host_.id); }
-  std::string failure() const { return failed() ? thread_.events.failed.at(host_.id) : ""; }
-
- private:
-  static FakeHost::Options options(uint32_t workers) {
-    FakeHost::Options options;
-    options.workers = workers;
-    options.paths = {};
-    options.addresses = {};
-    options.ring_slots = kSlots;
-    return options;
-  }
-  TestThread& thread_;
-  FakeHost host_;
-};
-
-LineSlot request(uint16_t connection, uint32_t call, uint8_t flags = kLineLast, uint8_t index = 0, uint8_t length = 5) {
-  LineSlot line{};
-  line.type = kLineType;
-  line.flags = flags;
-  line.function = 7;
-  line.call = call;
-  line.connection = connection;
-  line.index = index;
-  line.length = length;
-  for (int i = 0; i < length; ++i) line.arguments[i] = static_cast<uint8_t>(call + static_cast<uint32_t>(i));
-  return line;
-}
-LineSlot response(const LineSlot& to) {
-  LineSlot line = to;
-  line.flags |= kLineResponse;
-  return line;
-}
-// A message of `lines` lines: line `index` of it.
-LineSlot part(uint16_t connection, uint32_t call, uint8_t index, uint8_t lines) {
-  bool last = index + 1 == lines;
-  return request(connection, call, last ? uint8_t{kLineLast} : uint8_t{0}, index, last ? 5 : kLineArguments);
-}
 
 class DispatcherLines : public ::testing::Test {
  protected:

@@ -1,10 +1,12 @@
-// LineLane: the connections of RPC lines that end at one lane (one worker of a host, on one engine thread), by their
-// index (channel/line.h). A line that comes from the lane finds there where it goes.
+// LineLane: the connections of RPC lines that end at one lane (one worker of a host, on one engine thread) or at a link
+// to another engine, by their index (channel/line.h). A line that comes from there finds in it where it goes.
 //
+//   opening --- the other engine has opened it ---> open                          (through a link only)
 //   open --- the host closes it, or the other end is gone ---> both sides have said LINE_CLOSE ---> free
 //     '---- the engine closes it: kClosing, until the host has answered with its own LINE_CLOSE ----'
 //
-// Since both rings keep their order, no line of a connection can come after its number has been given to another one.
+// Since both rings keep their order, and links do, no line of a connection can come after its number has been given to
+// another one.
 // Thread-safety: none; one engine thread. Freeing an index allocates nothing.
 #pragma once
 
@@ -14,26 +16,31 @@
 
 namespace drover::engine {
 
-template <typename Link>
+template <typename Link, typename Remote>
 struct LineEnd {
   enum class State : uint8_t {
     kFree,
+    kOpening,  // the other engine has been asked: the host does not know of it yet
     kOpen,
-    kClosing,  // the host has been told, and has not answered: what it sends meanwhile is dropped
+    kClosing,    // this end has been told, and has not answered: what it sends meanwhile is dropped
+    kAbandoned,  // of a link: as kOpening, but the host that asked is gone
   };
-  Link* peer = nullptr;  // the host at the other end, while it is open
+  Link* peer = nullptr;      // the host at the other end, while it is open
+  Remote* remote = nullptr;  // or the link that leads there
   uint32_t peer_worker = 0;
-  uint16_t peer_number = 0;
+  uint16_t peer_index = 0;  // in the other end's lane
+  uint16_t peer_name = 0;   // the connection's number at the other end: that of lines to it
+  uint16_t name = 0;        // and at this one
   State state = State::kFree;
   bool client = false;    // sends requests; else responses
   bool dropping = false;  // the rest of the message of `dropped_call`, whose first part found no room
   uint32_t dropped_call = 0;
 };
 
-template <typename Link>
+template <typename Link, typename Remote>
 class LineLane {
  public:
-  using End = LineEnd<Link>;
+  using End = LineEnd<Link, Remote>;
 
   // A free index below `limit`, whose end the caller fills in; nothing: all are in use. May throw bad_alloc, and has
   // done nothing then.
