@@ -93,9 +93,10 @@ prove: ## prove properties of the RTL by yosys and ABC, and see that each proof 
 	@tools/setup.sh
 	@.venv/bin/python tools/prove.py --jobs $(JOBS)
 
-bench-lines: configure ## RPC lines through droverd beside the bare ring, into build/bench/dagger.json
-	@cmake --build --preset $(PRESET) -j $(JOBS) --target lines_bench
+bench-lines: configure ## RPC lines through droverd beside the bare ring and bare UDP, into build/bench/dagger.json
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target lines_bench --target udp_lines_bench
 	@.venv/bin/python bench/run_lines.py --program $(BUILD)/bench/lines_bench
+	@.venv/bin/python bench/run_lines.py --program $(BUILD)/bench/udp_lines_bench
 
 bench: bench-codec bench-echo bench-stream ## all benchmarks: bench-codec, bench-echo, and the parts alone
 	@tools/bench_parts.sh $(BUILD)

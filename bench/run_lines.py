@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs lines_bench and puts its rows into build/bench/dagger.json, beside those of other cases (docs/benchmarks.md).
+"""Runs lines_bench or udp_lines_bench and puts its rows into build/bench/dagger.json, beside those of other cases (docs/benchmarks.md).
 
     bench/run_lines.py --program build/release/bench/lines_bench [--json build/bench/dagger.json] [-- OPTIONS]
 
-OPTIONS go to lines_bench. Rows of cases that this run has replace earlier ones.
+OPTIONS go to the program. Rows of cases that this run has replace earlier ones.
 """
 
 import argparse
@@ -20,7 +20,7 @@ def merged(old, new):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="RPC lines through droverd, beside the bare ring.")
+    parser = argparse.ArgumentParser(description="RPC lines through droverd, beside the bare ring or bare UDP.")
     parser.add_argument("--program", type=pathlib.Path, required=True)
     parser.add_argument("--json", type=pathlib.Path, default=pathlib.Path("build/bench/dagger.json"))
     parser.add_argument("options", nargs="*")
