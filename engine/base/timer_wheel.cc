@@ -14,10 +14,21 @@ void link_before(TimerNode& head, TimerNode& node) {
   head.prev = &node;
 }
 
+// The nodes of `from` go to the end of `to`.
+void splice(TimerNode& from, TimerNode& to) {
+  if (from.next == &from) return;
+  from.next->prev = to.prev;
+  to.prev->next = from.next;
+  from.prev->next = &to;
+  to.prev = from.prev;
+  from.next = from.prev = &from;
+}
+
 }  // namespace
 
 TimerWheel::TimerWheel(int64_t now_ns) : current_(static_cast<uint64_t>(now_ns) / kTickNs) {
   for (TimerNode& head : slots_) head.next = head.prev = &head;
+  for (TimerNode* head : {&due_, &moving_}) head->next = head->prev = head;
 }
 
 void TimerWheel::arm(TimerNode& node, int64_t when_ns) {
@@ -32,7 +43,8 @@ void TimerWheel::disarm(TimerNode& node) {
   if (!node.armed()) return;
   node.prev->next = node.next;
   node.next->prev = node.prev;
-  if (node.slot != kNoSlot && slots_[node.slot].next == &slots_[node.slot]) {
+  // A node that is due or moves names a slot that it has left; an empty slot has no bit in any case.
+  if (is_empty(slots_[node.slot])) {
     occupied_[node.slot / 64] &= ~(uint64_t{1} << (node.slot % 64));
   }
   node.next = node.prev = nullptr;
@@ -75,34 +87,26 @@ void TimerWheel::step_towards(uint64_t target) {
 }
 
 void TimerWheel::cascade(int wheel) {
-  TimerNode& head = slots_[slot_in(wheel, current_)];
-  if (head.next == &head) return;
-  TimerNode moving;
-  moving.next = head.next;
-  moving.prev = head.prev;
-  moving.next->prev = moving.prev->next = &moving;
-  head.next = head.prev = &head;
-  uint32_t slot = slot_in(wheel, current_);
+  const uint32_t slot = slot_in(wheel, current_);
+  splice(slots_[slot], moving_);
   occupied_[slot / 64] &= ~(uint64_t{1} << (slot % 64));
-  while (moving.next != &moving) {
-    TimerNode& node = *moving.next;
-    moving.next = node.next;
-    node.next->prev = &moving;
-    insert(node);
-  }
 }
 
-void TimerWheel::take_due(TimerNode& due) {
-  due.next = due.prev = &due;
-  uint32_t slot = slot_in(0, current_);
-  TimerNode& head = slots_[slot];
-  if (head.next == &head) return;
-  due.next = head.next;
-  due.prev = head.prev;
-  due.next->prev = due.prev->next = &due;
-  head.next = head.prev = &head;
+size_t TimerWheel::place_again(size_t most) {
+  size_t placed = 0;
+  for (; placed < most && !is_empty(moving_); ++placed) {
+    TimerNode& node = *moving_.next;
+    moving_.next = node.next;
+    node.next->prev = &moving_;
+    insert(node);
+  }
+  return placed;
+}
+
+void TimerWheel::take_due() {
+  const uint32_t slot = slot_in(0, current_);
+  splice(slots_[slot], due_);
   occupied_[slot / 64] &= ~(uint64_t{1} << (slot % 64));
-  for (TimerNode* node = due.next; node != &due; node = node->next) node->slot = kNoSlot;
 }
 
 uint32_t TimerWheel::distance_to_next(int wheel) const {
@@ -124,6 +128,7 @@ uint32_t TimerWheel::distance_to_next(int wheel) const {
 
 int64_t TimerWheel::next_ns() const {
   if (armed_ == 0) return INT64_MAX;
+  if (!is_empty(due_) || !is_empty(moving_)) return static_cast<int64_t>(current_) * kTickNs;
   uint64_t earliest = UINT64_MAX;
   for (int wheel = 0; wheel < kWheels; ++wheel) {
     uint32_t ahead = distance_to_next(wheel);

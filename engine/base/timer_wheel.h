@@ -5,7 +5,8 @@
 //
 //   wheel 0: 256 slots of 1 ms | 1: 64 of 256 ms | 2: 64 of 16.4 s | 3: 64 of 17.5 min (later ones wait in its last)
 //
-// A timer never fires early, and at most one tick (plus the time between two calls of `advance`) late.
+// A timer never fires early, and at most one tick (plus the time between two calls of `advance`) late. One call of
+// `advance` handles a bounded number of timers, however many are due together; the others follow in the next calls.
 // Thread-safety: none. Lifetime: a node must be disarmed before its memory goes.
 #pragma once
 
@@ -41,22 +42,22 @@ class TimerWheel {
     }
   }
 
-  // Disarms every timer that is due and calls expired(node) for it. `expired` may arm and disarm any timer.
-  // Returns how many fired.
+  // Disarms timers that are due and calls expired(node) for each, which may arm and disarm any timer. Ends when `most`
+  // timers have fired or have moved to a finer wheel; next_ns() then has passed. Returns how many fired.
   template <typename Expired>
-  size_t advance(int64_t now_ns, Expired&& expired) {
-    uint64_t target = static_cast<uint64_t>(now_ns) / kTickNs;
+  size_t advance(int64_t now_ns, size_t most, Expired&& expired) {
+    const uint64_t target = static_cast<uint64_t>(now_ns) / kTickNs;
     size_t fired = 0;
-    while (current_ < target) {
-      step_towards(target);
-      TimerNode due;
-      take_due(due);
-      while (due.next != &due) {
-        TimerNode& node = *due.next;
+    for (;; step_towards(target)) {
+      most -= place_again(most);
+      if (!is_empty(moving_)) break;
+      take_due();
+      for (; most != 0 && !is_empty(due_); --most, ++fired) {
+        TimerNode& node = *due_.next;
         disarm(node);
-        ++fired;
         expired(node);
       }
+      if (!is_empty(due_) || current_ >= target) break;
     }
     return fired;
   }
@@ -71,12 +72,15 @@ class TimerWheel {
   static constexpr uint32_t kFirstSlot[kWheels] = {0, 256, 320, 384};
   static constexpr int kShift[kWheels] = {0, 8, 14, 20};
   static constexpr uint32_t kAllSlots = 448;
-  static constexpr uint32_t kNoSlot = kAllSlots;  // in a list of due timers
 
+  static bool is_empty(const TimerNode& list) { return list.next == &list; }
   void insert(TimerNode& node);
   void step_towards(uint64_t target);
+  // Timers of that wheel's current slot come nearer.
   void cascade(int wheel);
-  void take_due(TimerNode& due);
+  // Places such timers in their finer wheels. Returns how many.
+  size_t place_again(size_t most);
+  void take_due();
   uint32_t slot_in(int wheel, uint64_t tick) const {
     return kFirstSlot[wheel] + static_cast<uint32_t>((tick >> kShift[wheel]) & (wheel == 0 ? kSlots0 - 1 : kSlots - 1));
   }
@@ -87,6 +91,8 @@ class TimerWheel {
   size_t armed_ = 0;
   std::array<TimerNode, kAllSlots> slots_;           // heads of circular lists
   std::array<uint64_t, kAllSlots / 64> occupied_{};  // one bit a slot
+  TimerNode due_;     // heads, too: of current_ or before, and not fired yet
+  TimerNode moving_;  // to be placed again
 };
 
 }  // namespace drover::engine

@@ -11,6 +11,7 @@ namespace drover::engine {
 namespace {
 
 constexpr size_t kSpareStreams = 64;
+constexpr size_t kExpiredPerTurn = 256;
 constexpr int64_t kRetryNs = 1'000'000;  // a full ring does not signal when it drains: look again after this time
 
 }  // namespace
@@ -93,7 +94,8 @@ void Calls::abandon(CallState& state) {
 
 bool Calls::expire() {
   if (timers_.size() == 0) return false;
-  return timers_.advance(now_ns_, [this](TimerNode& node) { expire(reinterpret_cast<CallState&>(node)); }) != 0;
+  return timers_.advance(now_ns_, kExpiredPerTurn,
+                         [this](TimerNode& node) { expire(reinterpret_cast<CallState&>(node)); }) != 0;
 }
 
 void Calls::expire(CallState& state) {

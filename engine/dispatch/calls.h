@@ -21,6 +21,7 @@
 
 #include "channel/layout.h"
 #include "codec/compiler.h"
+#include "engine/base/clock.h"
 #include "engine/base/timer_wheel.h"
 #include "engine/call/call.h"
 #include "engine/dispatch/call_table.h"
@@ -41,6 +42,7 @@ class Calls {
     uint32_t max_waiting;      // calls that wait
     size_t max_waiting_bytes;  // of requests on the heap while their calls wait or are received
   };
+  static constexpr int64_t kServeNs = 500'000;  // of a turn, for calls that have waited
   static constexpr std::string_view kNoMemory = "the engine has no memory for the call";
 
   // All of them outlive it.
@@ -119,13 +121,13 @@ class Calls {
   static void free_messages(CallState& state);
 
   // ---- turns
-  // Ends calls whose time is over. True: any.
+  // Ends calls whose time is over, 256 a turn. True: any.
   bool expire();
-  // Offers calls that wait to start(CallState&) -> bool, as WaitingCalls::serve does. A call for which start() finds no
-  // memory fails.
+  // Offers calls that wait to start(CallState&) -> bool, as WaitingCalls::serve does, for kServeNs at most. A call for
+  // which start() finds no memory fails.
   template <typename Start>
   bool serve_waiting(Start start) {
-    return waiting_.size() != 0 && waiting_.serve([this, &start](CallState& state) {
+    return waiting_.size() != 0 && waiting_.serve(monotonic_ns() + kServeNs, [this, &start](CallState& state) {
       try {
         return start(state);
       } catch (const std::bad_alloc&) {

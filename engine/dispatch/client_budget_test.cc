@@ -45,6 +45,24 @@ TEST(ClientBudget, CallsOfAClosedConnectionStayChargedToItsAddress) {
   EXPECT_EQ(engine.opened.code, StatusCode::kOk);
 }
 
+TEST(ClientBudget, CallsThatTimeOutTogetherEndAFewATurn) {
+  TestThread engine;
+  FakeHost host(engine, {.ring_slots = 1024});
+  std::vector<Call*> late;
+  for (int i = 0; i < 1000; ++i) late.push_back(&engine.call("late", 60'000'000'000));
+  const int64_t over = late.back()->deadline_ns + 2 * TimerWheel::kTickNs;
+  size_t turns = 0, ended = 0;
+  for (; ended < late.size() && turns < 100; ++turns) {
+    const size_t before = ended;
+    engine.dispatcher.poll(over);
+    ended = engine.transport.answers.size();
+    EXPECT_LE(ended - before, 256u);
+    if (ended < late.size()) EXPECT_LE(engine.dispatcher.next_timer_ns(), over) << "there is more to do now";
+  }
+  EXPECT_EQ(ended, late.size());
+  for (Call* call : late) EXPECT_EQ(engine.transport.answer(*call).code, StatusCode::kDeadlineExceeded);
+}
+
 TEST(ClientBudget, AnAnnouncedLengthTakesAShareOfTheRegionAndTheHeapAsItArrives) {
   TestThread engine;
   FakeHost host(engine, {.rx_bytes = 1 << 20});

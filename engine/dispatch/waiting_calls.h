@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/base/pace.h"
 #include "engine/dispatch/call_table.h"
 #include "engine/dispatch/route_table.h"
 
@@ -24,15 +25,20 @@ class WaitingCalls {
   void remove(CallState& state);
 
   // Offers routes' calls in order to start(CallState&), until it refuses one (false); kRoutesPerTurn routes at most,
-  // which take turns: a full host may have calls waiting at thousands. A call that start() takes must have been removed
-  // by it. True if any was taken.
+  // which take turns: a full host may have calls waiting at thousands. Ends at about `end_ns` (CLOCK_MONOTONIC): a host
+  // that comes may find thousands that wait for it. A call that start() takes must have been removed by it. True if any
+  // was taken.
   template <typename Start>
-  bool serve(Start start) {
+  bool serve(int64_t end_ns, Start start) {
     bool did = false;
+    Pace pace;
+    pace.run_until(end_ns);
     for (size_t left = std::min(routes_.size(), kRoutesPerTurn); left != 0 && !routes_.empty(); --left) {
       if (next_ >= routes_.size()) next_ = 0;
       Route* route = routes_[next_];
       while (route->first_waiting != nullptr) {
+        if (!pace.go_on()) return ++next_, did;
+        pace.spend(route->first_waiting->message_size / kBytesAUnit);
         if (!start(*route->first_waiting)) break;
         did = true;
       }
@@ -44,6 +50,8 @@ class WaitingCalls {
   static constexpr size_t kRoutesPerTurn = 64;
 
  private:
+  static constexpr size_t kBytesAUnit = 2048;  // of parsing a request
+
   std::vector<Route*> routes_;  // that have waiting calls
   size_t next_ = 0;             // of them, to be served
   uint32_t size_ = 0;

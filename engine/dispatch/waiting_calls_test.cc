@@ -18,7 +18,7 @@ class WaitingCallsTest : public testing::Test {
   // Starts at most `limit` calls; their indices in the order of starting.
   std::vector<uint32_t> start(size_t limit) {
     std::vector<uint32_t> started;
-    waiting_.serve([&](CallState& state) {
+    waiting_.serve(kNoDeadline, [&](CallState& state) {
       if (started.size() == limit) return false;
       started.push_back(state.index);
       waiting_.remove(state);
@@ -54,7 +54,7 @@ TEST_F(WaitingCallsTest, ACallMayLeaveFromTheMiddleAndFromBothEnds) {
 TEST_F(WaitingCallsTest, ARouteThatCannotGoOnDoesNotHoldUpAnother) {
   call(route_);
   CallState& free = call(other_);
-  EXPECT_TRUE(waiting_.serve([&](CallState& state) {
+  EXPECT_TRUE(waiting_.serve(kNoDeadline, [&](CallState& state) {
     if (state.route == &route_) return false;
     waiting_.remove(state);
     return true;
@@ -70,16 +70,29 @@ TEST_F(WaitingCallsTest, ATurnOffersTheCallsOfSixtyFourRoutesAndAllHaveTheirTurn
   std::map<Route*, int> offered;
   for (int turn = 0; turn < 4; ++turn) {
     size_t before = offered.size();
-    waiting_.serve([&](CallState& state) { return ++offered[state.route], false; });
+    waiting_.serve(kNoDeadline, [&](CallState& state) { return ++offered[state.route], false; });
     EXPECT_LE(offered.size() - before, WaitingCalls::kRoutesPerTurn);
   }
   EXPECT_EQ(offered.size(), 200u);
   size_t started = 0;
   for (int turn = 0; turn < 4; ++turn) {
-    waiting_.serve([&](CallState& state) { return waiting_.remove(state), ++started, true; });
+    waiting_.serve(kNoDeadline, [&](CallState& state) { return waiting_.remove(state), ++started, true; });
   }
   EXPECT_EQ(started, 200u);
   EXPECT_EQ(waiting_.size(), 0u);
+}
+
+TEST_F(WaitingCallsTest, ATurnThatIsOverStartsNoMoreAndRoutesTakeTurns) {
+  for (int i = 0; i < 500; ++i) call(i % 2 == 0 ? route_ : other_);
+  std::map<Route*, size_t> started;
+  size_t turns = 0;
+  for (; waiting_.size() != 0; ++turns) {
+    const size_t before = waiting_.size();
+    waiting_.serve(0, [&](CallState& state) { return ++started[state.route], waiting_.remove(state), true; });
+    ASSERT_LT(before - waiting_.size(), size_t{Pace::kUnits}) << "the clock is read every few calls";
+    if (turns == 1) EXPECT_EQ(started[&route_], started[&other_]);
+  }
+  EXPECT_GE(turns, 500u / Pace::kUnits);
 }
 
 TEST_F(WaitingCallsTest, CallsWaitForRoomOnlyWhereAHostServesTheirRoute) {
