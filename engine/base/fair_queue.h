@@ -4,10 +4,15 @@
 //               |                          +-- Member
 //               +-- Share ------------------- Member
 //
-// Shares take turns; so do the members of a share. A share is served while it has credit: it earns kQuantumNs a round
-// and pays the time that its members took, as measured. What it took beyond its credit is a debt, and it is passed over
-// until that is paid back, also when its queue was empty meanwhile. So whatever one principal asks, and in however many
-// connections, the work of another one waits for a quantum of each principal before it.
+// Shares take turns; so do the members of a share. A share is served while it has credit: it earns kQuantumNs a round,
+// also while nothing of it waits, but never has more than that; and it pays the time that its members took, as
+// measured. What it took beyond its credit is a debt, and it is passed over until that is paid back. So whatever one
+// principal asks, and in however many connections, the work of another one waits for a quantum of each principal before
+// it.
+//
+// A share that begins to wait and has credit is fresh: it is served before those that have waited longer, until its
+// credit is spent. So who asks for less than his share hardly waits at all. Fresh shares get half of a run at the most
+// while others wait, so that ever new principals do not stop the old ones.
 //
 // Members and shares belong to others. Thread-safety: none. Nothing allocates.
 #pragma once
@@ -51,14 +56,16 @@ class FairQueue {
     Share* next_ = nullptr;
     Share* prev_ = nullptr;
     int64_t credit_ns_ = kQuantumNs;
+    uint64_t passed_ = 0;  // FairQueue::passed_ when it waited last
+    bool fresh_ = false;
   };
 
-  bool empty() const { return first_ == nullptr; }
+  bool empty() const { return fresh_ == nullptr && waiting_ == nullptr; }
 
   // Behind the other members of its share. Nothing happens if it waits already.
   void add(Member& member, Share& share) {
     if (member.waits()) return;
-    if (!share.waits()) append(first_, share);
+    if (!share.waits()) enter(share);
     append(share.first_, member);
     member.share_ = &share;
   }
@@ -67,7 +74,7 @@ class FairQueue {
     Share& share = *member.share_;
     member.share_ = nullptr;
     unlink(share.first_, member);
-    if (!share.waits()) unlink(first_, share);
+    if (!share.waits()) leave(share);
   }
 
   // Calls serve(member, until_ns) -> bool for one member after the other, until `end_ns` or until none is left. True:
@@ -75,11 +82,11 @@ class FairQueue {
   template <typename Serve, typename Clock = int64_t (*)()>
   void run(int64_t end_ns, Serve serve, Clock clock = monotonic_ns) {
     int64_t now = clock();
+    const int64_t half_ns = now + (end_ns - now) / 2;
     while (!empty() && now < end_ns) {
-      Share& share = *first_;
+      Share& share = waiting_ == nullptr || (fresh_ != nullptr && now < half_ns) ? *fresh_ : *waiting_;
       if (share.credit_ns_ <= 0) {
-        share.credit_ns_ += kQuantumNs;
-        first_ = share.next_;
+        pass(share);
         continue;
       }
       Member& member = *share.first_;
@@ -93,6 +100,32 @@ class FairQueue {
   }
 
  private:
+  void enter(Share& share) {
+    const uint64_t earned = (passed_ - share.passed_) * kQuantumNs / std::max<uint64_t>(shares_, 1);
+    const int64_t most = kQuantumNs - share.credit_ns_;
+    share.credit_ns_ += std::min(static_cast<int64_t>(std::min<uint64_t>(earned, INT64_MAX)), most);
+    share.fresh_ = share.credit_ns_ > 0;
+    append(share.fresh_ ? fresh_ : waiting_, share);
+    ++shares_;
+  }
+  void leave(Share& share) {
+    unlink(share.fresh_ ? fresh_ : waiting_, share);
+    share.passed_ = passed_;
+    --shares_;
+  }
+  // It has spent its credit: the next one.
+  void pass(Share& share) {
+    share.credit_ns_ += kQuantumNs;
+    ++passed_;
+    if (!share.fresh_) {
+      waiting_ = share.next_;
+      return;
+    }
+    unlink(fresh_, share);
+    share.fresh_ = false;
+    append(waiting_, share);
+  }
+
   template <typename Node>
   static void append(Node*& first, Node& node) {
     if (first == nullptr) {
@@ -111,7 +144,10 @@ class FairQueue {
     node.next_ = node.prev_ = nullptr;
   }
 
-  Share* first_ = nullptr;  // a circle
+  Share* fresh_ = nullptr;    // a circle
+  Share* waiting_ = nullptr;  // another one
+  uint64_t shares_ = 0;       // in both
+  uint64_t passed_ = 0;       // quanta that were given out
 };
 
 }  // namespace drover::engine

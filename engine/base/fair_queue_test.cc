@@ -76,6 +76,44 @@ TEST_F(FairQueueTest, MembersOfAShareTakeTurns) {
   queue.remove(b);
 }
 
+TEST_F(FairQueueTest, WhoAsksForLessThanHisShareIsServedFirst) {
+  std::vector<FairQueue::Share> shares(50);
+  std::vector<Job> heavy;
+  for (size_t i = 0; i < shares.size(); ++i) heavy.emplace_back("heavy", 10'000, kLong);
+  for (size_t i = 0; i < shares.size(); ++i) queue.add(heavy[i], shares[i]);
+  run(20'000'000);  // all have waited for a while
+  FairQueue::Share light_share;
+  int64_t longest = 0;
+  for (int i = 0; i < 100; ++i) {  // 20 us of work every 3 ms: less than one part in 51 of the time
+    Job light("light", 10'000, 20'000);
+    queue.add(light, light_share);
+    const int64_t began = now;
+    while (light.waits()) run(now + 500'000);
+    longest = std::max(longest, ended["light"] - began);
+    run(began + 3'000'000);
+  }
+  EXPECT_LE(longest, FairQueue::kQuantumNs) << "not 50 times that";
+  for (Job& job : heavy) queue.remove(job);
+}
+
+TEST_F(FairQueueTest, EverNewSharesLeaveHalfOfTheTimeToTheOldOnes) {
+  FairQueue::Share old_share;
+  Job old("old", 10'000, kLong);
+  queue.add(old, old_share);
+  run(5'000'000);
+  spent.clear();
+  for (int i = 0; i < 100; ++i) {
+    std::vector<FairQueue::Share> shares(20);
+    std::vector<Job> fresh;
+    for (size_t j = 0; j < shares.size(); ++j) fresh.emplace_back("fresh", 10'000, 100'000);
+    for (size_t j = 0; j < shares.size(); ++j) queue.add(fresh[j], shares[j]);
+    run(now + 500'000);
+    for (Job& job : fresh) queue.remove(job);
+  }
+  EXPECT_GE(spent["old"], 100 * 200'000);
+  queue.remove(old);
+}
+
 TEST_F(FairQueueTest, PiecesThatAreTooLargeArePaidBack) {
   FairQueue::Share coarse_share, fine_share;
   Job coarse("coarse", 5'000'000, 1'000'000'000), fine("fine", 10'000, 1'000'000'000);

@@ -91,8 +91,8 @@ class TimerWheel {
   size_t armed_ = 0;
   std::array<TimerNode, kAllSlots> slots_;           // heads of circular lists
   std::array<uint64_t, kAllSlots / 64> occupied_{};  // one bit a slot
-  TimerNode due_;     // heads, too: of current_ or before, and not fired yet
-  TimerNode moving_;  // to be placed again
+  TimerNode due_;                                    // heads, too: of current_ or before, and not fired yet
+  TimerNode moving_;                                 // to be placed again
 };
 
 }  // namespace drover::engine

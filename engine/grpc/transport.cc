@@ -21,7 +21,7 @@ constexpr int64_t kMakeRoomNs = 100'000'000;
 constexpr int64_t kMakeRoomIdleNs = 1'000'000'000;
 
 // Where memory is over its limit, this part of the limit is made free. More would take longer than a turn may.
-constexpr size_t kRelievedPart = 32;
+constexpr size_t kRelievedPart = 64;
 
 log::Limit g_refused_limit;
 
@@ -248,25 +248,27 @@ void Transport::charge(Connection& connection) {
 // Cuts off the connections that hold the most, of the address that holds the most, until `over` is well below its
 // limit.
 void Transport::relieve(Account& over) {
-  std::vector<Connection*> inside;
+  struct Holder {
+    size_t address, own;  // bytes
+    Connection* connection;
+    bool operator<(const Holder& other) const {
+      return address != other.address ? address < other.address : own < other.own;
+    }
+  };
+  auto held = [](const Account& account) { return account.held(Resource::kMemory); };
+  std::vector<Holder> holders;
   for (Connection* connection : connections_) {
-    for (const Account* one = &connection->http2.account(); one != nullptr; one = one->parent()) {
-      if (one == &over) inside.push_back(connection);
+    const Account& account = connection->http2.account();
+    for (const Account* one = &account; one != nullptr; one = one->parent()) {
+      if (one == &over) holders.push_back({held(*account.parent()), held(account), connection});
     }
   }
-  auto held = [](const Account& account) { return account.held(Resource::kMemory); };
-  auto holds_less = [&](const Connection* a, const Connection* b) {
-    const Account &x = a->http2.account(), &y = b->http2.account();
-    if (x.parent() != y.parent() && held(*x.parent()) != held(*y.parent()))
-      return held(*x.parent()) < held(*y.parent());
-    return held(x) < held(y);
-  };
-  std::make_heap(inside.begin(), inside.end(), holds_less);
+  std::make_heap(holders.begin(), holders.end());
   const size_t limit = over.limit(Resource::kMemory);
-  while (!inside.empty() && held(over) > limit - limit / kRelievedPart) {
-    std::pop_heap(inside.begin(), inside.end(), holds_less);
-    Connection* connection = inside.back();
-    inside.pop_back();
+  while (!holders.empty() && held(over) > limit - limit / kRelievedPart) {
+    std::pop_heap(holders.begin(), holders.end());
+    Connection* connection = holders.back().connection;
+    holders.pop_back();
     context_->ledger.count_cut_off(over.level());
     connection->http2.cut_off("more memory is held for this " + std::string(level_name(over.level())) +
                               " than its budget");

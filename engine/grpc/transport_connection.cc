@@ -111,9 +111,11 @@ std::span<char> TransportConnection::place() {
   return closed || linger_until_ns != 0 || !backlog_.empty() ? std::span<char>() : http2.receive_into();
 }
 
-// What the peer sends while its address waits for time stays with the kernel.
-bool TransportConnection::may_read() {
-  if (closed || linger_until_ns != 0 || !share_.waits()) return true;
+// What the peer sends while its address waits for time, or the turn has none left, stays with the kernel. So does what
+// found no buffer: behind connections that fill all of them again and again, it would wait for its turn for ever.
+bool TransportConnection::may_read(bool starved) {
+  if (closed || linger_until_ns != 0) return true;
+  if (!starved && !share_.waits() && owner_.may_work(0)) return true;
   unread_ = true;
   pause();
   return false;

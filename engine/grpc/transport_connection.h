@@ -87,7 +87,7 @@ class TransportConnection final : public StreamHandler, public ByteSink, public 
 
   void on_bytes(const char* bytes, size_t size) override;
   std::span<char> place() override;
-  bool may_read() override;
+  bool may_read(bool starved) override;
   void on_end(int) override;
   void on_writable() override { mark_dirty(); }
   void on_written(ssize_t result) override { owner_.settle(*this, http2.written(result)); }

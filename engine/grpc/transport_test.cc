@@ -192,6 +192,49 @@ TEST_P(TransportTest, ConnectionsThatEndWhileTheirInputWaitsAreClosed) {
   EXPECT_GT(engine.postponed(), 0u);
 }
 
+// An engine thread whose turns the test makes.
+struct Turns {
+  explicit Turns(IoKind io, const TransportOptions& options) : thread(0, io, shared, options) {}
+  ~Turns() { thread.transport.close_all(); }
+  // The other end of a new connection.
+  UniqueFd connect(const std::string& address) {
+    int fds[2];
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+    thread.transport.adopt_connection(UniqueFd(fds[0]), "ipv4:" + address + ":4711", 1);
+    return UniqueFd(fds[1]);
+  }
+  void turn() { thread.loop.turn(nullptr, &thread.transport, 0); }
+  TransportShared shared;
+  Thread thread;
+};
+
+// Connections whose bytes fill all receive buffers of the thread over and over: another address's bytes do not stand
+// behind all of theirs.
+TEST_P(TransportTest, BytesThatFindNoBufferWaitForAShareOfTimeAndNotForAllOthers) {
+  TransportOptions options;
+  options.control_frame_rate = 100'000'000;
+  Turns engine(GetParam(), options);
+  const std::string flood = flood_of_window_updates(7'000), ping = flood_of_window_updates(0);
+  std::vector<UniqueFd> flooding;
+  for (int i = 0; i < 400; ++i) flooding.push_back(engine.connect("127.0.0.2"));
+  UniqueFd other = engine.connect("127.0.0.3");
+  for (int i = 0; i < 3; ++i) engine.turn();
+  for (const UniqueFd& fd : flooding) ASSERT_GT(::send(fd.get(), flood.data(), flood.size(), MSG_NOSIGNAL), 0);
+  ASSERT_GT(::send(other.get(), ping.data(), ping.size(), MSG_NOSIGNAL), 0);
+  std::string got;
+  int turns = 0;
+  for (; got.find("drovers!") == std::string::npos && turns < 1000; ++turns) {
+    engine.turn();
+    char bytes[200];
+    const ssize_t n = ::recv(other.get(), bytes, sizeof bytes, 0);
+    if (n > 0) got.append(bytes, static_cast<size_t>(n));
+  }
+  EXPECT_LE(turns, 8);
+  for (turns = 0; engine.thread.transport.end_turn(monotonic_ns()) && turns < 10'000; ++turns) engine.turn();
+  EXPECT_LT(turns, 10'000) << "a connection that has waited rests once its bytes are read";
+  EXPECT_EQ(engine.thread.metrics.received_bytes->value(), 400 * flood.size() + ping.size());
+}
+
 TEST_P(TransportTest, DrainingClosesListenersAndIdleConnections) {
   std::atomic<bool> drained{false};
   Engine engine(GetParam(), 1);

@@ -34,8 +34,9 @@ class StreamHandler {
   // Where the next bytes belong, if that is known: a large message's memory. Empty: nowhere in particular. They are
   // then received there, and on_bytes names the place. Asked for right before a receive.
   virtual std::span<char> place() { return {}; }
-  // Asked before the kernel is asked to receive. False: the stream pauses, as by pause_reading().
-  virtual bool may_read() { return true; }
+  // Asked before the kernel is asked to receive. False: the stream pauses, as by pause_reading(). `starved`: the kernel
+  // had bytes and no buffer for them, since other streams took all; to ask it again would be to hope for better luck.
+  virtual bool may_read([[maybe_unused]] bool starved) { return true; }
   // The peer ended the stream (0), or it broke (errno). No further call of on_bytes.
   virtual void on_end(int error) = 0;
   // What became of a write that was queued: the number of bytes taken, or -errno (-EAGAIN: none now).

@@ -121,7 +121,7 @@ void EpollStream::on_ready(uint32_t events) {
     handler_.on_writable();
   }
   if (fd_ && (events & (EPOLLIN | EPOLLHUP | EPOLLERR))) {
-    if (handler_.may_read()) {
+    if (handler_.may_read(false)) {
       read(kReceiveBuffer);
     } else {
       pause_reading();

@@ -39,7 +39,7 @@ class UringBuffers {
 
  private:
   static constexpr unsigned kBuffers = 32;            // a power of two
-  static constexpr unsigned kIncrementalBuffers = 8;  // where receives share a buffer one after the other
+  static constexpr unsigned kIncrementalBuffers = 4;  // where receives share a buffer one after the other
   static constexpr size_t kBufferBytes = 256 << 10;
 
   int use(io_uring& ring, unsigned count, uint16_t flags);

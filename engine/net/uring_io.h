@@ -152,7 +152,7 @@ class UringIo final : public Io {
   bool arm_watch(uint32_t slot);
   bool arm_receive(UringStream& stream);
   bool arm_poll(UringStream& stream, Op op);
-  void receive_next(UringStream& stream);
+  void receive_next(UringStream& stream, bool starved = false);
   void cancel(Token token);
   void address(io_uring_sqe* request, const UringStream& stream);
   void enter();

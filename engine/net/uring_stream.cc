@@ -95,7 +95,7 @@ void UringIo::on_receive(const Completion& completion) {
   const int32_t result = completion.result;
   const bool again = result == -ENOBUFS || result == -EINTR || result == -EAGAIN || result == -ECANCELED;
   if (result <= 0 && !again) return stream->handler_.on_end(-result);
-  if (!armed) return receive_next(*stream);
+  if (!armed) return receive_next(*stream, result == -ENOBUFS);
   if (!stream->placing_ && !stream->paused_ && stream->handler_.place().size() >= kSmallestPlace) {
     stream->placing_ = true;  // goes on when the receive has ended
     cancel(token(Op::kReceive, stream->slot_));
@@ -103,9 +103,9 @@ void UringIo::on_receive(const Completion& completion) {
 }
 
 // Waits for the next bytes. Changing between the two ways costs more than a receive or two in the wrong one.
-void UringIo::receive_next(UringStream& stream) {
+void UringIo::receive_next(UringStream& stream, bool starved) {
   constexpr int kPatience = 8;
-  stream.paused_ = stream.paused_ || !stream.handler_.may_read();
+  stream.paused_ = stream.paused_ || !stream.handler_.may_read(starved);
   if (stream.paused_) return;
   if (stream.handler_.place().size() >= kSmallestPlace) stream.patience_ = kPatience;
   stream.placing_ = stream.patience_ > 0;
@@ -119,7 +119,7 @@ void UringIo::on_readable(const Completion& completion) {
   if (!slot || !slot->stream) return;
   UringStream* stream = slot->stream;
   stream->reading_ = false;
-  stream->paused_ = stream->paused_ || !stream->handler_.may_read();
+  stream->paused_ = stream->paused_ || !stream->handler_.may_read(false);
   if (stream->paused_) return;
   if (read(*stream, SIZE_MAX) != Got::kEnd && slot_of(completion.token)) receive_next(*stream);
 }
@@ -147,10 +147,14 @@ void UringIo::pause(UringStream& stream) {
   if (stream.reading_ && !stream.placing_) cancel(token(Op::kReceive, stream.slot_));
 }
 
+// Its next bytes are only told of: the handler that paused may have no time for them then either.
 void UringIo::resume(UringStream& stream) {
   if (!stream.paused_) return;
   stream.paused_ = false;
-  if (!stream.reading_) receive_next(stream);  // else the end of what is under way does
+  if (stream.reading_) return;  // the end of what is under way goes on
+  stream.placing_ = true;
+  stream.patience_ = 0;
+  if (!arm_poll(stream, Op::kReadable)) stream.handler_.on_end(ENOBUFS);
 }
 
 // A poll that tells once.
