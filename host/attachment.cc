@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "host/log.h"
+#include "host/start_lock.h"
 #include "schema/image.h"
 
 namespace drover::host {
@@ -127,6 +128,7 @@ std::unique_ptr<Attachment> Attachment::open(const Offer& offer, std::vector<uin
   std::string directory = control_directory(&message);
   if (directory.empty()) return set(error, ControlCode::kSystem, message), nullptr;
 
+  const StartLock lock(directory, offer.options.engine_wait_ns);
   std::unique_ptr<Attachment> attachment;
   bool died = false;
   if (auto earlier = connect_to_earlier_engine(directory, offer, &died)) {

@@ -5,6 +5,10 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <string>
+
+#include "host/start_lock.h"
 
 namespace drover::host {
 namespace {
@@ -26,6 +30,21 @@ TEST(Attachment, WaitingForAnAbsentEngineSaysWhereHowLongAndWhatToDo) {
   EXPECT_THAT(said, HasSubstr("droverd --engine.control_socket=" + address));
   EXPECT_THAT(said, HasSubstr("unset DROVER_ENGINE"));
   EXPECT_THAT(error.message, HasSubstr("cannot attach to the engine at " + address));
+}
+
+TEST(StartLock, OneProcessHasItAndTheNextGetsItWhenThatEnds) {
+  char directory[] = "/tmp/drover-start-lock-XXXXXX";
+  ASSERT_NE(::mkdtemp(directory), nullptr);
+  {
+    StartLock first(directory, 0);
+    EXPECT_TRUE(first.held());
+    StartLock second(directory, 20'000'000);
+    EXPECT_FALSE(second.held());
+  }
+  EXPECT_TRUE(StartLock(directory, 0).held());
+  EXPECT_FALSE(StartLock("/nonexistent", 0).held());
+  ::unlink((std::string(directory) + "/start.lock").c_str());
+  ::rmdir(directory);
 }
 
 TEST(Attachment, AnAddressThatCannotBeIsRefusedWithoutWaiting) {
