@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #ifndef UDP_SEGMENT
@@ -37,6 +39,21 @@ size_t segment_size(msghdr& message) {
 
 // ---- receiving
 
+namespace {
+
+// The kernel ends the io_uring of an engine that was killed a moment after its process, and the socket with it.
+bool bind_when_free(int fd, const SocketAddress& address) {
+  constexpr int kTries = 200;
+  constexpr std::chrono::milliseconds kRetry(10);
+  for (int i = 0;; ++i) {
+    if (::bind(fd, reinterpret_cast<const sockaddr*>(&address.storage), address.size) == 0) return true;
+    if (errno != EADDRINUSE || i == kTries) return false;
+    std::this_thread::sleep_for(kRetry);
+  }
+}
+
+}  // namespace
+
 UdpBuffers::UdpBuffers() : memory_(new std::byte[kMessages * kBytes]) {
   for (size_t i = 0; i < kMessages; ++i) {
     parts_[i] = {memory_.get() + i * kBytes, kBytes};
@@ -67,7 +84,7 @@ std::unique_ptr<UdpPort> UdpPort::open(const SocketAddress& address, bool shared
   if (!fd) return refuse("socket");
   if (address.storage.ss_family == AF_INET6) set(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, address.dual_stack ? 0 : 1);
   if (shared && !set(fd.get(), SOL_SOCKET, SO_REUSEPORT, 1)) return refuse("SO_REUSEPORT");
-  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.size) != 0) return refuse("bind");
+  if (!bind_when_free(fd.get(), address)) return refuse("bind");
   auto port = std::unique_ptr<UdpPort>(new UdpPort(std::move(fd), io, buffers, std::move(readable)));
   port->set_options();
   if (!io.add(port->fd(), EPOLLIN, port.get())) return refuse("the event loop");

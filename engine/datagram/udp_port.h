@@ -53,7 +53,8 @@ class UdpPort final : private FdHandler {
   // Told of each datagram. `truncated`: it was longer than a buffer.
   using Visitor = std::function<void(const UdpAddress& from, std::span<const std::byte> bytes, bool truncated)>;
 
-  // Null: `error` says why. `shared`: other engine threads have ports at the same address.
+  // Null: `error` says why. An address in use is tried again for 2 s: at start only. `shared`: other engine threads
+  // have ports at the same address.
   static std::unique_ptr<UdpPort> open(const SocketAddress& address, bool shared, Io& io, UdpBuffers& buffers,
                                        std::function<void(UdpPort&)> readable, std::string* error);
   ~UdpPort();
