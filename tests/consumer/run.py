@@ -113,8 +113,15 @@ def call(source, server, environment):
 def call_lines(build, work, environment):
     """examples/lines_kv: a server and a client of RPC lines, whose engine the server starts."""
     environment = {**environment, "XDG_RUNTIME_DIR": str(work)}
-    process = subprocess.Popen([build / "kv_server"], env=environment, stdin=subprocess.DEVNULL)
+    log = work / "kv_server.log"
+    with log.open("w") as output:
+        process = subprocess.Popen([build / "kv_server"], env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                                   stderr=subprocess.STDOUT)
     try:
+        # The process that comes first starts the engine, which keeps the output that it inherits: let it be the server.
+        deadline = time.monotonic() + 10
+        while "serving " not in log.read_text() and time.monotonic() < deadline:
+            time.sleep(0.05)
         out = run(build / "kv_client", "load", "2000", env=environment)
         if "2000 calls, all as they should be" not in out:
             sys.exit(f"the calls as RPC lines went wrong: {out}")
