@@ -171,7 +171,7 @@ TEST(Plugin, AnswersABadRequestWithAnErrorAndNoFiles) {
   EXPECT_EQ(response.file_size(), 0);
 }
 
-TEST(Plugin, GeneratesTheFourFilesOfEachFile) {
+TEST(Plugin, GeneratesTheFiveFilesOfEachFile) {
   google::protobuf::compiler::CodeGeneratorRequest request;
   auto* file = request.add_proto_file();
   file->set_name("dir/a.proto");
@@ -179,9 +179,10 @@ TEST(Plugin, GeneratesTheFourFilesOfEachFile) {
   request.add_file_to_generate("dir/a.proto");
   auto response = answer_to(request);
   EXPECT_EQ(response.error(), "");
-  ASSERT_EQ(response.file_size(), 4);
+  ASSERT_EQ(response.file_size(), 5);
   EXPECT_EQ(response.file(0).name(), "dir/a.pb.h");
   EXPECT_NE(response.file(0).content().find("class M final"), std::string::npos);
+  EXPECT_EQ(response.file(4).name(), "dir/a.lines.pb.h");
 }
 
 }  // namespace
