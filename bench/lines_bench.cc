@@ -2,12 +2,10 @@
 // measured side by side in one run.
 //
 //   asynchronous   a window of 64-byte echoes (one line there, one line back): CPU time of the hosts' thread for a call
-//   stub           the same by the client and the server generated from lines_bench.proto, whose message has five
-//   members
-//                  that are set and compared on both sides: calls by tag, and calls with callbacks
-//   round trip     one call at a time: client -> engine -> server -> engine -> client; and a slot over a bare ring to
-//   the
-//                  other CPU and back
+//   stub           the same by the client and the server generated from lines_bench.proto: five members are set and
+//                  compared on both sides; calls by tag, and calls with callbacks
+//   round trip     one call at a time: client -> engine -> server -> engine -> client; and a slot over a bare ring
+//                  to the other CPU and back
 //
 // Three actors and, on a small machine, two CPUs: the client and the server take turns on one thread (--host-cpu), each
 // on an attachment and a port of its own, and droverd's engine thread has the other CPU (--engine-cpu). The thread's
@@ -16,39 +14,29 @@
 // are interleaved; the table shows the median and the quietest round of each.
 //
 // --json FILE writes rows of build/bench/dagger.json: {case, metric, unit, drover, peer, peer_name, ratio}.
-#include <dirent.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "bench/lines_bench.h"
 #include "channel/doorbell.h"
 #include "channel/ring.h"
-#include "host/lines/engine/lines_engine.h"
 #include "lines_bench.lines.pb.h"
-
-extern char** environ;
 
 namespace {
 
 using namespace drover;
-
-constexpr uint16_t kEcho = 1;
+using namespace drover::bench;
 
 struct Options {
   int host_cpu = 0;
@@ -62,86 +50,13 @@ struct Options {
   std::string json;
 };
 
-[[noreturn]] void fail(const std::string& why) {
-  std::fprintf(stderr, "lines_bench: %s\n", why.c_str());
-  std::exit(1);
-}
-
-bool pin(int cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  return ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set) == 0;
-}
-
-double thread_cpu_ns() {
-  timespec now;
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
+double thread_cpu_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 
 long preemptions() {
   rusage usage;
   ::getrusage(RUSAGE_THREAD, &usage);
   return usage.ru_nivcsw;
 }
-
-// droverd as a child, its engine thread on a CPU of its own.
-class Droverd {
- public:
-  explicit Droverd(const Options& options) {
-    address_ = "unix:@lines-bench-" + std::to_string(::getpid());
-    std::vector<std::string> flags = {options.droverd, "--engine.control_socket=" + address_,
-                                      "--engine.cpus=" + std::to_string(options.engine_cpu), "--log.level=error"};
-    std::vector<char*> arguments;
-    for (std::string& flag : flags) arguments.push_back(flag.data());
-    arguments.push_back(nullptr);
-    if (::posix_spawn(&pid_, options.droverd.c_str(), nullptr, nullptr, arguments.data(), environ) != 0) {
-      fail("cannot start " + options.droverd);
-    }
-  }
-  ~Droverd() {
-    ::kill(pid_, SIGTERM);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  std::unique_ptr<lines::LinesEngine> attach(const Options& options, bool serves) const {
-    lines::LinesEngineOptions wish;
-    (serves ? wish.serves : wish.calls) = {"echo"};
-    wish.ring_slots = options.ring_slots;
-    wish.host.emplace();
-    wish.host->engine = address_;
-    std::string error;
-    auto engine = lines::LinesEngine::start(wish, &error);
-    if (engine == nullptr) fail(error);
-    return engine;
-  }
-  // After a host has attached: the engine thread's /proc entry.
-  void find_thread() {
-    std::string tasks = "/proc/" + std::to_string(pid_) + "/task";
-    DIR* directory = ::opendir(tasks.c_str());
-    while (dirent* entry = directory != nullptr ? ::readdir(directory) : nullptr) {
-      std::string name;
-      std::getline(std::ifstream(tasks + "/" + entry->d_name + "/comm") >> std::ws, name);
-      if (name == "engine-0") task_ = tasks + "/" + entry->d_name;
-    }
-    if (directory != nullptr) ::closedir(directory);
-    if (task_.empty()) fail("droverd has no thread engine-0");
-  }
-  long preemptions() const {
-    std::ifstream status(task_ + "/status");
-    for (std::string word; status >> word;) {
-      if (word != "nonvoluntary_ctxt_switches:") continue;
-      long count = 0;
-      status >> count;
-      return count;
-    }
-    return 0;
-  }
-
- private:
-  std::string address_, task_;
-  pid_t pid_ = 0;
-};
 
 using EchoLines = lines_bench::EchoLines;
 using lines_bench::LineFixed;
@@ -179,21 +94,16 @@ class EchoService final : public EchoLines::Service {
 class Hosts {
  public:
   Hosts(const Options& options, const Droverd& droverd)
-      : server_engine_(droverd.attach(options, true)),
-        client_engine_(droverd.attach(options, false)),
+      : server_engine_(droverd.attach(options.ring_slots, true)),
+        client_engine_(droverd.attach(options.ring_slots, false)),
         thread_(&handlers_, &server_engine_->port(0)) {
-    handlers_.handle(kEcho, [](const lines::Request& request, lines::Response& response) {
-      response.copy(request.arguments);
-      return lines::kStatusOk;
-    });
-    std::string error;
-    auto connection = client_engine_->open("echo", 0, 0, &error);
-    if (!connection) fail(error);
+    serve_echoes(&handlers_);
+    const uint16_t connection = connect(*client_engine_, 0);
     lines::RpcClientOptions wish;
     wish.window = options.window;
-    client_.emplace(&client_engine_->port(0), *connection, wish);
+    client_.emplace(&client_engine_->port(0), connection, wish);
     if (!service_.add_to(&handlers_)) fail("the generated service finds no numbers");
-    stub_.emplace(&client_engine_->port(0), *connection, wish);
+    stub_.emplace(&client_engine_->port(0), connection, wish);
     if (stub_->begin_bind() != lines::BeginResult::kOk) fail("cannot ask for the server's functions");
     while (!stub_->bound()) {
       thread_.serve(1);
@@ -204,7 +114,7 @@ class Hosts {
 
   // As run(), by the generated client: each call ends in the visitor, or in a callback of its own.
   void run_stub(uint64_t calls, uint32_t window, bool callbacks) {
-    uint64_t begun = 0, ended = 0;
+    uint64_t ended = 0;
     auto taken = [&ended](uint64_t tag, const lines::Status& status, const LineFixed& response) {
       ++ended;
       if (!status.ok() || !is_line_of_tag(response, tag)) fail("an answer is not its call's");
@@ -215,57 +125,31 @@ class Hosts {
       taken(done.tag, status, response);
     };
     auto begin = [&](uint64_t tag) {
-      if (!callbacks) return stub_->BeginEcho(line_of_tag(tag), tag);
-      return stub_->AsyncEcho(line_of_tag(tag), [tag, taken](const lines::Status& status, const LineFixed& response) {
+      if (!callbacks) return stub_->BeginEcho(line_of_tag(tag), tag) == lines::BeginResult::kOk;
+      auto callback = [tag, taken](const lines::Status& status, const LineFixed& response) {
         taken(tag, status, response);
-      });
+      };
+      return stub_->AsyncEcho(line_of_tag(tag), callback) == lines::BeginResult::kOk;
     };
-    while (ended < calls) {
-      bool any = false;
-      while (begun < calls && begun - ended < window && begin(begun) == lines::BeginResult::kOk) {
-        ++begun;
-        any = true;
-      }
+    keep_window(calls, window, ended, begin, [&](bool any) {
       if (any) stub_->flush();
-      if (thread_.serve(window) + stub_->poll(window, by_tag) == 0) {
-        cpu_relax();
-        if (client_engine_->gone()) fail(client_engine_->failure());
-      }
-    }
+      rest_if_none(thread_.serve(window) + stub_->poll(window, by_tag));
+    });
   }
 
   // `window` calls outstanding, `calls` in all; each answer is compared with its call.
   void run(uint64_t calls, uint32_t window) {
-    uint64_t begun = 0, ended = 0;
-    uint64_t arguments[6];  // 48 bytes, with 16 of the header one line
-    auto fill = [&](uint64_t tag) {
-      for (uint64_t i = 0; i < 6; ++i) arguments[i] = tag * 6 + i;
-    };
-    auto taken = [&](const lines::Completion& done) {
-      ++ended;
-      uint64_t first = 0, last = 0;
-      if (done.status != lines::kStatusOk || done.response.size() != sizeof arguments) fail("a call failed");
-      std::memcpy(&first, done.response.data(), sizeof first);
-      std::memcpy(&last, done.response.data() + sizeof arguments - sizeof last, sizeof last);
-      if (first != done.tag * 6 || last != done.tag * 6 + 5) fail("an answer is not its call's");
-    };
-    while (ended < calls) {
-      bool any = false;
-      while (begun < calls && begun - ended < window) {
-        fill(begun);
-        if (client_->begin(kEcho, std::as_bytes(std::span(arguments)), begun) != lines::BeginResult::kOk) break;
-        ++begun;
-        any = true;
-      }
-      if (any) client_->flush();
-      if (thread_.serve(window) + client_->poll(window, taken) == 0) {
-        cpu_relax();
-        if (client_engine_->gone()) fail(client_engine_->failure());
-      }
-    }
+    run_echoes(*client_, calls, window,
+               [&](auto& taken) { rest_if_none(thread_.serve(window) + client_->poll(window, taken)); });
   }
 
  private:
+  void rest_if_none(size_t lines) {
+    if (lines != 0) return;
+    cpu_relax();
+    if (client_engine_->gone()) fail(client_engine_->failure());
+  }
+
   lines::RpcThreadedServer handlers_;
   std::unique_ptr<lines::LinesEngine> server_engine_, client_engine_;
   lines::ServerThread thread_;
@@ -391,7 +275,7 @@ int main(int argc, char** argv) {
   if (options.host_cpu == options.engine_cpu || !pin(options.engine_cpu) || !pin(options.host_cpu)) {
     fail("--host-cpu and --engine-cpu: expected two different CPUs that this process may use");
   }
-  Droverd droverd(options);
+  Droverd droverd(options.droverd, options.engine_cpu);
   Hosts hosts(options, droverd);
   droverd.find_thread();
   using Run = std::function<void(uint64_t, uint32_t)>;

@@ -1,9 +1,9 @@
 // udp_lines_bench: 64-byte echoes as RPC lines between two droverd over UDP on the loopback, beside bare UDP echoes by
 // sendmmsg and recvmmsg, in one run.
 //
-//   drover            client, engine | loopback | engine, server         a line each way; lines of a turn share
-//   datagrams bare-udp          client         | loopback |         server         one message of 64 bytes a datagram,
-//   as eRPC's bare-udp-batched  the same with 22 messages a datagram (1,430 bytes), as many as a link's datagrams have
+//   drover            client, engine | loopback | engine, server   a line each way; lines of a turn share datagrams
+//   bare-udp          client         | loopback |         server   one message of 64 bytes a datagram, as eRPC's
+//   bare-udp-batched  the same with 22 messages a datagram (1,430 bytes), as many as a link's datagrams have
 //
 // All have the same number of messages outstanding, move all that they can by one system call, and sleep when they have
 // nothing to do; the calling side has one CPU, the serving side the other. Measured is the CPU time of all threads of
@@ -17,12 +17,16 @@
 #include <sys/socket.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <functional>
+#include <optional>
 #include <thread>
+#include <vector>
 
-#include "bench/udp_lines_bench.h"
+#include "bench/lines_bench.h"
 #include "object/unique_fd.h"
 
 namespace {
@@ -40,12 +44,6 @@ struct Options {
   std::string droverd = DROVER_DROVERD;
   std::string json;
 };
-
-double process_cpu_ns() {
-  timespec now;
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
 
 // ---- drover
 
@@ -68,10 +66,7 @@ class Lines {
         here_(options.droverd, options.here_cpu, flags(options, "--lines.peers=echo=" + at_)),
         server_engine_(there_.attach(512, true)),
         client_engine_(here_.attach(512, false)) {
-    handlers_.handle(kEcho, [](const lines::Request& request, lines::Response& response) {
-      response.copy(request.arguments);
-      return lines::kStatusOk;
-    });
+    serve_echoes(&handlers_);
     server_ = std::thread([this, &options] {
       pin(options.there_cpu);
       lines::ServerThread thread(&handlers_, &server_engine_->port(0));
@@ -79,42 +74,21 @@ class Lines {
         if (thread.serve(options.window) == 0) server_engine_->port(0).idle();
       }
     });
-    std::string error;
-    auto connection = client_engine_->open("echo", 0, 10'000'000'000, &error);
-    if (!connection) fail(error);
     lines::RpcClientOptions wish;
     wish.window = options.window;
-    client_.emplace(&client_engine_->port(0), *connection, wish);
+    client_.emplace(&client_engine_->port(0), connect(*client_engine_, 10'000'000'000), wish);
   }
   ~Lines() {
     stop_ = true;
     server_.join();
   }
-  double cpu_ns() const { return process_cpu_ns() + here_.cpu_ns() + there_.cpu_ns(); }
+  double cpu_ns() const { return clock_ns(CLOCK_PROCESS_CPUTIME_ID) + here_.cpu_ns() + there_.cpu_ns(); }
 
   void run(uint64_t calls, uint32_t window) {
-    uint64_t begun = 0, ended = 0;
-    uint64_t arguments[6];
-    auto taken = [&](const lines::Completion& done) {
-      ++ended;
-      uint64_t first = 0, last = 0;
-      if (done.status != lines::kStatusOk || done.response.size() != sizeof arguments) fail("a call failed");
-      std::memcpy(&first, done.response.data(), sizeof first);
-      std::memcpy(&last, done.response.data() + sizeof arguments - sizeof last, sizeof last);
-      if (first != done.tag * 6 || last != done.tag * 6 + 5) fail("an answer is not its call's");
-    };
-    while (ended < calls) {
-      bool any = false;
-      while (begun < calls && begun - ended < window) {
-        for (uint64_t i = 0; i < 6; ++i) arguments[i] = begun * 6 + i;
-        if (client_->begin(kEcho, std::as_bytes(std::span(arguments)), begun) != lines::BeginResult::kOk) break;
-        ++begun;
-        any = true;
-      }
-      if (any) client_->flush();
+    run_echoes(*client_, calls, window, [&](auto& taken) {
       if (client_->poll(window, taken) == 0) client_engine_->port(0).idle();
       if (client_engine_->gone()) fail(client_engine_->failure());
-    }
+    });
   }
 
  private:
