@@ -12,7 +12,7 @@ AREA = {"lut": "LUTs", "ff": "FFs", "bram": "36 Kb blocks", "levels": "levels of
 
 def row(metric, unit, drover, paper=None):
     return {"case": "rtl-nic", "metric": metric, "unit": unit, "drover": drover, "peer": paper, "peer_name": "paper",
-            "ratio": None if paper is None else drover / paper}
+            "ratio": drover / paper if paper is not None else None}
 
 
 def rows(folder):

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <set>
 
+#include "compiler/field_accessors.h"
+
 namespace drover::compiler {
 namespace {
 
@@ -16,29 +18,9 @@ struct Member {
 std::string bit(int number) { return std::to_string(1u << (number % 8)) + "u"; }
 
 std::string value_type_of(const FieldDescriptor* field, const Options& options) {
-  switch (field->cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32:
-      return "int32_t";
-    case FieldDescriptor::CPPTYPE_INT64:
-      return "int64_t";
-    case FieldDescriptor::CPPTYPE_UINT32:
-      return "uint32_t";
-    case FieldDescriptor::CPPTYPE_UINT64:
-      return "uint64_t";
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      return "double";
-    case FieldDescriptor::CPPTYPE_FLOAT:
-      return "float";
-    case FieldDescriptor::CPPTYPE_BOOL:
-      return "bool";
-    case FieldDescriptor::CPPTYPE_ENUM:
-      return qualified(field->enum_type(), options);
-    case FieldDescriptor::CPPTYPE_STRING:
-      return "std::string_view";
-    case FieldDescriptor::CPPTYPE_MESSAGE:
-      return qualified_fixed(field->message_type(), options);
-  }
-  return {};
+  if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) return "std::string_view";
+  if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) return qualified_fixed(field->message_type(), options);
+  return value_type(field, options);
 }
 
 std::string stored_type(const FixedField& field, const Options& options) {

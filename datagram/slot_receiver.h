@@ -28,7 +28,8 @@ class SlotReceiver {
   SlotReceiver(const SlotReceiver&) = delete;
   SlotReceiver& operator=(const SlotReceiver&) = delete;
 
-  // The number whose low half is `sequence`, near what is expected. Negative numbers are none: UINT64_MAX.
+  // The number whose low half is `sequence`, near what is expected. UINT64_MAX: it would
+  // be negative.
   uint64_t number(uint32_t sequence) const {
     const auto ahead = static_cast<int32_t>(sequence - static_cast<uint32_t>(expected_));
     return ahead < 0 && static_cast<uint64_t>(-int64_t{ahead}) > expected_ ? UINT64_MAX

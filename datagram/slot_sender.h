@@ -59,7 +59,7 @@ class SlotSender {
   // What the other end takes in a datagram, and beyond what it has acknowledged.
   void set_peer(uint32_t max_lines, uint32_t window);
 
-  // The next datagram that may go out now; false: there is none. `*first` is its first slot's number. Its slots lie in
+  // The next datagram that may go out now; false: nothing may. `*first` is its first slot's number. Its slots lie in
   // `parts`, the second of which may be empty, until something is pushed or acknowledged.
   bool take(int64_t now_ns, uint64_t* first, std::span<const Slot> (&parts)[2]);
 

@@ -97,7 +97,7 @@ class Dispatcher final : public CallSink, public Pollable {
   void connect(const LineRequest& request);
   // Before the first poll: links to other engines, through sockets in `io`. False: `error` says why not.
   bool open_network(const RemoteOptions& options, Io& io, std::string* error);
-  const RemoteLines* network() const { return remote_.get(); }  // null: there is none
+  const RemoteLines* network() const { return remote_.get(); }  // null: no network
 
   // ---- CallSink
   Status open(Call& call) override;

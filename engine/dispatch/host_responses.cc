@@ -233,11 +233,9 @@ DROVER_INLINE void HostResponses::deliver(CallState& state, const CompleteSlot& 
 }
 
 DROVER_INLINE void HostResponses::hand_over(CallState& state, const CompleteSlot& slot,
-                                            const ResponseReader::Answer& answer) {
-  if (ResponseReader::is_step(slot)) [[unlikely]] {
-    ResponseReader::Answer step = answer;
-    return hand_over_step(state, slot, step);
-  }
+                                            ResponseReader::Answer& answer) {
+  if (ResponseReader::is_step(slot)) [[unlikely]]
+    return hand_over_step(state, slot, answer);
   calls_.replied(state);
   if (answer.lent) {
     state.owed |= CallState::kRelease;
@@ -382,7 +380,8 @@ bool HostResponses::go_on_copying(HostLink& link, TurnBudget& budget) {
   if (state == nullptr) return budget.go_on(calls_.now_ns());
   state->owed &= ~CallState::kRelease;
   try {
-    hand_over(*state, slot, reader_.copied(*state, slot));
+    ResponseReader::Answer answer = reader_.copied(*state, slot);
+    hand_over(*state, slot, answer);
   } catch (const std::bad_alloc&) {
     fail_for_memory(*state, slot);
   }

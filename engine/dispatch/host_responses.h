@@ -63,7 +63,7 @@ class HostResponses {
   int64_t answer(CallState& state, const CompleteSlot& slot);
   int64_t give(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer, int64_t until_ns);
   void deliver(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer);
-  void hand_over(CallState& state, const CompleteSlot& slot, const ResponseReader::Answer& answer);
+  void hand_over(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer);
   void hand_over_step(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer);
   void fail_for_memory(CallState& state, const CompleteSlot& slot);
 

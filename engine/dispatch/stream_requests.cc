@@ -63,7 +63,9 @@ void StreamRequests::give(CallState& state) {
   } catch (const std::bad_alloc&) {
     return calls_.fail_running(state, StatusCode::kResourceExhausted, Calls::kNoMemory);
   }
-  if (stream.half_closed && !stream.told_last) push_half_close(state);
+  if (!stream.half_closed || stream.told_last) return;
+  if (!state.host->has_room(state.lane)) return stall(state);
+  tell(state, 0, true);
 }
 
 // False: no room for now, or the call has ended.
@@ -80,28 +82,20 @@ bool StreamRequests::push(CallState& state, std::string_view wire, bool last) {
   for (size_t i = 0; i < built.more.size(); ++i) runs.push(built.more[i]);
   stream.at_host.push({std::move(runs), static_cast<uint32_t>(wire.size())});
   stream.stalled_since_ns = 0;
-  stream.told_last = last;
+  tell(state, built.object, last);
+  return true;
+}
+
+// The next slot of the call. `object`: region offset of a message; 0: none.
+void StreamRequests::tell(CallState& state, uint64_t object, bool last) {
+  state.stream->told_last = last;
   RequestMessageSlot slot{};
   slot.type = static_cast<uint8_t>(RequestSlotType::kMessage);
   slot.flags = last ? kRequestMessageLast : 0;
   slot.call = state.index;
   slot.generation = state.generation;
-  slot.request = built.object;
-  link.push_message(state.lane, slot);
-  return true;
-}
-
-bool StreamRequests::push_half_close(CallState& state) {
-  HostLink& link = *state.host;
-  if (!link.has_room(state.lane)) return stall(state), false;
-  state.stream->told_last = true;
-  RequestMessageSlot slot{};
-  slot.type = static_cast<uint8_t>(RequestSlotType::kMessage);
-  slot.flags = kRequestMessageLast;
-  slot.call = state.index;
-  slot.generation = state.generation;
-  link.push_message(state.lane, slot);
-  return true;
+  slot.request = object;
+  state.host->push_message(state.lane, slot);
 }
 
 // As push: always false. The call goes on if the message may find room later.

@@ -52,7 +52,7 @@ class StreamRequests {
 
   void give(CallState& state);
   bool push(CallState& state, std::string_view wire, bool last);
-  bool push_half_close(CallState& state);
+  static void tell(CallState& state, uint64_t object, bool last);
   void keep(CallState& state, std::string_view wire);
   bool refuse(CallState& state, const BuiltRequest& built);
   void stall(CallState& state);

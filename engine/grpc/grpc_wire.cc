@@ -164,6 +164,15 @@ Status check_message_prefix(const unsigned char (&prefix)[kGrpcPrefixBytes], uin
   return {};
 }
 
+Status message_cut_short(size_t prefix_bytes, size_t received, uint32_t size) {
+  if (prefix_bytes < kGrpcPrefixBytes) {
+    return {StatusCode::kInternal,
+            "end of stream inside the message prefix (" + std::to_string(prefix_bytes) + " of 5 bytes)"};
+  }
+  return {StatusCode::kInternal,
+          "end of stream inside a message (" + std::to_string(received) + " of " + std::to_string(size) + " bytes)"};
+}
+
 Status RequestAssembler::too_many_bytes() {
   return {StatusCode::kInternal, "more than one message, or bytes behind the message, in a unary request"};
 }
@@ -174,15 +183,8 @@ Status RequestAssembler::no_memory() {
 
 Status RequestAssembler::finish() const {
   if (prefix_bytes_ == 0) return {StatusCode::kInternal, "no message in a unary request"};
-  if (prefix_bytes_ < kGrpcPrefixBytes) {
-    return {StatusCode::kInternal,
-            "end of stream inside the message prefix (" + std::to_string(prefix_bytes_) + " of 5 bytes)"};
-  }
-  if (filled_ < size_) {
-    return {StatusCode::kInternal,
-            "end of stream inside a message (" + std::to_string(filled_) + " of " + std::to_string(size_) + " bytes)"};
-  }
-  return {};
+  const bool whole = prefix_bytes_ == kGrpcPrefixBytes && filled_ == size_;
+  return whole ? Status{} : message_cut_short(prefix_bytes_, filled_, size_);
 }
 
 }  // namespace drover::engine

@@ -71,6 +71,9 @@ inline Encoding parse_encoding(std::string_view value) {
 Status check_message_prefix(const unsigned char (&prefix)[kGrpcPrefixBytes], uint32_t max_bytes, Encoding encoding,
                             uint32_t* size);
 
+// Of a stream that ended inside a message: behind so many bytes of the prefix, and of the message.
+Status message_cut_short(size_t prefix_bytes, size_t received, uint32_t size);
+
 // Takes the DATA of one unary request, piece by piece, and ends with one message. A message that lies whole inside
 // one piece is not copied: it is kept as a view until `spill` (the buffer is about to be reused) or `finish`.
 //

@@ -64,17 +64,14 @@ void ReplyFields::set_message(std::string_view message) {
 }
 
 void ReplyFields::start(const Reply& reply, bool trailers_only, bool accept_encoding) {
-  code_ = reply.code;
-  trailers_only_ = trailers_only;
+  start_headers(reply.initial);
+  start_end(reply, trailers_only);
   accept_encoding_ = accept_encoding;
-  if (!reply.status_message.empty()) set_message(reply.status_message);
-  if (!reply.initial.empty()) copy(reply.initial, initial_, initial_size_);
-  if (!reply.trailing.empty()) copy(reply.trailing, trailing_, trailing_size_);
 }
 
 void ReplyFields::start_headers(std::span<const Header> initial) {
   trailers_only_ = accept_encoding_ = false;
-  copy(initial, initial_, initial_size_);
+  if (!initial.empty()) copy(initial, initial_, initial_size_);
 }
 
 void ReplyFields::start_end(const Reply& reply, bool trailers_only) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <new>
-#include <string>
 
 namespace drover::engine {
 
@@ -52,13 +51,7 @@ Status StreamAssembler::collect(const char* data, size_t size) {
 }
 
 Status StreamAssembler::finish() const {
-  if (prefix_bytes_ == 0) return {};
-  if (prefix_bytes_ < kGrpcPrefixBytes) {
-    return {StatusCode::kInternal,
-            "end of stream inside the message prefix (" + std::to_string(prefix_bytes_) + " of 5 bytes)"};
-  }
-  return {StatusCode::kInternal,
-          "end of stream inside a message (" + std::to_string(filled_) + " of " + std::to_string(size_) + " bytes)"};
+  return partial() ? message_cut_short(prefix_bytes_, filled_, size_) : Status{};
 }
 
 }  // namespace drover::engine

@@ -97,7 +97,7 @@ class LineSwitch {
     return static_cast<uint16_t>(ends->server);
   }
   // The other engine has opened it, with that number. The client's number; nothing: the client is gone, or the link has
-  // failed, since it opened what nobody asked for.
+  // failed, because no client had asked for that connection.
   std::optional<uint16_t> opened(Remote& remote, uint16_t index, uint16_t far_name) {
     End* end = opening(remote, index);
     if (end == nullptr) return std::nullopt;

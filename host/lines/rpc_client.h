@@ -205,7 +205,7 @@ class BasicRpcClient {
     uint16_t status = kStatusOk;
     if ((line.flags & kLineFailed) != 0) {
       status = line.function;
-      if (status == kStatusOk) [[unlikely]] {  // a failure that is none
+      if (status == kStatusOk) [[unlikely]] {  // a failed line with status OK
         ++counters_.malformed;
         status = kStatusInternal;
       }

@@ -434,7 +434,7 @@ def lines_that_cannot_be(target):
         "an answer of a client": lambda number: [line(number, flags=LineFlag.RESPONSE | LineFlag.LAST)],
         "an unknown flag": lambda number: [line(number, flags=LineFlag.LAST | 0x40)],
         "a length of 49": lambda number: [line(number, length=49)],
-        "an end that is none": lambda number: [line(number, flags=0, index=255)],
+        "a last line without its flag": lambda number: [line(number, flags=0, index=255)],
         "two closes": lambda number: [line_close(number)] * 2,
         "closes of all numbers": lambda number: [line_close(each) for each in range(1000)],
     }
