@@ -58,7 +58,9 @@ endif()
 # Test programs want to be built soon, not to run fast; what they test is compiled as it is deployed.
 add_library(drover_test_options INTERFACE)
 target_link_libraries(drover_test_options INTERFACE drover_options)
-if(DROVER_LTO)
+if(DROVER_SANITIZE)
+  target_compile_options(drover_test_options INTERFACE -O0)
+elseif(DROVER_LTO)
   target_compile_options(drover_test_options INTERFACE -O1)
 endif()
 

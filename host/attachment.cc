@@ -61,10 +61,11 @@ std::optional<ControlSocket> connect_to_earlier_engine(const std::string& direct
   return std::nullopt;
 }
 
-// Connects to an engine that may not listen yet. Gives up when `child` has ended, when waiting cannot help, or after
-// `wait_ns`. `child` is null for an engine that DROVER_ENGINE names: the log then says at once what is waited for.
+// Connects to an engine that may not listen yet. Gives up when `child` has ended, when waiting cannot help, when
+// `give_up` says so, or after `wait_ns`. `child` is null for an engine that DROVER_ENGINE names: the log then says at
+// once what is waited for.
 std::optional<ControlSocket> wait_for_engine(const std::string& address, int64_t wait_ns, EngineProcess* child,
-                                             AttachError* error) {
+                                             const std::function<bool()>& give_up, AttachError* error) {
   auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(wait_ns);
   ControlError why;
   auto socket = ControlSocket::connect(address, 0, &why);
@@ -83,7 +84,7 @@ std::optional<ControlSocket> wait_for_engine(const std::string& address, int64_t
       return std::nullopt;
     }
     can_come = why.code != ControlCode::kPermissionDenied && why.code != ControlCode::kAddressInvalid;
-    if (!can_come || std::chrono::steady_clock::now() > end) {
+    if (!can_come || give_up() || std::chrono::steady_clock::now() > end) {
       set(error, why.code, "cannot attach to the engine at " + address + ": " + why.message);
       return std::nullopt;
     }
@@ -118,17 +119,18 @@ SpinPolicy::Options worker_spin(const HostOptions& options, const std::vector<in
   return SpinPolicy::for_cpus(options.host_cpus, peer, spin);
 }
 
-std::unique_ptr<Attachment> Attachment::open(const Offer& offer, std::vector<uint32_t>* ports, AttachError* error) {
+std::unique_ptr<Attachment> Attachment::open(const Offer& offer, std::vector<uint32_t>* ports, AttachError* error,
+                                             const std::function<bool()>& give_up) {
   const std::string& service = offer.options.engine;
   if (!service.empty()) {
-    auto socket = wait_for_engine(service, offer.options.engine_wait_ns, nullptr, error);
+    auto socket = wait_for_engine(service, offer.options.engine_wait_ns, nullptr, give_up, error);
     return socket ? over(std::move(*socket), offer, ports, error) : nullptr;
   }
   std::string message;
   std::string directory = control_directory(&message);
   if (directory.empty()) return set(error, ControlCode::kSystem, message), nullptr;
 
-  const StartLock lock(directory, offer.options.engine_wait_ns);
+  const StartLock lock(directory, offer.options.engine_wait_ns, give_up);
   std::unique_ptr<Attachment> attachment;
   bool died = false;
   if (auto earlier = connect_to_earlier_engine(directory, offer, &died)) {
@@ -141,7 +143,7 @@ std::unique_ptr<Attachment> Attachment::open(const Offer& offer, std::vector<uin
     std::string path = new_control_path(directory);
     auto child = EngineProcess::start(offer.options, path, &message);
     if (!child) return set(error, ControlCode::kSystem, message), nullptr;
-    auto socket = wait_for_engine("unix:" + path, offer.options.engine_wait_ns, &*child, error);
+    auto socket = wait_for_engine("unix:" + path, offer.options.engine_wait_ns, &*child, give_up, error);
     if (!socket) return nullptr;
     attachment = over(std::move(*socket), offer, ports, error, died ? kPortMs : 0);
     if (!attachment) return nullptr;

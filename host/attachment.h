@@ -4,6 +4,7 @@
 // Thread-safety: one thread at a time (the Runtime's control thread), except for `link`, which the workers use too.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,8 +39,10 @@ class Attachment {
  public:
   // Finds an engine (the service that DROVER_ENGINE names, else an engine that still listens on our address or that an
   // offer of this user with one of our names uses, else a new child) and attaches. `ports` gets the bound port of each
-  // address. Null: `error`.
-  static std::unique_ptr<Attachment> open(const Offer& offer, std::vector<uint32_t>* ports, AttachError* error);
+  // address. Null: `error`. Waits for an engine to come only until `give_up` says so, which is asked every few ms.
+  static std::unique_ptr<Attachment> open(
+      const Offer& offer, std::vector<uint32_t>* ports, AttachError* error,
+      const std::function<bool()>& give_up = [] { return false; });
   // Attaches over an existing connection. An address that is in use is asked for again until `port_wait_ms` have
   // passed.
   static std::unique_ptr<Attachment> over(ControlSocket socket, const Offer& offer, std::vector<uint32_t>* ports,

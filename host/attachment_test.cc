@@ -32,6 +32,17 @@ TEST(Attachment, WaitingForAnAbsentEngineSaysWhereHowLongAndWhatToDo) {
   EXPECT_THAT(error.message, HasSubstr("cannot attach to the engine at " + address));
 }
 
+TEST(Attachment, WaitingEndsWhenTheProcessGivesUp) {
+  Offer offer;
+  offer.options.engine = "unix:/tmp/drover-absent-" + std::to_string(::getpid()) + ".sock";
+  offer.options.engine_wait_ns = 60'000'000'000;
+  std::vector<uint32_t> ports;
+  AttachError error;
+  int asked = 0;
+  EXPECT_EQ(Attachment::open(offer, &ports, &error, [&] { return ++asked == 3; }), nullptr);
+  EXPECT_EQ(asked, 3);
+}
+
 TEST(StartLock, OneProcessHasItAndTheNextGetsItWhenThatEnds) {
   char directory[] = "/tmp/drover-start-lock-XXXXXX";
   ASSERT_NE(::mkdtemp(directory), nullptr);
@@ -40,6 +51,8 @@ TEST(StartLock, OneProcessHasItAndTheNextGetsItWhenThatEnds) {
     EXPECT_TRUE(first.held());
     StartLock second(directory, 20'000'000);
     EXPECT_FALSE(second.held());
+    StartLock given_up(directory, 60'000'000'000, [] { return true; });
+    EXPECT_FALSE(given_up.held());
   }
   EXPECT_TRUE(StartLock(directory, 0).held());
   EXPECT_FALSE(StartLock("/nonexistent", 0).held());

@@ -164,11 +164,12 @@ void Runtime::reattach() {
   while (!shutting_down()) {
     std::vector<uint32_t> ports;
     AttachError error;
-    auto attachment = Attachment::open(offer_, &ports, &error);
+    auto attachment = Attachment::open(offer_, &ports, &error, [this] { return shutting_down(); });
     if (attachment) {
       log(LogLevel::kWarning, "attached to another engine");
       return adopt(std::move(attachment), ports);
     }
+    if (shutting_down()) return;
     log(LogLevel::kError, "no engine: %s; trying again", error.message.c_str());
     poll_control(static_cast<int>(pause.count()));
     pause = std::min(2 * pause, kLongestPause);

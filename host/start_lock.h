@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "object/unique_fd.h"
@@ -15,8 +16,8 @@ namespace drover::host {
 
 class StartLock {
  public:
-  // Waits for it, at most that long. `directory`: control_directory().
-  StartLock(const std::string& directory, int64_t wait_ns);
+  // Waits for it, at most that long and until `give_up` says so. `directory`: control_directory().
+  StartLock(const std::string& directory, int64_t wait_ns, const std::function<bool()>& give_up = [] { return false; });
   bool held() const { return static_cast<bool>(file_); }
 
  private:

@@ -23,6 +23,12 @@ def build_dir(request):
 
 
 @pytest.fixture(scope="session")
+def factor():
+    """How many times as much a test is to do: as testing/long_runs.h has it."""
+    return int(os.environ.get("DROVER_TEST_FACTOR", "1"))
+
+
+@pytest.fixture(scope="session")
 def stubs(build_dir):
     """(messages, services) of testing.proto, made by grpcio-tools."""
     out = build_dir / "tests" / "python"
@@ -43,14 +49,17 @@ def make_server(build_dir):
 
     def make(kind="drover", *arguments, **options):
         program = build_dir / "tests" / ("test_server" if kind == "drover" else "test_server_grpc")
-        server = ServerProcess(program, *arguments, **options)
+        server = ServerProcess(program, *arguments, stock=kind != "drover", **options)
         started.append(server)
         return server
 
     yield make
     for server in started:
         try:
-            server.stop()
+            if server.stock:
+                server.kill()  # gRPC 1.51 now and then takes 10 s to end
+            else:
+                server.stop()
         finally:
             if server.engine_pid:
                 try:

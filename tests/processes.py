@@ -26,10 +26,12 @@ def children_of(pid):
 
 
 class ServerProcess:
-    """A test server on a port of its own; `engine_pid` is its droverd, None for the stock server."""
+    """A test server on a port of its own; `engine_pid` is its droverd, None for a stock server and for one that shares
+    an engine."""
 
-    def __init__(self, program, *arguments, address="127.0.0.1:0", env=None):
+    def __init__(self, program, *arguments, address="127.0.0.1:0", env=None, stock=False):
         self.program = program
+        self.stock = stock
         self.arguments = list(arguments)
         self.env = dict(os.environ, **(env or {}))
         self.log = tempfile.NamedTemporaryFile("w+", prefix="drover-test-", suffix=".log")

@@ -316,6 +316,10 @@ def test_sigterm_drains_calls_in_flight_and_ends_the_engine(engine, make_server,
         process.send_signal(signal.SIGTERM)
         assert sleeper.result(timeout=20).cancelled is False
         assert process.wait(10) == 0
+    time.sleep(0.1)
+    began = time.monotonic()
+    assert server.stop() == 0  # it does not wait for an engine to come back
+    assert time.monotonic() - began < 5
 
 
 def test_no_call_is_lost_when_the_engine_drains_under_load(engine, make_server, stubs):

@@ -431,7 +431,7 @@ TEST_P(DeserializerTest, RandomMessagesOfRandomSchemas) {
   workload::MessageOptions options;
   options.utf8 = true;
   options.max_size = 20000;
-  random_rounds(1, 40, options, true, false, eager(), 0, &tally);
+  random_rounds(1, 20, options, true, false, eager(), 0, &tally);
   tally.print("random");
   EXPECT_EQ(tally.errors, 0u);
 }
