@@ -1,0 +1,87 @@
+// The TLS identities that the engine's configuration names, from files, and the listening addresses that they are for.
+//
+//   tls.identities  "shop certificate=/etc/shop.pem key=/etc/shop.key client_ca=/etc/ca.pem clients=require; NAME ..."
+//   tls.listen      "shop=0.0.0.0:443,unix:/run/shop/*; NAME=ADDRESS,..."
+//
+// Several certificate= and key= of one identity are for several names (SNI). The identity of tls.certificate and
+// tls.key is called "default"; in tls.listen it needs no NAME=. Files that have changed are read again by reload();
+// where they are wrong, what is in use stays.
+//
+// Thread-safety: find() and for_address() from any thread, once loaded; load() and reload() from one.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/tls/context.h"
+#include "engine/tls/credentials.h"
+
+namespace drover::engine::tls {
+
+struct IdentityFiles {
+  std::string name;
+  std::vector<std::string> certificates;
+  std::vector<std::string> keys;
+  std::string client_ca;
+  ClientCertificates clients = ClientCertificates::kNone;
+};
+
+struct IdentityOptions {
+  std::string identities;   // tls.identities
+  std::string listen;       // tls.listen
+  std::string certificate;  // of the default identity: one or more files, by commas
+  std::string key;
+  std::string client_ca;
+  std::string clients;  // "none", "request", "require"
+  Version least = Version::k12;
+};
+
+class Identities {
+ public:
+  // Reads the options and the files. False: `error` says what is wrong.
+  bool load(const IdentityOptions& options, std::string* error);
+  // Reads files again: those that have changed since, or with `all` every one. Logs what it does.
+  void reload(bool all);
+
+  bool empty() const { return identities_.empty(); }
+  Version least() const { return least_; }
+  // Null: no identity has that name.
+  std::shared_ptr<const Server> find(std::string_view name) const;
+  // The name of the identity that the configuration gives an address; empty: none.
+  std::string_view for_address(std::string_view address) const;
+
+ private:
+  // What is told of a file without reading it.
+  struct Stamp {
+    dev_t device = 0;
+    ino_t inode = 0;
+    off_t size = 0;
+    int64_t changed_ns = 0;
+    bool operator==(const Stamp&) const = default;
+  };
+  struct Identity {
+    IdentityFiles files;
+    std::shared_ptr<Server> server;
+    std::vector<Stamp> stamps;
+  };
+  struct Rule {
+    std::string identity;
+    std::string pattern;  // "*" at the end stands for any rest
+  };
+
+  static std::vector<Stamp> stamps_of(const IdentityFiles& files);
+  bool parse_identities(std::string_view text, std::string* error);
+  bool parse_listen(std::string_view text, std::string* error);
+  std::shared_ptr<const Context> read(const IdentityFiles& files, std::string* error) const;
+
+  Version least_ = Version::k12;
+  std::vector<Identity> identities_;
+  std::vector<Rule> rules_;
+};
+
+}  // namespace drover::engine::tls

@@ -1,0 +1,97 @@
+#include "engine/tls/peer_properties.h"
+
+#include <arpa/inet.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include <memory>
+
+namespace drover::engine::tls {
+namespace {
+
+struct FreeBio {
+  void operator()(BIO* bio) const { BIO_free_all(bio); }
+};
+using Bio = std::unique_ptr<BIO, FreeBio>;
+
+std::string text_of(BIO* bio) {
+  const char* text = nullptr;
+  const long size = BIO_get_mem_data(bio, &text);
+  return size > 0 ? std::string(text, static_cast<size_t>(size)) : std::string();
+}
+
+std::string subject_of(const X509* certificate) {
+  Bio bio(BIO_new(BIO_s_mem()));
+  if (!bio) return {};
+  X509_NAME_print_ex(bio.get(), X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253);
+  return text_of(bio.get());
+}
+
+std::string utf8_of(const ASN1_STRING* text) {
+  unsigned char* bytes = nullptr;
+  const int size = ASN1_STRING_to_UTF8(&bytes, text);
+  if (size < 0) return {};
+  std::string out(reinterpret_cast<const char*>(bytes), static_cast<size_t>(size));
+  OPENSSL_free(bytes);
+  return out;
+}
+
+std::string common_name_of(const X509* certificate) {
+  const X509_NAME* subject = X509_get_subject_name(certificate);
+  const int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+  return at < 0 ? std::string() : utf8_of(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
+}
+
+std::string pem_of(X509* certificate) {
+  Bio bio(BIO_new(BIO_s_mem()));
+  return bio && PEM_write_bio_X509(bio.get(), certificate) == 1 ? text_of(bio.get()) : std::string();
+}
+
+std::string ip_of(const ASN1_OCTET_STRING* address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  const int size = ASN1_STRING_length(address);
+  if (size != 4 && size != 16) return {};
+  inet_ntop(size == 4 ? AF_INET : AF_INET6, ASN1_STRING_get0_data(address), text, sizeof text);
+  return text;
+}
+
+void add_alternative_names(X509* certificate, Properties* out) {
+  auto* names = static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
+  for (int i = 0; i < sk_GENERAL_NAME_num(names); ++i) {
+    int type;
+    const void* value = GENERAL_NAME_get0_value(sk_GENERAL_NAME_value(names, i), &type);
+    const char* kind = type == GEN_DNS     ? "peer_dns"
+                       : type == GEN_URI   ? "peer_uri"
+                       : type == GEN_EMAIL ? "peer_email"
+                       : type == GEN_IPADD ? "peer_ip"
+                                           : nullptr;
+    if (kind == nullptr) continue;
+    std::string text = type == GEN_IPADD ? ip_of(static_cast<const ASN1_OCTET_STRING*>(value))
+                                         : utf8_of(static_cast<const ASN1_STRING*>(value));
+    out->emplace_back(kind, text);
+    out->emplace_back("x509_subject_alternative_name", std::move(text));
+  }
+  GENERAL_NAMES_free(names);
+}
+
+}  // namespace
+
+Properties peer_properties(const SSL* ssl) {
+  Properties out;
+  out.emplace_back("transport_security_type", "ssl");
+  if (X509* certificate = SSL_get0_peer_certificate(ssl)) {
+    out.emplace_back("x509_subject", subject_of(certificate));
+    out.emplace_back("x509_common_name", common_name_of(certificate));
+    out.emplace_back("x509_pem_cert", pem_of(certificate));
+    add_alternative_names(certificate, &out);
+  }
+  out.emplace_back("security_level", "TSI_PRIVACY_AND_INTEGRITY");
+  out.emplace_back("ssl_session_reused", SSL_session_reused(ssl) == 1 ? "true" : "false");
+  ERR_clear_error();
+  return out;
+}
+
+}  // namespace drover::engine::tls
