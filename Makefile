@@ -20,7 +20,7 @@ ROUNDS ?= 400
 PEERS ?=
 HPB_ARGS := $(if $(HYPERPROTOBENCH),--hyperprotobench $(abspath $(HYPERPROTOBENCH)))
 
-.PHONY: help setup configure build demo test check test-long bench bench-codec bench-echo bench-stream bench-rtl bench-lines reproduce-rpcnic reproduce-dagger bench-dagger fit-cpu-costs synth prove format check-format tidy clean
+.PHONY: help setup configure build demo test check test-long bench bench-codec bench-echo bench-stream bench-tls bench-rtl bench-lines reproduce-rpcnic reproduce-dagger bench-dagger fit-cpu-costs synth prove format check-format tidy clean
 
 help: ## list the targets
 	@echo 'usage: make TARGET [PRESET=release|gcc|debug|asan|tsan] [JOBS=N] [HYPERPROTOBENCH=DIR] [UPB_SRC=DIR] [PEERS=all]'
@@ -58,6 +58,11 @@ bench-echo: configure ## echo on Drover and on gRPC C++ (PEERS=all: tonic, grpc-
 bench-stream: configure ## echo on bidirectional streams, on Drover and on gRPC C++, into build/bench/stream.json
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target droverd echo_server grpc_async_server grpc_callback_server drover-load drover-echo-body
 	@.venv/bin/python bench/run_echo.py --set stream --build-dir $(BUILD)
+
+bench-tls: configure ## echo over TLS 1.3 on Drover and on gRPC C++, into build/bench/tls.json
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target droverd --target echo_server --target grpc_async_server \
+	  --target grpc_callback_server --target drover-load --target drover-echo-body
+	@.venv/bin/python bench/run_tls.py --build-dir $(BUILD)
 
 bench-codec: configure ## decode and encode beside protobuf C++ and upb, into build/bench/codec.json
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target codec_bench

@@ -67,12 +67,13 @@ class EchoServer:
 
     _running = []
 
-    def __init__(self, name, program, cpu, log_dir, busy_loop_ns=0, has_engine=False):
+    def __init__(self, name, program, cpu, log_dir, busy_loop_ns=0, has_engine=False, more=()):
         self.name = name
         self.program = pathlib.Path(program)
         self.cpu = cpu
         self.busy_loop_ns = busy_loop_ns
         self.has_engine = has_engine
+        self.more = [str(argument) for argument in more]
         self.log_path = pathlib.Path(log_dir) / f"{name}.log"
         self.engine_pidfile = pathlib.Path(log_dir) / f"{name}.engine.pid"
         self.address = None
@@ -84,7 +85,7 @@ class EchoServer:
         self.engine_pidfile.unlink(missing_ok=True)
         self.address = f"127.0.0.1:{free_port()}"
         command = ["taskset", "-c", str(self.cpu), str(self.program), "--address", self.address,
-                   "--busy-loop-ns", str(self.busy_loop_ns)]
+                   "--busy-loop-ns", str(self.busy_loop_ns), *self.more]
         environment = dict(os.environ, DROVER_ENGINE_CPUS=str(self.cpu), DROVER_HOST_CPUS=str(self.cpu),
                            DROVER_ENGINE_PIDFILE=str(self.engine_pidfile), GOMAXPROCS="1")  # one CPU, for Go's, too
         with open(self.log_path, "wb") as log:

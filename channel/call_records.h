@@ -1,8 +1,8 @@
 // CallMetadata and CallTrailer: what travels with a request and with a reply besides the messages
 // (docs/formats.md, section 3).
 //
-//   CallMetadata:  authority | peer | count, zero | (key, value) ...          engine to host, in the request's rx run
-//   CallTrailer:   message | initial_count, trailing_count | (key, value) ... host to engine, in tx
+//   CallMetadata:  authority | peer | identity | count, zero | (key, value) ...    engine to host, in the request's rx
+//   run CallTrailer:   message | initial_count, trailing_count | (key, value) ...      host to engine, in tx
 //
 // A trailer's first initial_count pairs are initial metadata, the others trailing. Strings are as in objects; the
 // Strings lie in the record itself, so that a record is not movable.
@@ -26,6 +26,7 @@ static_assert(sizeof(MetadataPair) == sizeof(MetadataPairWords) &&
 struct CallMetadata {
   String authority;
   String peer;
+  String identity;
   uint32_t count;
   uint32_t zero;
 
@@ -33,6 +34,7 @@ struct CallMetadata {
 };
 static_assert(sizeof(CallMetadata) == sizeof(CallMetadataWords) &&
               offsetof(CallMetadata, peer) == offsetof(CallMetadataWords, peer) &&
+              offsetof(CallMetadata, identity) == offsetof(CallMetadataWords, identity) &&
               offsetof(CallMetadata, count) == offsetof(CallMetadataWords, count));
 
 struct CallTrailer {

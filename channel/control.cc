@@ -125,6 +125,7 @@ DROVER_CONTROL_BODY(RegisterImage, visit_register_image)
 DROVER_CONTROL_BODY(RegisterMethods::Method, visit_method)
 DROVER_CONTROL_BODY(RegisterMethods, visit_register_methods)
 DROVER_CONTROL_BODY(Listen, visit_listen)
+DROVER_CONTROL_BODY(ListenTls, visit_listen_tls)
 DROVER_CONTROL_BODY(Drain, visit_drain)
 DROVER_CONTROL_BODY(Welcome, visit_welcome)
 DROVER_CONTROL_BODY(Listening, visit_listening)
@@ -194,6 +195,18 @@ std::string check(const RegisterMethods& m) {
 std::string check(const Listen& m) {
   if (m.flags != 0) return out_of_range("flags", m.flags, 0, 0);
   if (m.address.empty()) return "the address is empty";
+  return check_text("address", m.address);
+}
+std::string check(const ListenTls& m) {
+  constexpr uint32_t kClientKinds = 5;
+  if (m.address.empty()) return "the address is empty";
+  if (m.clients >= kClientKinds) return out_of_range("clients", m.clients, 0, kClientKinds - 1);
+  const bool named = !m.identity.empty();
+  const uint64_t most_pairs = named ? 0 : kMaxCredentialPairs, most_bytes = named ? 0 : kMaxCredentialBytes;
+  const uint64_t least = named ? 0 : 1;
+  if (m.pairs < least || m.pairs > most_pairs) return out_of_range("pairs", m.pairs, least, most_pairs);
+  if (m.size < least || m.size > most_bytes) return out_of_range("size", m.size, least, most_bytes);
+  if (std::string wrong = check_text("identity", m.identity); !wrong.empty()) return wrong;
   return check_text("address", m.address);
 }
 std::string check(const Welcome& m) {
@@ -267,6 +280,8 @@ std::optional<ControlMessage> empty_message(uint16_t type) {
       return RegisterMethods{};
     case ControlType::kListen:
       return Listen{};
+    case ControlType::kListenTls:
+      return ListenTls{};
     case ControlType::kStart:
       return Start{};
     case ControlType::kDrain:
@@ -321,19 +336,22 @@ bool check_header(std::string_view packet, ControlHeader* header, ControlError* 
 }  // namespace
 
 ControlType control_type(const ControlMessage& message) {
-  static constexpr ControlType kTypes[] = {
-      ControlType::kHello,           ControlType::kRegisterImage, ControlType::kRegisterMethods,
-      ControlType::kListen,          ControlType::kStart,         ControlType::kDrain,
-      ControlType::kDetach,          ControlType::kWelcome,       ControlType::kListening,
-      ControlType::kStarted,         ControlType::kError,         ControlType::kDraining,
-      ControlType::kHostStatus,      ControlType::kServeLines,    ControlType::kOpenConnection,
-      ControlType::kConnectionOpened};
+  static constexpr ControlType kTypes[] = {ControlType::kHello,           ControlType::kRegisterImage,
+                                           ControlType::kRegisterMethods, ControlType::kListen,
+                                           ControlType::kStart,           ControlType::kDrain,
+                                           ControlType::kDetach,          ControlType::kWelcome,
+                                           ControlType::kListening,       ControlType::kStarted,
+                                           ControlType::kError,           ControlType::kDraining,
+                                           ControlType::kHostStatus,      ControlType::kServeLines,
+                                           ControlType::kOpenConnection,  ControlType::kConnectionOpened,
+                                           ControlType::kListenTls};
   static_assert(std::size(kTypes) == std::variant_size_v<ControlMessage>);
   return kTypes[message.index()];
 }
 
 size_t expected_fds(const ControlMessage& message) {
   if (std::holds_alternative<RegisterImage>(message)) return 1;
+  if (const auto* listen = std::get_if<ListenTls>(&message)) return listen->size != 0 ? 1 : 0;
   if (const auto* welcome = std::get_if<Welcome>(&message)) return 2 + size_t{welcome->channel.engine_threads};
   return 0;
 }

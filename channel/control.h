@@ -9,7 +9,7 @@
 //   RegisterImage + fd   (index 0, 1, ...)  -->
 //   RegisterMethods      (one or more)      -->
 //   ServeLines           (a name each)      -->
-//   Listen               (one or more)      -->
+//   Listen, ListenTls    (one or more)      -->
 //                                           <--   Listening, one for each
 //   Start                                   -->
 //                                           <--   Started
@@ -83,6 +83,15 @@ struct Listen {
   uint32_t flags = 0;   // reserved, 0
 };
 
+// As Listen, with TLS. One descriptor if `size` is not 0: a memfd of PEM texts (channel/secret_memory.h).
+struct ListenTls {
+  std::string address;
+  std::string identity;  // of the engine's configuration; empty: the PEM texts
+  uint32_t clients = 0;  // grpc_ssl_client_certificate_request_type
+  uint32_t pairs = 0;    // of key and chain in the PEM texts
+  uint64_t size = 0;     // of them
+};
+
 // Connections for RPC lines may be opened to this name, which a host says once for each that it serves.
 struct ServeLines {
   std::string name;    // 1..kMaxLineName printable characters
@@ -151,7 +160,7 @@ struct ConnectionOpened {
 
 using ControlMessage =
     std::variant<Hello, RegisterImage, RegisterMethods, Listen, Start, Drain, Detach, Welcome, Listening, Started,
-                 Error, Draining, HostStatus, ServeLines, OpenConnection, ConnectionOpened>;
+                 Error, Draining, HostStatus, ServeLines, OpenConnection, ConnectionOpened, ListenTls>;
 ControlType control_type(const ControlMessage& message);
 
 // Descriptors that a message must come with (Welcome: 2 + engine threads).

@@ -49,7 +49,8 @@ std::vector<ControlMessage> examples() {
           HostStatus{HostStatus::State::kDraining, 7, 1234567},
           ServeLines{"shop.Stock", 0},
           OpenConnection{5, 2, "shop.Stock"},
-          ConnectionOpened{5, ControlCode::kNotServed, 65535, "no host serves shop.Stock"}};
+          ConnectionOpened{5, ControlCode::kNotServed, 65535, "no host serves shop.Stock"},
+          ListenTls{"0.0.0.0:443", "", 4, 2, 5000}};
 }
 
 TEST(Control, EveryMessageComesBackAsItWas) {

@@ -36,6 +36,7 @@
 #include "engine/net/io.h"
 #include "engine/net/listeners.h"
 #include "engine/net/socket_address.h"
+#include "engine/tls/identities.h"
 
 namespace drover::engine {
 namespace {
@@ -73,6 +74,7 @@ TransportOptions transport_options(const Config& c) {
   o.reset_rate = static_cast<uint32_t>(c.reset_rate);
   o.control_frame_rate = static_cast<uint32_t>(c.control_frame_rate);
   o.handshake_timeout_ns = c.handshake_timeout_ms * kMs;
+  o.tls_handshake_timeout_ns = c.tls_handshake_timeout_ms * kMs;
   o.idle_timeout_ns = c.idle_timeout_ms * kMs;
   o.stall_timeout_ns = c.stall_timeout_ms * kMs;
   o.least_rate = static_cast<uint32_t>(c.least_rate);
@@ -104,6 +106,18 @@ DispatchOptions dispatch_options(const Config& c) {
   o.max_reply_bytes = static_cast<size_t>(c.max_reply_bytes);
   o.engine_threads = static_cast<uint32_t>(c.threads);
   o.max_line_connections = static_cast<uint32_t>(c.max_line_connections);
+  return o;
+}
+
+tls::IdentityOptions identity_options(const Config& c) {
+  tls::IdentityOptions o;
+  o.identities = c.tls_identities;
+  o.listen = c.tls_listen;
+  o.certificate = c.tls_certificate;
+  o.key = c.tls_key;
+  o.client_ca = c.tls_client_ca;
+  o.clients = c.tls_clients;
+  o.least = c.tls_min_version == "1.3" ? tls::Version::k13 : tls::Version::k12;
   return o;
 }
 
@@ -177,7 +191,7 @@ struct EngineThread {
 
 class Engine {
  public:
-  explicit Engine(const Config& config) : config_(config) {}
+  Engine(const Config& config, tls::Identities& identities) : config_(config), identities_(identities) {}
   int run();
 
  private:
@@ -188,6 +202,7 @@ class Engine {
   uint64_t abandoned_calls() const;
 
   const Config& config_;
+  tls::Identities& identities_;
   Pidfile pidfile_;
   TransportShared shared_;
   HostEventsRelay events_;
@@ -201,16 +216,17 @@ class Engine {
   uint64_t abandoned_at_end_ = 0;
 };
 
-sigset_t ending_signals() {
+// SIGHUP: the certificates are read again.
+sigset_t awaited_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (int signal : {SIGTERM, SIGINT}) sigaddset(&set, signal);
+  for (int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, signal);
   return set;
 }
 
 // Waits for a signal, at most so long; 0 if none came.
 int wait_for_signal(int64_t timeout_ns) {
-  sigset_t set = ending_signals();
+  sigset_t set = awaited_signals();
   timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
   int signal = sigtimedwait(&set, nullptr, &timeout);
   return signal > 0 ? signal : 0;
@@ -245,7 +261,9 @@ bool Engine::start(std::string* error) {
   }
   listeners_ = std::make_unique<Listeners>(acceptors);
   loop_threads_ = std::make_unique<LoopThreads>(loops, *listeners_);
-  control_ = std::make_unique<ControlServer>(control_options(config_), *loop_threads_);
+  ControlOptions options = control_options(config_);
+  options.identities = &identities_;
+  control_ = std::make_unique<ControlServer>(options, *loop_threads_);
   events_.server = control_.get();
   ControlError control_error;
   if (!control_->listen(config_.control_socket, &control_error)) {
@@ -323,9 +341,14 @@ int Engine::run() {
                       {"io", io_name_},
                       {"control_socket", config_.control_socket}});
   int signal = 0;
-  while (signal == 0) {
+  int64_t looked_ns = monotonic_ns();
+  while (signal == 0 || signal == SIGHUP) {
     heap::trim();
     signal = wait_for_signal(kTrimPeriodNs);
+    const bool due = config_.tls_reload_s > 0 && monotonic_ns() - looked_ns >= config_.tls_reload_s * 1'000 * kMs;
+    if (!due && signal != SIGHUP) continue;
+    identities_.reload(signal == SIGHUP);
+    looked_ns = monotonic_ns();
   }
 
   log::info("draining",
@@ -334,7 +357,7 @@ int Engine::run() {
   drain();
   int64_t end = monotonic_ns() + config_.drain_grace_ms * kMs;
   while (!all_drained() && monotonic_ns() < end) {
-    if (wait_for_signal(10 * kMs) != 0) {
+    if (const int again = wait_for_signal(10 * kMs); again != 0 && again != SIGHUP) {
       log::warn("second signal: ending at once");
       log::flush();
       _exit(1);
@@ -392,19 +415,25 @@ int run_main(int argc, char** argv) {
     std::fprintf(stderr, "droverd: %s\n", wrong.c_str());
     return 2;
   }
-  std::string error = log::open({config.log_level, config.log_format, config.log_file});
+  tls::Identities identities;
+  std::string error;
+  if (!identities.load(identity_options(config), &error)) {
+    std::fprintf(stderr, "droverd: %s\n", error.c_str());
+    return 2;
+  }
+  error = log::open({config.log_level, config.log_format, config.log_file});
   if (!error.empty()) {
     std::fprintf(stderr, "droverd: %s\n", error.c_str());
     return 2;
   }
-  sigset_t set = ending_signals();
+  sigset_t set = awaited_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before any thread: the main thread waits for them
   signal(SIGPIPE, SIG_IGN);
   fit_connections_to_descriptors(loaded.config);
   if (!reserve_descriptors(static_cast<size_t>(config.max_connections + kReservedDescriptors))) {
     log::warn("no table of descriptors for limits.max_connections yet", {{"why", std::strerror(errno)}});
   }
-  return Engine(config).run();
+  return Engine(config, identities).run();
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <thread>
 
+#include "channel/secret_memory.h"
 #include "host/log.h"
 #include "host/start_lock.h"
 #include "schema/image.h"
@@ -280,15 +281,32 @@ bool Attachment::serve_lines(const Offer& offer, AttachError* error) {
   return true;
 }
 
+// The PEM texts go in memory that is overwritten once the engine has answered.
+std::optional<Listening> Attachment::listen_at(const std::string& address, const TlsOffer* tls, AttachError* error) {
+  if (tls == nullptr || !tls->identity.empty()) {
+    ControlMessage question = Listen{address, 0};
+    if (tls != nullptr) question = ListenTls{address, tls->identity, tls->clients, 0, 0};
+    return ask<Listening>(&question, nullptr, error);
+  }
+  ControlError why;
+  std::optional<SecretMemory> secret = SecretMemory::make(tls->pems, &why);
+  if (!secret) return set(error, why), std::nullopt;
+  const ControlMessage question = ListenTls{address, "", tls->clients, tls->pairs, secret->size()};
+  const int fd = secret->fd();
+  if (!socket_.send(question, std::span<const int>(&fd, 1), kAnswerMs, &why)) return refused(why, error), std::nullopt;
+  return ask<Listening>(nullptr, nullptr, error);
+}
+
 bool Attachment::listen(const Offer& offer, int port_wait_ms, std::vector<uint32_t>* ports, AttachError* error) {
   auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(port_wait_ms);
   ports->clear();
-  for (const std::string& address : offer.addresses) {
-    ControlMessage question = Listen{address, 0};
-    auto answer = ask<Listening>(&question, nullptr, error);
+  for (size_t i = 0; i < offer.addresses.size(); ++i) {
+    const std::string& address = offer.addresses[i];
+    const TlsOffer* tls = i < offer.tls.size() ? offer.tls[i].get() : nullptr;
+    auto answer = listen_at(address, tls, error);
     while (!answer && error->code == ControlCode::kAddressInUse && std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(std::chrono::milliseconds(kRetryMs));
-      answer = ask<Listening>(&question, nullptr, error);
+      answer = listen_at(address, tls, error);
     }
     if (!answer) return false;
     ports->push_back(answer->port);

@@ -13,14 +13,16 @@
 #include "channel/control_socket.h"
 #include "host/engine_process.h"
 #include "host/options.h"
+#include "host/tls_offer.h"
 #include "host/worker.h"
 
 namespace drover::host {
 
 // What we ask of every engine that we attach to.
 struct Offer {
-  std::vector<grpc::internal::Method> methods;  // by the number in CALL
-  std::vector<std::string> addresses;           // a port of 0 is replaced once an engine has picked one
+  std::vector<grpc::internal::Method> methods;       // by the number in CALL
+  std::vector<std::string> addresses;                // a port of 0 is replaced once an engine has picked one
+  std::vector<std::shared_ptr<const TlsOffer>> tls;  // of each address, null: cleartext; or empty: all cleartext
   HostOptions options;
   std::vector<std::string> line_names;  // served with RPC lines
   // Names by which this process is to find an engine, beside its addresses: those that it serves or opens.
@@ -61,6 +63,7 @@ class Attachment {
   bool register_methods(const Offer& offer, AttachError* error);
   bool refused(const ControlError& why, AttachError* error);
   bool serve_lines(const Offer& offer, AttachError* error);
+  std::optional<Listening> listen_at(const std::string& address, const TlsOffer* tls, AttachError* error);
   bool listen(const Offer& offer, int port_wait_ms, std::vector<uint32_t>* ports, AttachError* error);
   bool start(AttachError* error);
   enum class Parting { kLastHost, kOthersStay, kNoAnswer };

@@ -106,6 +106,12 @@ std::string_view Call::peer() const {
   return wrong == nullptr ? text : (link_.report_broken(wrong), std::string_view());
 }
 
+std::string_view Call::identity() const {
+  std::string_view text;
+  const char* wrong = metadata == 0 ? nullptr : read_identity(link_.region, metadata, &text);
+  return wrong == nullptr ? text : (link_.report_broken(wrong), std::string_view());
+}
+
 MetadataView Call::client_metadata() const {
   MetadataView view;
   const char* wrong = metadata == 0 ? nullptr : read_metadata(link_.region, metadata, &view);

@@ -144,6 +144,7 @@ class Call {
   // From the CallMetadata; empty without one, and after one that cannot be, which is reported.
   std::string_view authority() const;
   std::string_view peer() const;
+  std::string_view identity() const;  // packed
   MetadataView client_metadata() const;
   // What the views of the client's metadata show may change under their reader: they have to be copied.
   bool check_requests() const { return link_.check_requests; }

@@ -11,6 +11,7 @@
 #include "host/log.h"
 #include "host/runtime.h"
 #include "host/server_parts.h"
+#include "host/tls_offer.h"
 
 namespace grpc {
 namespace {
@@ -129,9 +130,8 @@ bool ServerBuilder::check(std::string* error) const {
   }
   for (const Port& port : ports_) {
     if (port.credentials == nullptr) return *error = port.address + ": no credentials", false;
-    if (!port.credentials->drover_is_cleartext()) {
-      return *error = port.address + ": TLS is not there yet; use InsecureServerCredentials()", false;
-    }
+    const auto tls = port.credentials->drover_tls();
+    if (tls != nullptr && !tls->wrong.empty()) return *error = port.address + ": " + tls->wrong, false;
   }
   return true;
 }
@@ -159,7 +159,10 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
   }
   drover::host::Offer offer;
   offer.options = *options;
-  for (const Port& port : ports_) offer.addresses.push_back(port.address);
+  for (const Port& port : ports_) {
+    offer.addresses.push_back(port.address);
+    offer.tls.push_back(port.credentials->drover_tls());
+  }
   for (const Service* service : services_) {
     for (const internal::Method& method : service->drover_methods()) {
       offer.methods.push_back(method);

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "channel/doorbell.h"
+#include "host/auth_context.h"
 #include "host/call.h"
 
 namespace grpc {
@@ -21,14 +22,6 @@ struct ServerContextBase::Metadata {
 };
 
 namespace {
-
-class EmptyAuthContext final : public AuthContext {
- public:
-  bool IsPeerAuthenticated() const override { return false; }
-  std::vector<string_ref> GetPeerIdentity() const override { return {}; }
-  std::string GetPeerIdentityPropertyName() const override { return {}; }
-  std::vector<string_ref> FindPropertyValues(const std::string&) const override { return {}; }
-};
 
 string_ref ref(std::string_view s) { return string_ref(s.data(), s.size()); }
 
@@ -120,8 +113,10 @@ string_ref ServerContextBase::ExperimentalGetAuthority() const {
 }
 
 std::shared_ptr<const AuthContext> ServerContextBase::auth_context() const {
-  static const std::shared_ptr<const AuthContext> empty = std::make_shared<EmptyAuthContext>();
-  return empty;
+  static const auto cleartext = std::make_shared<const drover::host::PeerAuthContext>("");
+  const std::string_view identity = call_ == nullptr ? std::string_view() : call_->identity();
+  if (identity.empty()) return cleartext;
+  return std::make_shared<const drover::host::PeerAuthContext>(identity);
 }
 
 ServerUnaryReactor* ServerContextBase::DefaultReactor() {

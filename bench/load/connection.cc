@@ -59,6 +59,7 @@ void Connection::start(int epoll_fd, uint64_t key) {
 void Connection::fail(const std::string& reason) {
   if (state_ == State::kClosed) return;
   state_ = State::kClosed;
+  tls_.reset();
   if (fd_ >= 0) close(fd_);
   fd_ = -1;
   ++tally_->failures["connection: " + reason];
@@ -87,24 +88,52 @@ void Connection::on_event(uint32_t epoll_events) {
     getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &size);
     if (error != 0) return fail(std::string("connect: ") + std::strerror(error));
     if ((epoll_events & EPOLLOUT) == 0) return;
-    state_ = State::kHandshake;
-    output_.insert(output_.end(), kPreface, kPreface + sizeof(kPreface) - 1);
-    const std::pair<Setting, uint32_t> settings[] = {
-        {Setting::kEnablePush, 0},
-        {Setting::kInitialWindowSize, kStreamWindow},
-        {Setting::kMaxFrameSize, static_cast<uint32_t>(plan_->max_frame_size)}};
-    append_settings(&output_, settings);
-    append_window_update(&output_, 0, kConnectionWindow - kFirstConnectionWindow);
-    return flush();
+    if (plan_->tls == nullptr) return greet();
+    tls_ = std::make_unique<TlsClient>(*plan_->tls, fd_);
+    state_ = State::kTls;
   }
+  if (state_ == State::kTls) return shake_hands();
   if ((epoll_events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) on_readable();
   if (state_ == State::kClosed) return;
   issue_calls();
   flush();
 }
 
+void Connection::shake_hands() {
+  switch (tls_->shake_hands()) {
+    case TlsClient::Progress::kDone:
+      return greet();
+    case TlsClient::Progress::kFailed:
+      return fail("TLS: " + TlsClient::error());
+    case TlsClient::Progress::kReads:
+      return watch(false);
+    case TlsClient::Progress::kWrites:
+      return watch(true);
+  }
+}
+
+// The connection's preface.
+void Connection::greet() {
+  state_ = State::kHandshake;
+  output_.insert(output_.end(), kPreface, kPreface + sizeof(kPreface) - 1);
+  const std::pair<Setting, uint32_t> settings[] = {
+      {Setting::kEnablePush, 0},
+      {Setting::kInitialWindowSize, kStreamWindow},
+      {Setting::kMaxFrameSize, static_cast<uint32_t>(plan_->max_frame_size)}};
+  append_settings(&output_, settings);
+  append_window_update(&output_, 0, kConnectionWindow - kFirstConnectionWindow);
+  flush();
+}
+
 void Connection::on_readable() {
-  const ssize_t size = recv(fd_, scratch_->data(), scratch_->size(), 0);
+  do {
+    read_some();
+  } while (tls_ != nullptr && state_ != State::kClosed && tls_->pending());
+}
+
+void Connection::read_some() {
+  const ssize_t size = tls_ != nullptr ? tls_->read(scratch_->data(), scratch_->size())
+                                       : recv(fd_, scratch_->data(), scratch_->size(), 0);
   if (size == 0) return fail("closed by the server");
   if (size < 0) {
     if (errno != EAGAIN && errno != EINTR) fail(std::string("recv: ") + std::strerror(errno));

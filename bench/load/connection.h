@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ namespace drover::bench {
 
 class Connection {
  public:
-  enum class State { kConnecting, kHandshake, kOpen, kClosed };
+  enum class State { kConnecting, kTls, kHandshake, kOpen, kClosed };
 
   // Plan and tally must outlive the connection. `scratch` is a receive buffer that connections may share.
   Connection(const LoadPlan* plan, LoadTally* tally, std::vector<uint8_t>* scratch);
@@ -64,8 +65,13 @@ class Connection {
     std::vector<int64_t> starts;  // of the messages in flight, by their number modulo the plan's `messages`
   };
 
+  // Opening.
+  void shake_hands();
+  void greet();
+
   // Reading.
   void on_readable();
+  void read_some();
   void on_frame(const Frame& frame);
   void on_data(const Frame& frame);
   void on_header_fragment(const Frame& frame);
@@ -107,6 +113,7 @@ class Connection {
   int fd_ = -1;
   int epoll_fd_ = -1;
   uint64_t key_ = 0;
+  std::unique_ptr<TlsClient> tls_;
   State state_ = State::kConnecting;
   bool watching_writable_ = false;
   bool going_away_ = false;

@@ -150,7 +150,9 @@ void Connection::flush() {
       started_.clear();
     }
     if (output_.size() == output_sent_) break;
-    const ssize_t size = send(fd_, output_.data() + output_sent_, output_.size() - output_sent_, MSG_NOSIGNAL);
+    const uint8_t* from = output_.data() + output_sent_;
+    const size_t left = output_.size() - output_sent_;
+    const ssize_t size = tls_ != nullptr ? tls_->write(from, left) : send(fd_, from, left, MSG_NOSIGNAL);
     if (size < 0) {
       if (errno == EINTR) continue;
       if (errno != EAGAIN) return fail(std::string("send: ") + std::strerror(errno));
@@ -158,7 +160,8 @@ void Connection::flush() {
     }
     if (tally_->measuring) tally_->bytes_sent += static_cast<uint64_t>(size);
     output_sent_ += static_cast<size_t>(size);
-    if (output_sent_ < output_.size()) return watch(true);
+    if (output_sent_ < output_.size() && tls_ == nullptr) return watch(true);
+    if (output_sent_ < output_.size()) continue;
     output_.clear();
     output_sent_ = 0;
   }

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <optional>
 #include <sstream>
 #include <string>
 
@@ -29,6 +30,7 @@ struct Flags {
   std::string hpack = "indexed";
   std::string json_file;
   bool unique = false;
+  bool tls = false;
   uint32_t streams = 1;
   uint32_t messages = 0;
   size_t max_frame_size = kDefaultFrameSize;
@@ -45,6 +47,7 @@ void declare_flags(CLI::App* app, Flags* flags) {
       ->check(CLI::IsMember({"echo", "any"}));
   app->add_flag("--unique", flags->unique,
                 "the body's last 8 bytes become the call's number (the body must end in a bytes field)");
+  app->add_flag("--tls", flags->tls, "TLS 1.3, AES-128-GCM; the certificate is not checked");
   app->add_option("--connections", schedule.connections)->check(CLI::Range(1, 10000));
   app->add_option("--streams", flags->streams, "calls in flight on each connection")->check(CLI::Range(1, 100000));
   app->add_option("--messages", flags->messages,
@@ -168,6 +171,8 @@ int run_load(const Flags& flags) {
     std::cerr << "drover-load: " << wrong << "\n";
     return 2;
   }
+  std::optional<TlsSettings> tls;
+  if (flags.tls) plan.tls = &tls.emplace();
   plan.headers = encode_request_headers(flags.path, flags.address, flags.hpack == "indexed");
   plan.expect_echo = flags.expect == "echo";
   plan.unique = flags.unique;

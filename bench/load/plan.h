@@ -11,6 +11,7 @@
 #include "bench/load/frame.h"
 #include "bench/load/histogram.h"
 #include "bench/load/hpack.h"
+#include "bench/load/tls_client.h"
 
 namespace drover::bench {
 
@@ -19,6 +20,7 @@ inline constexpr size_t kGrpcPrefixSize = 5;  // compressed flag, u32 length
 struct LoadPlan {
   sockaddr_storage address = {};
   socklen_t address_size = 0;
+  const TlsSettings* tls = nullptr;  // null: cleartext
   RequestBlocks headers;
   std::vector<uint8_t> message;               // the request with its gRPC prefix; also the reply that is expected
   bool expect_echo = true;                    // false: any well-formed single message will do

@@ -8,7 +8,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -154,16 +156,31 @@ void post_calls(int count, Service* service, typename EchoCall<Message>::Request
   }
 }
 
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::shared_ptr<grpc::ServerCredentials> credentials(const std::string& key, const std::string& certificate) {
+  if (certificate.empty()) return grpc::InsecureServerCredentials();
+  grpc::SslServerCredentialsOptions options;
+  options.pem_key_cert_pairs = {{read_file(key), read_file(certificate)}};
+  return grpc::SslServerCredentials(options);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::string address = "127.0.0.1:50051";
   int64_t busy_loop_ns = 0;
   int outstanding = 256;
+  std::string key, certificate;
   CLI::App app("Echo service on gRPC C++'s asynchronous API: the peer grpc-async");
   app.add_option("--address", address, "HOST:PORT to listen on")->capture_default_str();
   app.add_option("--busy-loop-ns", busy_loop_ns, "nanoseconds that each call spins")->check(CLI::NonNegativeNumber);
   app.add_option("--outstanding", outstanding, "calls posted ahead for each method")->check(CLI::PositiveNumber);
+  app.add_option("--key", key, "PEM file; with --certificate: TLS")->check(CLI::ExistingFile);
+  app.add_option("--certificate", certificate, "PEM file")->check(CLI::ExistingFile);
   CLI11_PARSE(app, argc, argv);
 
   // Blocked before any thread starts, so that only the waiting thread below takes them.
@@ -176,7 +193,7 @@ int main(int argc, char** argv) {
   Service service;
   grpc::ServerBuilder builder;
   int port = 0;
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(address, credentials(key, certificate), &port);
   StreamService stream_service;
   builder.RegisterService(&service);
   builder.RegisterService(&stream_service);

@@ -208,6 +208,26 @@ std::vector<ConfigKey> make_keys() {
       integer("http2.max_connection_age_grace_ms", &Config::max_connection_age_grace_ms, 0, 365 * kDayMs,
               "milliseconds", "How long the calls of such a connection may go on. 0: until they end."),
 
+      text("tls.certificate", &Config::tls_certificate, nullptr,
+           "File of the certificate chain, in PEM, of the identity \"default\". Several, separated by commas: the "
+           "client's name (SNI) chooses."),
+      text("tls.key", &Config::tls_key, nullptr, "Files of the private keys, in PEM, in the same order."),
+      text("tls.client_ca", &Config::tls_client_ca, nullptr,
+           "File of the root certificates that clients' certificates must lead to."),
+      choice("tls.clients", &Config::tls_clients, {"none", "request", "require"},
+             "Whether clients are asked for a certificate. request: one that comes must be good; require: one must "
+             "come."),
+      text("tls.identities", &Config::tls_identities, nullptr,
+           "Further identities: \"NAME certificate=FILE key=FILE client_ca=FILE clients=require; NAME ...\"."),
+      text("tls.listen", &Config::tls_listen, nullptr,
+           "The addresses that are served by TLS, whatever hosts ask for: \"ADDRESS,ADDRESS; NAME=ADDRESS,...\". NAME "
+           "is an identity; without it, \"default\". A \"*\" at the end of an address stands for any rest."),
+      choice("tls.min_version", &Config::tls_min_version, {"1.2", "1.3"}, "The oldest version of TLS that is spoken."),
+      integer("tls.handshake_timeout_ms", &Config::tls_handshake_timeout_ms, 100, kDayMs, "milliseconds",
+              "Time for a new connection's TLS handshake."),
+      integer("tls.reload_s", &Config::tls_reload_s, 0, 86'400, "seconds",
+              "How often the identities' files are looked at, and read again if they have changed. 0: on SIGHUP only."),
+
       choice("log.level", &Config::log_level, {"trace", "debug", "info", "warn", "error", "off"},
              "The least serious events that are logged."),
       choice("log.format", &Config::log_format, {"text", "json"}, "Each event is one line of text or one JSON object."),
@@ -501,7 +521,8 @@ std::string config_docs() {
       "\nFlags without a key: `--config FILE`; `--child` (a host started this engine: it ends when no host is left); "
       "`--print-config`; `--dump-config-docs`; `--version`; `--help`.\n\n"
       "On SIGTERM or SIGINT the listeners close, clients get GOAWAY, and running calls have `engine.drain_grace_ms` to "
-      "finish; then droverd ends with exit status 0. A second signal ends it at once, with exit status 1.\n";
+      "finish; then droverd ends with exit status 0. A second signal ends it at once, with exit status 1. On SIGHUP "
+      "the certificates of `tls.*` are read again.\n";
   return out;
 }
 

@@ -78,6 +78,16 @@ struct Config {
   int64_t max_connection_age_ms = 0;
   int64_t max_connection_age_grace_ms = 0;
 
+  std::string tls_certificate;
+  std::string tls_key;
+  std::string tls_client_ca;
+  std::string tls_clients = "none";
+  std::string tls_identities;
+  std::string tls_listen;
+  std::string tls_min_version = "1.2";
+  int64_t tls_handshake_timeout_ms = 10'000;
+  int64_t tls_reload_s = 10;
+
   std::string log_level = "info";
   std::string log_format = "text";
   std::string log_file;

@@ -6,6 +6,7 @@
 
 #include "engine/control/host_policy.h"
 #include "engine/control/line_peers.h"
+#include "engine/tls/identities.h"
 
 namespace drover::engine {
 
@@ -21,6 +22,7 @@ struct ControlOptions {
   uint64_t max_total_region_bytes = uint64_t{64} << 30;  // of all, those of dead hosts included that calls still use
   HostPolicy policy;                                     // what the hosts of each user may serve
   Sharing sharing = Sharing::kShared;
+  const tls::Identities* identities = nullptr;    // of the configuration; null: none
   uint32_t max_hosts = 64;                        // connections on the control socket
   uint32_t max_listeners = 64;                    // of one host
   uint32_t max_open_listeners = 1024;             // of all hosts, those that are gone included

@@ -34,7 +34,7 @@ class TestThreads final : public DispatchThreads {
     std::lock_guard<std::mutex> lock(mutex_);
     mail_.push_back({thread, std::move(work)});
   }
-  ListenResult listen(std::string_view address, uint32_t listener) override {
+  ListenResult listen(std::string_view address, uint32_t listener, std::shared_ptr<const tls::Server>) override {
     std::lock_guard<std::mutex> lock(mutex_);
     if (address.starts_with("bad")) return {0, "not an address"};
     if (late.contains(std::string(address))) return {0, "it did not answer", true};

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -24,7 +25,7 @@ class DispatchThreads {
     for (uint32_t thread = 0; thread < count(); ++thread) post(thread, work);
   }
   // As Listeners::listen and close: on all threads.
-  virtual ListenResult listen(std::string_view address, uint32_t listener) = 0;
+  virtual ListenResult listen(std::string_view address, uint32_t listener, std::shared_ptr<const tls::Server> tls) = 0;
   virtual void close(uint32_t listener) = 0;
 
  protected:
@@ -47,8 +48,8 @@ class LoopThreads final : public DispatchThreads {
     Dispatcher* dispatcher = threads_[thread].dispatcher;
     threads_[thread].loop->post([dispatcher, work = std::move(work)] { work(*dispatcher); });
   }
-  ListenResult listen(std::string_view address, uint32_t listener) override {
-    return listeners_.listen(address, listener);
+  ListenResult listen(std::string_view address, uint32_t listener, std::shared_ptr<const tls::Server> tls) override {
+    return listeners_.listen(address, listener, std::move(tls));
   }
   void close(uint32_t listener) override { listeners_.close(listener); }
 

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "channel/secret_memory.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "engine/tls/credentials.h"
 
 namespace drover::engine {
 namespace {
@@ -57,6 +59,7 @@ bool HostSession::take(ControlMessage& message, std::vector<UniqueFd>& fds, Cont
   if (auto* m = std::get_if<RegisterImage>(&message)) return registration_.add_image(*m, fds[0].get(), error);
   if (auto* m = std::get_if<RegisterMethods>(&message)) return registration_.add_methods(*m, error);
   if (auto* m = std::get_if<Listen>(&message)) return take_listen(*m, error);
+  if (auto* m = std::get_if<ListenTls>(&message)) return take_listen_tls(*m, fds, error);
   if (auto* m = std::get_if<ServeLines>(&message)) return registration_.add_line_name(*m, error);
   if (auto* m = std::get_if<OpenConnection>(&message)) return take_open(*m, error);
   if (std::holds_alternative<Start>(message)) return take_start(error);
@@ -69,6 +72,10 @@ bool HostSession::take(ControlMessage& message, std::vector<UniqueFd>& fds, Cont
 uint64_t HostSession::work_of(const ControlMessage& message) const {
   if (auto* image = std::get_if<RegisterImage>(&message)) return image->size;
   if (std::holds_alternative<Listen>(message)) return registration_.path_bytes();
+  if (auto* listen = std::get_if<ListenTls>(&message)) {
+    constexpr uint64_t kWorkPerPemByte = 16;  // of parsing, about
+    return registration_.path_bytes() + listen->size * kWorkPerPemByte;
+  }
   return 0;
 }
 
@@ -96,16 +103,60 @@ Welcome HostSession::make_welcome() const {
 
 bool HostSession::take_listen(const Listen& listen, ControlError* error) {
   if (listen.flags != 0) return refuse(error, ControlCode::kBadValue, "Listen.flags is not 0");
+  ListenerRegistry::Security security;
+  const tls::Identities* identities = shared_.options.identities;
+  const std::string_view configured = identities != nullptr ? identities->for_address(listen.address) : "";
+  if (!configured.empty()) security = {"identity " + std::string(configured), identities->find(configured), nullptr};
+  return listen_at(listen.address, security, error);
+}
+
+bool HostSession::take_listen_tls(const ListenTls& listen, std::vector<UniqueFd>& fds, ControlError* error) {
+  const tls::Identities* identities = shared_.options.identities;
+  const std::string_view configured = identities != nullptr ? identities->for_address(listen.address) : "";
+  if (!configured.empty() && configured != listen.identity) {
+    return refuse(
+        error, ControlCode::kPermissionDenied,
+        listen.address + " has the identity " + std::string(configured) + " by the configuration (tls.listen)");
+  }
+  ListenerRegistry::Security security;
+  if (!listen.identity.empty()) {
+    security = {"identity " + listen.identity, identities != nullptr ? identities->find(listen.identity) : nullptr,
+                nullptr};
+    if (security.server != nullptr) return listen_at(listen.address, security, error);
+    return refuse(
+        error, ControlCode::kBadValue,
+        listen.address + ": the engine's configuration has no identity '" + listen.identity + "' (tls.identities)");
+  }
+  static_assert(kMaxCredentialBytes == tls::kMaxPems && kMaxCredentialPairs == tls::kMaxPairs);
+  std::optional<std::string> text = read_secret(fds[0].get(), listen.size, kMaxCredentialBytes, error);
+  if (!text) return false;
+  tls::Credentials credentials;
+  credentials.clients = static_cast<tls::ClientCertificates>(listen.clients);
+  const bool split = tls::split_credentials(*text, listen.pairs, &credentials);
+  tls::wipe(*text);
+  if (!split) return refuse(error, ControlCode::kBadValue, "ListenTls: its PEM texts are not as many as it says");
+  std::string why;
+  const tls::Version least = identities != nullptr ? identities->least() : tls::Version::k12;
+  security.context = tls::Context::make(credentials, least, &why);
+  if (security.context == nullptr) {
+    return refuse(error, ControlCode::kBadValue, listen.address + ": TLS credentials: " + why);
+  }
+  security.name = "pem " + tls::fingerprint(credentials);
+  return listen_at(listen.address, security, error);
+}
+
+bool HostSession::listen_at(const std::string& address, const ListenerRegistry::Security& security,
+                            ControlError* error) {
   HostAttachment& attachment = *registration_.attachment();
-  if (!registration_.check_address(listen.address, error)) return false;
+  if (!registration_.check_address(address, error)) return false;
   std::vector<ExpectedMethod> methods;
   for (const HostMethod& method : attachment.methods) methods.push_back({method.path, method.flags});
   ListenerRegistry::Listener listener;
-  if (!shared_.listeners.open(listen.address, socket_.peer_uid(), methods, &listener, error)) return false;
+  if (!shared_.listeners.open(address, socket_.peer_uid(), methods, security, &listener, error)) return false;
   if (listener.opened) opened_.push_back(listener.id);
   auto& own = attachment.listeners;
   if (std::find(own.begin(), own.end(), listener.id) == own.end()) own.push_back(listener.id);
-  if (send(Listening{listen.address, listener.port})) return true;
+  if (send(Listening{address, listener.port})) return true;
   return refuse(error, ControlCode::kClosed, "the host does not take its answers");
 }
 

@@ -107,6 +107,8 @@ class HostSession {
   bool take_hello(const Hello& hello, ControlError* error);
   bool take_listen(const Listen& listen, ControlError* error);
   bool take_start(ControlError* error);
+  bool take_listen_tls(const ListenTls& listen, std::vector<UniqueFd>& fds, ControlError* error);
+  bool listen_at(const std::string& address, const ListenerRegistry::Security& security, ControlError* error);
   bool take_open(const OpenConnection& open, ControlError* error);
   void take_drain(const Drain& drain);
   Welcome make_welcome() const;

@@ -20,9 +20,30 @@ bool ListenerRegistry::is_barred(std::string_view address, uid_t user) {
   return address.starts_with("unix:") && barred_until_.contains(user);
 }
 
+// Whether an open listener does for a host that wants that security.
+bool ListenerRegistry::secure(const std::string& address, Open& open, uid_t user, const Security& security,
+                              ControlError* error) {
+  if (open.security == security.name) return true;
+  const bool used = in_use_(open.id);
+  if (open.pems != nullptr && security.context != nullptr && (!used || open.user == user)) {
+    open.pems->replace(security.context);
+    open.security = security.name;
+    open.user = user;
+    return true;
+  }
+  if (used) {
+    *error = {ControlCode::kPermissionDenied, address + " is served already, with other credentials"};
+    return false;
+  }
+  *error = {ControlCode::kAddressInUse, address + " was open with other credentials, and is being closed"};
+  close_unused({open.id});
+  return false;
+}
+
 bool ListenerRegistry::open(const std::string& address, uid_t user, const std::vector<ExpectedMethod>& methods,
-                            Listener* listener, ControlError* error) {
+                            const Security& security, Listener* listener, ControlError* error) {
   if (auto known = by_address_.find(address); known != by_address_.end()) {
+    if (!secure(address, known->second, user, security, error)) return false;
     *listener = {known->second.id, known->second.port, false};
     return true;
   }
@@ -41,7 +62,8 @@ bool ListenerRegistry::open(const std::string& address, uid_t user, const std::v
   // Calls that arrive before the host serves wait for it, instead of ending as an unknown method.
   auto shared = std::make_shared<const std::vector<ExpectedMethod>>(methods);
   threads_.post_all([id, shared](Dispatcher& dispatcher) { dispatcher.expect(id, shared); });
-  ListenResult opened = threads_.listen(address, id);
+  std::shared_ptr<tls::Server> pems = security.context ? std::make_shared<tls::Server>(security.context) : nullptr;
+  ListenResult opened = threads_.listen(address, id, pems != nullptr ? pems : security.server);
   if (!opened.error.empty()) {
     forget_routes(id);
     if (opened.late) {
@@ -56,7 +78,7 @@ bool ListenerRegistry::open(const std::string& address, uid_t user, const std::v
   // A host that asked for any port names the chosen port when it comes back.
   std::string name = address;
   if (has_port_zero(name)) name.replace(name.size() - 1, 1, std::to_string(opened.port));
-  by_address_[name] = {id, opened.port};
+  by_address_[name] = {id, opened.port, security.name, std::move(pems), user};
   *listener = {id, opened.port, true};
   return true;
 }

@@ -16,7 +16,7 @@ class ListenerRegistryTest : public testing::Test {
   ListenerRegistry::Listener open(const std::string& address) {
     ListenerRegistry::Listener listener;
     ControlError error;
-    EXPECT_TRUE(registry_.open(address, kUser, {{"/a.A/Say"}}, &listener, &error)) << error.message;
+    EXPECT_TRUE(registry_.open(address, kUser, {{"/a.A/Say"}}, {}, &listener, &error)) << error.message;
     return listener;
   }
 
@@ -42,11 +42,11 @@ TEST_F(ListenerRegistryTest, APortThatWasChosenIsFoundAgainByItsNumber) {
 TEST_F(ListenerRegistryTest, WhatCannotBeOpenedIsRefusedAndLeavesNothing) {
   ListenerRegistry::Listener listener;
   ControlError error;
-  EXPECT_FALSE(registry_.open("bad address", kUser, {}, &listener, &error));
+  EXPECT_FALSE(registry_.open("bad address", kUser, {}, {}, &listener, &error));
   EXPECT_EQ(error.code, ControlCode::kAddressInvalid);
   EXPECT_EQ(registry_.size(), 0u);
   used_ = {open("0.0.0.0:80").id, open("0.0.0.0:81").id};
-  EXPECT_FALSE(registry_.open("0.0.0.0:82", kUser, {}, &listener, &error));
+  EXPECT_FALSE(registry_.open("0.0.0.0:82", kUser, {}, {}, &listener, &error));
   EXPECT_EQ(error.code, ControlCode::kResourceExhausted);
 }
 
@@ -54,12 +54,12 @@ TEST_F(ListenerRegistryTest, AUserWhosePathDidNotAnswerOpensNoPathsForAWhile) {
   ListenerRegistry::Listener listener;
   ControlError error;
   threads_.late = {"unix:/slow/socket"};
-  EXPECT_FALSE(registry_.open("unix:/slow/socket", kUser, {}, &listener, &error));
+  EXPECT_FALSE(registry_.open("unix:/slow/socket", kUser, {}, {}, &listener, &error));
   EXPECT_EQ(error.code, ControlCode::kTimeout);
-  EXPECT_FALSE(registry_.open("unix:/tmp/socket", kUser, {}, &listener, &error));
+  EXPECT_FALSE(registry_.open("unix:/tmp/socket", kUser, {}, {}, &listener, &error));
   EXPECT_EQ(error.code, ControlCode::kTimeout);
-  EXPECT_TRUE(registry_.open("0.0.0.0:80", kUser, {}, &listener, &error)) << "TCP is not concerned";
-  EXPECT_TRUE(registry_.open("unix:/tmp/socket", kUser + 1, {}, &listener, &error)) << "other users are not";
+  EXPECT_TRUE(registry_.open("0.0.0.0:80", kUser, {}, {}, &listener, &error)) << "TCP is not concerned";
+  EXPECT_TRUE(registry_.open("unix:/tmp/socket", kUser + 1, {}, {}, &listener, &error)) << "other users are not";
 }
 
 TEST_F(ListenerRegistryTest, OnlyUnusedListenersCloseAndIdsAreNotUsedAgain) {

@@ -99,7 +99,8 @@ class TrailerReader {
 }  // namespace
 
 size_t metadata_size(const Call& call) {
-  size_t bytes = sizeof(CallMetadata) + call.authority.size() + 1 + call.peer->address.size() + 1;
+  size_t bytes = sizeof(CallMetadata) + call.authority.size() + 1 + call.peer->address.size() + 1 +
+                 (call.peer->identity.empty() ? 0 : call.peer->identity.size() + 1);
   for (const Header& header : call.metadata) {
     bytes += sizeof(MetadataPair) + header.first.size() + 1 + header.second.size() + 1;
   }
@@ -117,6 +118,7 @@ const CallMetadata* write_metadata(const Call& call, size_t size, Arena& arena) 
   char* bytes = reinterpret_cast<char*>(pair + count);
   bytes = put(bytes, &record->authority, call.authority);
   bytes = put(bytes, &record->peer, call.peer->address);
+  if (!call.peer->identity.empty()) bytes = put(bytes, &record->identity, call.peer->identity);
   for (const Header& header : call.metadata) {
     new (pair) MetadataPair;
     bytes = put(bytes, &pair->key, header.first);

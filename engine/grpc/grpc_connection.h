@@ -55,6 +55,10 @@ class GrpcConnection final : private http2::SessionHandler {
   // The byte sink failed, or memory has: a GOAWAY would not arrive.
   bool broken() const { return dead_; }
 
+  // What the peer proved; before the first bytes come.
+  void set_identity(std::string identity) { peer_.identity = std::move(identity); }
+  const Peer& peer() const { return peer_; }
+
   // As ReplySink's functions. Flush afterwards.
   static bool reply(CallStream& stream, const Reply& reply);
   void started(CallStream& stream) { release_window(stream); }
@@ -137,7 +141,7 @@ class GrpcConnection final : private http2::SessionHandler {
 
   GrpcContext& context_;
   ByteSink& out_;
-  const Peer peer_;
+  Peer peer_;
   const uint32_t listener_;
   const AccountRef account_;
   http2::Session session_;

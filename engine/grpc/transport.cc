@@ -15,6 +15,7 @@ namespace {
 
 constexpr int64_t kSweepNs = 1'000'000'000;
 constexpr int64_t kDrainSweepNs = 50'000'000;
+constexpr int64_t kGoodbyeNs = 5'000'000'000;  // for TLS's last bytes
 // Where connections run out, those that idle make room: this part of them at a time, and not more often.
 constexpr size_t kMakeRoomPart = 64;
 constexpr int64_t kMakeRoomNs = 100'000'000;
@@ -23,7 +24,10 @@ constexpr int64_t kMakeRoomIdleNs = 1'000'000'000;
 // Where memory is over its limit, this part of the limit is made free. More would take longer than a turn may.
 constexpr size_t kRelievedPart = 64;
 
+constexpr std::string_view kHandshakesHelp = "TLS handshakes that ended well: full ones, and resumed sessions";
+
 log::Limit g_refused_limit;
+log::Limit g_tls_limit;
 
 }  // namespace
 
@@ -33,11 +37,17 @@ Transport::Transport(EventLoop& loop, ThreadMetrics& metrics, const TransportOpt
       context_(std::make_unique<GrpcContext>(options, metrics, loop.clock())),
       acceptor_(loop, *this),
       postponed_(metrics.counter("drover_work_postponed_total",
-                                 "Times that a connection's input or output had to wait for a later turn")) {}
+                                 "Times that a connection's input or output had to wait for a later turn")),
+      handshakes_(metrics.counter("drover_tls_handshakes_total", kHandshakesHelp, {{"kind", "full"}})),
+      handshakes_resumed_(metrics.counter("drover_tls_handshakes_total", kHandshakesHelp, {{"kind", "resumed"}})),
+      tls_failed_(metrics.counter("drover_tls_failed_total",
+                                  "Connections ended by a TLS handshake that failed or a record that is wrong")) {}
 
 Transport::~Transport() {
   close_all();
-  context_->metrics.remove(postponed_);
+  for (const Counter* one : {postponed_, handshakes_, handshakes_resumed_, tls_failed_}) {
+    context_->metrics.remove(one);
+  }
 }
 
 void Transport::set_sink(CallSink* sink) { context_->sink = sink; }
@@ -79,6 +89,12 @@ void Transport::close_all() {
 }
 
 // ---- Time.
+
+bool Transport::go_on(size_t units) {
+  Pace& pace = context_->scratch.pace;
+  pace.spend(units);
+  return pace.go_on();
+}
 
 bool Transport::may_work(size_t units) {
   Pace& pace = context_->scratch.pace;
@@ -140,7 +156,7 @@ void Transport::flush_dirty(int64_t end_ns) {
 
 void Transport::flush(Connection& connection) {
   connection.dirty = false;
-  if (connection.closed || connection.linger_until_ns != 0) return;
+  if (connection.closed || connection.linger_until_ns != 0 || !connection.ready_to_write()) return;
   GrpcConnection::Flushed flushed = connection.http2.flush();
   if (flushed == GrpcConnection::Flushed::kNoRoom) {
     submit();
@@ -153,6 +169,7 @@ void Transport::flush(Connection& connection) {
 void Transport::submit() {
   loop_.io().submit();
   context_->batch.clear();
+  if (secure_scratch_) secure_scratch_->out.clear();
 }
 
 // After a write of `connection`, or when it has nothing to write.
@@ -162,6 +179,10 @@ void Transport::settle(Connection& connection, GrpcConnection::Flushed flushed) 
   if (flushed == GrpcConnection::Flushed::kMore) connection.mark_dirty();
   if (connection.http2.finished()) {
     if (connection.http2.broken()) return close(connection);
+    if (!connection.say_goodbye()) {
+      connection.mark_dirty();
+      return charge(connection);
+    }
     connection.linger(context_->now_ns());
     next_sweep_ns_ = std::min(next_sweep_ns_, connection.linger_until_ns);
   }
@@ -225,7 +246,18 @@ void Transport::check_time(Connection& connection) {
     if (context_->now_ns() >= connection.linger_until_ns) close(connection);
     return;
   }
+  const TransportOptions& options = context_->options;
+  const int64_t now = context_->now_ns();
+  if (!connection.established()) {
+    // Its time counts while it waits for us, too: no other bounds how many there are.
+    if (now - connection.opened_ns > options.tls_handshake_timeout_ns)
+      fail_tls(connection, "the handshake took too long");
+    return;
+  }
+  const int64_t patience = connection.http2.finished() ? kGoodbyeNs : options.stall_timeout_ns;
+  if (connection.stalled(now, patience, options.least_rate)) return close(connection);
   if (connection.has_backlog()) return;  // it is we who make it wait
+  if (connection.http2.idle()) connection.shrink();
   connection.http2.sweep();
   connection.mark_dirty();
 }
@@ -270,6 +302,11 @@ void Transport::relieve(Account& over) {
     Connection* connection = holders.back().connection;
     holders.pop_back();
     context_->ledger.count_cut_off(over.level());
+    if (!connection->established()) {
+      close(*connection);
+      connection->http2.account().measure(0);
+      continue;
+    }
     connection->http2.cut_off("more memory is held for this " + std::string(level_name(over.level())) +
                               " than its budget");
     connection->drop_backlog();
@@ -294,12 +331,45 @@ void Transport::make_room(const std::string& address, bool of_address) {
       idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(going), idle.end(),
       [](const Connection* a, const Connection* b) { return a->http2.idle_since_ns() < b->http2.idle_since_ns(); });
   for (size_t i = 0; i < going; ++i) {
+    if (!idle[i]->established()) {
+      close(*idle[i]);
+      continue;
+    }
     idle[i]->http2.drain();
     idle[i]->mark_dirty();
   }
 }
 
-void Transport::adopt_connection(UniqueFd fd, std::string peer, uint32_t listener) {
+// ---- TLS.
+
+bool Transport::open(Connection& connection, Accepted& accepted) {
+  if (accepted.tls == nullptr) return connection.open(loop_.io(), std::move(accepted.fd));
+  if (!secure_scratch_) secure_scratch_ = std::make_unique<tls::Scratch>();
+  return connection.open(loop_.io(), std::move(accepted.fd), accepted.tls->context(), *secure_scratch_);
+}
+
+void Transport::opened(Connection& connection) {
+  const tls::Session& session = connection.secure()->session();
+  (session.resumed() ? handshakes_resumed_ : handshakes_)->add();
+  try {
+    connection.http2.set_identity(pack_identity(session.properties()));
+  } catch (const std::bad_alloc&) {  // nothing must be done in the name of a peer that is not known
+    return close(connection);
+  }
+  connection.mark_dirty();
+  charge(connection);
+}
+
+void Transport::fail_tls(Connection& connection, std::string_view why) {
+  tls_failed_->add();
+  log::info(g_tls_limit, "TLS failed", {{"peer", connection.http2.peer().address}, {"why", why}});
+  close(connection);
+}
+
+// ---- Connections.
+
+void Transport::adopt_connection(Accepted accepted) {
+  std::string& peer = accepted.peer;
   const TransportOptions& options = context_->options;
   const std::string address = network_of(peer);
   const ConnectionCount::Entry entry =
@@ -315,7 +385,8 @@ void Transport::adopt_connection(UniqueFd fd, std::string peer, uint32_t listene
   }
   std::unique_ptr<Connection> made;
   try {
-    made = std::make_unique<Connection>(static_cast<ConnectionOwner&>(*this), *context_, std::move(peer), listener);
+    made = std::make_unique<Connection>(static_cast<ConnectionOwner&>(*this), *context_, std::move(peer),
+                                        accepted.listener);
     for (auto* list : {&dirty_, &flushing_, &closed_})
       heap::reserve(*list, connections_.size() + 1);  // no list needs more
     made->place_in_list = connections_.insert(connections_.end(), made.get());
@@ -327,7 +398,7 @@ void Transport::adopt_connection(UniqueFd fd, std::string peer, uint32_t listene
   context_->metrics.connections->add(1);
   context_->metrics.connections_accepted->add();
   if (next_sweep_ns_ == kNoDeadline) next_sweep_ns_ = context_->now_ns() + kSweepNs;
-  if (!connection->open(loop_.io(), std::move(fd))) {
+  if (!open(*connection, accepted)) {
     log::error(g_refused_limit, "cannot watch a connection", {{"why", std::strerror(errno)}});
     return close(*connection);
   }
@@ -338,7 +409,12 @@ void Transport::drain() {
   if (draining_) return;
   draining_ = true;
   acceptor_.stop();
-  for (Connection* connection : connections_) {
+  for (auto next = connections_.begin(); next != connections_.end();) {
+    Connection* connection = *next++;
+    if (!connection->established()) {
+      close(*connection);
+      continue;
+    }
     connection->http2.drain();
     connection->mark_dirty();
   }

@@ -16,6 +16,7 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/clock.h"
@@ -59,7 +60,7 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink,
   int64_t next_turn_ns() const override;
 
   // ConnectionSink.
-  void adopt_connection(UniqueFd fd, std::string peer, uint32_t listener) override;
+  void adopt_connection(Accepted accepted) override;
 
   // Closes the listeners and asks every connection's peer to go (GOAWAY); connections close as their calls end.
   void drain();
@@ -82,11 +83,14 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink,
 
   // ConnectionOwner.
   bool may_work(size_t units) override;
+  bool go_on(size_t units) override;
   void wait_for_time(Connection& connection) override;
   void add_dirty(Connection& connection) override;
   void settle(Connection& connection, GrpcConnection::Flushed flushed) override;
   void charge(Connection& connection) override;
   void close(Connection& connection) override;
+  void opened(Connection& connection) override;
+  void fail_tls(Connection& connection, std::string_view why) override;
 
   bool work(Connection& connection, int64_t until_ns);
   void flush_dirty(int64_t end_ns);
@@ -96,6 +100,7 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink,
   void check_time(Connection& connection);
   void relieve(Account& over);
   void make_room(const std::string& address, bool of_address);
+  bool open(Connection& connection, Accepted& accepted);
 
   EventLoop& loop_;
   TransportShared& shared_;
@@ -113,6 +118,11 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink,
   int64_t next_make_room_ns_ = 0;
   bool draining_ = false;
   Counter* const postponed_;
+  // Of TLS connections; made with the first one.
+  std::unique_ptr<tls::Scratch> secure_scratch_;
+  Counter* const handshakes_;
+  Counter* const handshakes_resumed_;
+  Counter* const tls_failed_;
 };
 
 }  // namespace drover::engine

@@ -15,12 +15,22 @@ constexpr size_t kLingerBytes = 256 << 10;
 TransportConnection::TransportConnection(ConnectionOwner& owner, GrpcContext& context, std::string peer,
                                          uint32_t listener)
     : http2(context, *this, Peer{std::move(peer), {}}, listener),
+      opened_ns(context.now_ns()),
       owner_(owner),
-      share_(http2.account().parent()->share()) {}
+      share_(http2.account().parent()->share()),
+      moved_ns_(opened_ns) {}
 
 bool TransportConnection::open(Io& io, UniqueFd socket) {
   stream_ = io.open_stream(std::move(socket), *this);
   return stream_ != nullptr;
+}
+
+bool TransportConnection::open(Io& io, UniqueFd socket, std::shared_ptr<const tls::Context> context,
+                               tls::Scratch& scratch) {
+  auto stream = std::make_unique<SecureStream>(std::move(context), scratch, *this);
+  secure_ = stream.get();
+  stream_ = std::move(stream);
+  return secure_->open(io, std::move(socket));
 }
 
 void TransportConnection::close() {
@@ -79,20 +89,23 @@ void TransportConnection::pause() {
 
 void TransportConnection::work() {
   if (!paused_) return;
-  if (backlog_.empty() && (!unread_ || !read())) return resume();
+  if (backlog_.empty() && (!unread() || !read())) return resume();
   if (closed || backlog_.empty()) return;
   worked_ += http2.receive(backlog_.data() + worked_, backlog_.size() - worked_);
   mark_dirty();
   if (worked_ < backlog_.size()) return;
   drop_backlog();
-  if (!unread_) resume();
+  if (!unread()) resume();
 }
+
+// Records that came after the pause wait in the SecureStream.
+bool TransportConnection::unread() const { return unread_ || (secure_ != nullptr && secure_->has_unread()); }
 
 // A little of what the kernel has. False: it has nothing, or the peer has ended.
 bool TransportConnection::read() {
   const size_t before = read_;
   const bool some = stream_->read_paused(kReadBytes);
-  unread_ = read_ - before >= kReadBytes;
+  unread_ = secure_ == nullptr && read_ - before >= kReadBytes;
   return some && !ended_;
 }
 
@@ -121,8 +134,34 @@ bool TransportConnection::may_read(bool starved) {
   return false;
 }
 
+// A step of the handshake always waits for its turn: it takes as long as a hundred calls.
+bool TransportConnection::may_decrypt(bool costly) {
+  if (closed || (!costly && !paused_ && owner_.may_work(0))) return true;
+  wait_for_time();
+  return false;
+}
+
+void TransportConnection::wait_for_time() {
+  unread_ = true;
+  pause();
+}
+
+bool TransportConnection::stalled(int64_t now_ns, int64_t patience_ns, uint32_t least_rate) {
+  if (secure_ == nullptr) return false;
+  const size_t moved = secure_->sent() - sent_before_;
+  const bool moves = static_cast<double>(moved) * 1e9 >= static_cast<double>(now_ns - moved_ns_) * least_rate;
+  if (!secure_->blocked() || moves) {
+    moved_ns_ = now_ns;
+    sent_before_ = secure_->sent();
+  }
+  return patience_ns > 0 && now_ns - moved_ns_ > patience_ns;
+}
+
 void TransportConnection::on_end(int) {
   if (closed || ended_) return;
+  if (secure_ != nullptr && secure_->session().state() == tls::Session::State::kFailed) {
+    return owner_.fail_tls(*this, secure_->session().why());
+  }
   if (owner_.may_work(kCloseUnits)) return owner_.close(*this);
   ended_ = true;
   pause();

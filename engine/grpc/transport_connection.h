@@ -1,5 +1,5 @@
-// One connection of a Transport: a byte stream joined to a GrpcConnection, and its bytes and its end that have found no
-// time yet.
+// One connection of a Transport: a byte stream, under TLS or not, joined to a GrpcConnection, and its bytes and its end
+// that have found no time yet.
 //
 //   ByteStream --on_bytes--> GrpcConnection              while its principal may work at once (may_work)
 //                   \------> backlog --work()--> GrpcConnection     later, when FairQueue says so
@@ -14,11 +14,13 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "engine/base/fair_queue.h"
 #include "engine/grpc/grpc_connection.h"
 #include "engine/net/byte_stream.h"
 #include "engine/net/io.h"
+#include "engine/net/secure_stream.h"
 #include "object/unique_fd.h"
 
 namespace drover::engine {
@@ -30,6 +32,8 @@ class ConnectionOwner {
  public:
   // Whether work may be done as it comes. `units`: of the pace, if it is large.
   virtual bool may_work(size_t units) = 0;
+  // The same, within work().
+  virtual bool go_on(size_t units) = 0;
   // Later: work().
   virtual void wait_for_time(TransportConnection& connection) = 0;
   // It has something to write, or may be over.
@@ -39,12 +43,16 @@ class ConnectionOwner {
   // What it holds has changed.
   virtual void charge(TransportConnection& connection) = 0;
   virtual void close(TransportConnection& connection) = 0;
+  // Its TLS came to nothing: closes it.
+  virtual void fail_tls(TransportConnection& connection, std::string_view why) = 0;
+  // Its TLS handshake is over.
+  virtual void opened(TransportConnection& connection) = 0;
 
  protected:
   ~ConnectionOwner() = default;
 };
 
-class TransportConnection final : public StreamHandler, public ByteSink, public FairQueue::Member {
+class TransportConnection final : public SecureHandler, public ByteSink, public FairQueue::Member {
  public:
   TransportConnection(ConnectionOwner& owner, GrpcContext& context, std::string peer, uint32_t listener);
   // As Account::name.
@@ -54,9 +62,26 @@ class TransportConnection final : public StreamHandler, public ByteSink, public 
 
   // Before anything else. False: errno says why.
   bool open(Io& io, UniqueFd socket);
+  // The same under TLS.
+  bool open(Io& io, UniqueFd socket, std::shared_ptr<const tls::Context> context, tls::Scratch& scratch);
   void close();
   ssize_t write(const iovec* parts, size_t count) override { return stream_->write(parts, count); }
   void want_writable() { stream_->want_writable(); }
+  // False: TLS has not got so far, or has to write before; the handler is told when it has.
+  bool ready_to_write() { return secure_ == nullptr || secure_->flush_own(); }
+  // The TLS handshake, if there is one, is over.
+  bool established() const {
+    return secure_ == nullptr || secure_->session().state() != tls::Session::State::kHandshake;
+  }
+  // Tells the peer, in TLS's words, that no more comes. True: it has been told, and linger() may follow.
+  bool say_goodbye() { return secure_ == nullptr || secure_->say_goodbye(); }
+  // Whether TLS's bytes have waited for the socket for so long, and moved more slowly than that.
+  bool stalled(int64_t now_ns, int64_t patience_ns, uint32_t least_rate);
+  // Gives back memory while it idles.
+  void shrink() {
+    if (secure_ != nullptr) secure_->shrink();
+  }
+  SecureStream* secure() { return secure_; }
   // We end it: no more is written; what the peer still sends is read and dropped, so that it sees the GOAWAY.
   void linger(int64_t now_ns);
 
@@ -73,12 +98,13 @@ class TransportConnection final : public StreamHandler, public ByteSink, public 
   // Forgets input that was received.
   void drop_backlog();
   // Heap bytes that the peer makes it hold.
-  size_t memory() const { return http2.memory() + backlog_.capacity(); }
+  size_t memory() const { return http2.memory() + backlog_.capacity() + (secure_ == nullptr ? 0 : secure_->memory()); }
 
   GrpcConnection http2;
   bool closed = false;
   bool dirty = false;  // to be flushed: in the transport's list, or it waits for time
   int64_t linger_until_ns = 0;
+  const int64_t opened_ns;
   std::list<TransportConnection*>::iterator place_in_list;
 
  private:
@@ -88,25 +114,33 @@ class TransportConnection final : public StreamHandler, public ByteSink, public 
   void on_bytes(const char* bytes, size_t size) override;
   std::span<char> place() override;
   bool may_read(bool starved) override;
+  bool may_decrypt(bool costly) override;
+  bool go_on(size_t units) override { return owner_.go_on(units); }
+  void wait_for_time() override;
+  void on_open() override { owner_.opened(*this); }
   void on_end(int) override;
   void on_writable() override { mark_dirty(); }
   void on_written(ssize_t result) override { owner_.settle(*this, http2.written(result)); }
   bool drop_lingering(size_t size);
   void postpone(const char* bytes, size_t size);
   void pause();
+  bool unread() const;
   bool read();
   void resume();
 
   ConnectionOwner& owner_;
   FairQueue::Share& share_;
   std::unique_ptr<ByteStream> stream_;
-  size_t lingered_ = 0;  // bytes that were read and dropped
+  SecureStream* secure_ = nullptr;  // stream_, if it is one
+  size_t lingered_ = 0;             // bytes that were read and dropped
   std::string backlog_;
   size_t worked_ = 0;  // bytes of the backlog that the protocol has taken
   bool paused_ = false;
   size_t read_ = 0;      // bytes that came
   bool unread_ = false;  // the kernel may have more of them
   bool ended_ = false;
+  int64_t moved_ns_;        // when the socket last took TLS's bytes,
+  size_t sent_before_ = 0;  // and SecureStream::sent then
 };
 
 }  // namespace drover::engine

@@ -17,8 +17,9 @@ struct TransportOptions {
   uint32_t reset_burst = 10'000;  // streams that a peer may cancel at once, and then a second
   uint32_t reset_rate = 2'000;
   uint32_t control_frame_rate = 10'000;  // PING, SETTINGS, PRIORITY, empty DATA ... a second, twice that at once
-  int64_t handshake_timeout_ns = 20'000'000'000;  // for the preface and the first SETTINGS
-  int64_t idle_timeout_ns = 0;                    // connections without a stream; 0: never closed
+  int64_t handshake_timeout_ns = 20'000'000'000;      // for the preface and the first SETTINGS
+  int64_t tls_handshake_timeout_ns = 10'000'000'000;  // before that
+  int64_t idle_timeout_ns = 0;                        // connections without a stream; 0: never closed
   int64_t stall_timeout_ns = 60'000'000'000;  // a request or a reply that is slower than least_rate; 0: wait for ever
   uint32_t least_rate = 256;                  // bytes a second
   int64_t keepalive_ns = 7'200'000'000'000;   // without bytes from the peer, until it is asked; 0: never

@@ -9,6 +9,7 @@
 #include "engine/grpc/echo_sink.h"
 #include "engine/net/listeners.h"
 #include "engine/net/net_testing.h"
+#include "engine/tls/tls_testing.h"
 
 namespace drover::engine {
 namespace {
@@ -178,6 +179,56 @@ TEST_P(TransportTest, AFloodThatFindsNoTimeIsPostponedAndNothingOfItIsLost) {
   EXPECT_GT(engine.postponed(), 0u);
 }
 
+// The same under TLS.
+struct SecureFlood {
+  SecureFlood(const std::string& address, const std::string& bytes) : fd(connect_to(address, "127.0.0.2")) {
+    while (!client.shake_hands()) {
+      send(client.take());
+      const std::string answer = hello(fd);
+      if (answer.empty()) return;
+      client.give(answer);
+    }
+    constexpr size_t kRecord = 4000;  // short: the bytes that come at once hold several
+    for (size_t at = 0; at < bytes.size(); at += kRecord) client.write(bytes.substr(at, kRecord));
+    sender = std::thread([this] { send(client.take()); });
+  }
+  ~SecureFlood() {
+    if (sender.joinable()) sender.join();
+  }
+  void send(const std::string& bytes) const { (void)::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL); }
+  bool answered() {
+    sender.join();
+    std::string all, some;
+    while (all.find("drovers!") == std::string::npos && !(some = hello(fd)).empty()) {
+      client.give(some);
+      all += client.read();
+    }
+    return !some.empty();
+  }
+  UniqueFd fd;
+  tls::TestClient client;
+  std::thread sender;
+};
+
+TEST_P(TransportTest, AFloodUnderTlsIsPostponedAndNothingOfItIsLost) {
+  const tls::TestCertificate certificate("localhost");
+  tls::Credentials credentials;
+  credentials.pairs.push_back(certificate.pair());
+  const auto server = std::make_shared<const tls::Server>(tls::context_of(std::move(credentials)));
+  TransportOptions options;
+  options.control_frame_rate = 100'000'000;
+  Engine engine(GetParam(), 1, options);
+  const std::string address = "127.0.0.1:" + std::to_string(engine.listeners->listen("127.0.0.1:0", 1, server).port);
+  const std::string bytes = flood_of_window_updates(100'000);
+  for (int round = 0; round < 5; ++round) {
+    std::vector<std::unique_ptr<SecureFlood>> floods;
+    for (int i = 0; i < 4; ++i) floods.push_back(std::make_unique<SecureFlood>(address, bytes));
+    for (auto& flood : floods) ASSERT_TRUE(flood->answered());
+  }
+  EXPECT_EQ(engine.all[0]->metrics.received_bytes->value(), 20 * bytes.size());
+  EXPECT_GT(engine.postponed(), 0u);
+}
+
 TEST_P(TransportTest, ConnectionsThatEndWhileTheirInputWaitsAreClosed) {
   TransportOptions options;
   options.control_frame_rate = 100'000'000;
@@ -200,7 +251,7 @@ struct Turns {
   UniqueFd connect(const std::string& address) {
     int fds[2];
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
-    thread.transport.adopt_connection(UniqueFd(fds[0]), "ipv4:" + address + ":4711", 1);
+    thread.transport.adopt_connection({UniqueFd(fds[0]), "ipv4:" + address + ":4711", 1, nullptr});
     return UniqueFd(fds[1]);
   }
   void turn() { thread.loop.turn(nullptr, &thread.transport, 0); }

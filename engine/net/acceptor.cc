@@ -23,9 +23,9 @@ bool out_of_resources(int error) { return error == EMFILE || error == ENFILE || 
 
 }  // namespace
 
-void Acceptor::adopt(UniqueFd fd, uint32_t listener_id) {
+void Acceptor::adopt(UniqueFd fd, uint32_t listener_id, std::shared_ptr<const tls::Server> tls) {
   if (stopped_) return;
-  auto listener = std::make_unique<Listener>(*this, std::move(fd), listener_id);
+  auto listener = std::make_unique<Listener>(*this, std::move(fd), listener_id, std::move(tls));
   if (!loop_.io().add(listener->fd.get(), EPOLLIN, listener.get())) {
     log::error(g_accept_limit, "cannot watch a listener", {{"why", std::strerror(errno)}});
     return;
@@ -66,7 +66,7 @@ void Acceptor::Listener::on_ready(uint32_t) {
       continue;
     }
     try {
-      acceptor.sink_.adopt_connection(std::move(socket), describe_peer(address, size), id);
+      acceptor.sink_.adopt_connection({std::move(socket), describe_peer(address, size), id, tls.get()});
     } catch (const std::bad_alloc&) {
       log::error(g_accept_limit, "cannot accept: no memory");
     }

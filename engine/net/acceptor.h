@@ -11,16 +11,24 @@
 
 #include "engine/base/clock.h"
 #include "engine/net/event_loop.h"
+#include "engine/tls/context.h"
 #include "object/unique_fd.h"
 
 namespace drover::engine {
 
+// A connection that a listener accepted.
+struct Accepted {
+  UniqueFd fd;
+  std::string peer;        // as gRPC spells it ("ipv4:127.0.0.1:4711")
+  uint32_t listener;       // its id
+  const tls::Server* tls;  // the listener's; null: cleartext
+};
+
 // Takes accepted sockets: a protocol's transport.
 class ConnectionSink {
  public:
-  // May throw std::bad_alloc: the connection is closed then. `peer` as gRPC spells it ("ipv4:127.0.0.1:4711");
-  // `listener`: the id of the listener that accepted it.
-  virtual void adopt_connection(UniqueFd fd, std::string peer, uint32_t listener) = 0;
+  // May throw std::bad_alloc: the connection is closed then.
+  virtual void adopt_connection(Accepted accepted) = 0;
 
  protected:
   ~ConnectionSink() = default;
@@ -35,7 +43,7 @@ class Acceptor {
   Acceptor& operator=(const Acceptor&) = delete;
 
   // Starts to accept on `fd` (bound, listening, non-blocking). Ignored after stop().
-  void adopt(UniqueFd fd, uint32_t listener);
+  void adopt(UniqueFd fd, uint32_t listener, std::shared_ptr<const tls::Server> tls);
   void close(uint32_t listener);
   void close_all();
   // Closes all, for good.
@@ -48,11 +56,13 @@ class Acceptor {
 
  private:
   struct Listener final : FdHandler {
-    Listener(Acceptor& a, UniqueFd f, uint32_t i) : acceptor(a), fd(std::move(f)), id(i) {}
+    Listener(Acceptor& a, UniqueFd f, uint32_t i, std::shared_ptr<const tls::Server> t)
+        : acceptor(a), fd(std::move(f)), id(i), tls(std::move(t)) {}
     void on_ready(uint32_t) override;
     Acceptor& acceptor;
     UniqueFd fd;
     uint32_t id;
+    std::shared_ptr<const tls::Server> tls;
     bool paused = false;
   };
 

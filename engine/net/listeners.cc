@@ -140,7 +140,7 @@ Opened open_inet(SocketAddress address, size_t count) {
 
 }  // namespace
 
-ListenResult Listeners::listen(std::string_view text, uint32_t listener) {
+ListenResult Listeners::listen(std::string_view text, uint32_t listener, std::shared_ptr<const tls::Server> tls) {
   std::lock_guard<std::mutex> lock(mutex_);
   for (const Open& open : open_) {
     if (open.id == listener) return {open.port, ""};
@@ -160,10 +160,11 @@ ListenResult Listeners::listen(std::string_view text, uint32_t listener) {
     for (size_t i = 0; i < threads_.size(); ++i) {
       Acceptor* acceptor = threads_[i].acceptor;
       auto fd = std::make_shared<UniqueFd>(std::move(opened.fds[i]));
-      threads_[i].loop->post([=] { acceptor->adopt(std::move(*fd), listener); });
+      threads_[i].loop->post([=] { acceptor->adopt(std::move(*fd), listener, tls); });
     }
     open_.push_back({listener, std::string(text), opened.port, std::move(opened.file)});
-    log::info(g_listener_limit, "listening", {{"address", text}, {"port", opened.port}, {"listener", listener}});
+    log::info(g_listener_limit, "listening",
+              {{"address", text}, {"port", opened.port}, {"listener", listener}, {"tls", tls != nullptr}});
     return {opened.port, ""};
   }
   return {0, error};

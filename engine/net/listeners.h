@@ -47,7 +47,8 @@ class Listeners {
   // "unix:path", "unix-abstract:name". Port 0 picks one. 0.0.0.0 and [::] listen on IPv4 and IPv6 alike. Asking
   // again for an id that is open returns its port. An address that another socket listens on is an error, and so is a
   // path at which there is something else than a socket.
-  ListenResult listen(std::string_view address, uint32_t listener);
+  // `tls`: how its connections are secured; null: cleartext.
+  ListenResult listen(std::string_view address, uint32_t listener, std::shared_ptr<const tls::Server> tls = nullptr);
   void close(uint32_t listener);
 
  private:

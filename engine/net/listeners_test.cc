@@ -25,9 +25,10 @@ using testing::HasSubstr;
 
 // Greets each connection and closes it.
 struct Greeter final : ConnectionSink {
-  void adopt_connection(UniqueFd fd, std::string peer, uint32_t) override {
+  void adopt_connection(Accepted connection) override {
     ++accepted;
-    EXPECT_EQ(::send(fd.get(), peer.data(), peer.size(), MSG_NOSIGNAL), static_cast<ssize_t>(peer.size()));
+    const std::string& peer = connection.peer;
+    EXPECT_EQ(::send(connection.fd.get(), peer.data(), peer.size(), MSG_NOSIGNAL), static_cast<ssize_t>(peer.size()));
   }
   std::atomic<uint32_t> accepted{0};
 };

@@ -8,6 +8,7 @@
 #include <openssl/x509v3.h>
 
 #include <memory>
+#include <string_view>
 
 namespace drover::engine::tls {
 namespace {
@@ -58,7 +59,18 @@ std::string ip_of(const ASN1_OCTET_STRING* address) {
   return text;
 }
 
+// gRPC's rule: a trust domain of at most 255 bytes and a path that is not empty, in 2,048 bytes.
+bool is_spiffe_id(std::string_view uri) {
+  constexpr std::string_view kScheme = "spiffe://";
+  if (!uri.starts_with(kScheme) || uri.size() > 2048) return false;
+  const std::string_view rest = uri.substr(kScheme.size());
+  const size_t slash = rest.find('/');
+  return slash <= 255 && slash + 1 < rest.size() && rest[slash + 1] != '/';
+}
+
 void add_alternative_names(X509* certificate, Properties* out) {
+  int uris = 0;
+  std::string spiffe_id;
   auto* names = static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
   for (int i = 0; i < sk_GENERAL_NAME_num(names); ++i) {
     int type;
@@ -71,10 +83,12 @@ void add_alternative_names(X509* certificate, Properties* out) {
     if (kind == nullptr) continue;
     std::string text = type == GEN_IPADD ? ip_of(static_cast<const ASN1_OCTET_STRING*>(value))
                                          : utf8_of(static_cast<const ASN1_STRING*>(value));
+    if (type == GEN_URI && ++uris == 1 && is_spiffe_id(text)) spiffe_id = text;
     out->emplace_back(kind, text);
     out->emplace_back("x509_subject_alternative_name", std::move(text));
   }
   GENERAL_NAMES_free(names);
+  if (uris == 1 && !spiffe_id.empty()) out->emplace_back("peer_spiffe_id", std::move(spiffe_id));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Fuzz target: any bytes from a client, before its handshake and after one, wherever they are cut. The session takes all
-// of them or fails with a reason; what it says and holds is bounded. Seeds: tests/corpus/tls_session_fuzz.
+// Fuzz target: any bytes from a client, before its handshake and after one, wherever they are cut. The session takes
+// all of them or fails with a reason; what it says and holds is bounded. Seeds: tests/corpus/tls_session_fuzz.
 //
 // The first byte: bit 0 after a handshake, bit 1 TLS 1.2, bit 2 clients' certificates are asked for; the others are the
 // size of the pieces.

@@ -10,7 +10,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -95,7 +97,21 @@ class EchoStreamService final : public EchoStream::CallbackService {
 struct Flags {
   std::string address = "127.0.0.1:50051";
   long busy_loop_ns = 0;
+  std::string key;  // with a certificate: TLS
+  std::string certificate;
 };
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::shared_ptr<grpc::ServerCredentials> credentials(const Flags& flags) {
+  if (flags.certificate.empty()) return grpc::InsecureServerCredentials();
+  grpc::SslServerCredentialsOptions options;
+  options.pem_key_cert_pairs = {{read_file(flags.key), read_file(flags.certificate)}};
+  return grpc::SslServerCredentials(options);
+}
 
 // Takes "--name value" and "--name=value"; false after telling what was wrong.
 bool parse_flags(int argc, char** argv, Flags* flags) {
@@ -111,6 +127,10 @@ bool parse_flags(int argc, char** argv, Flags* flags) {
     }
     if (name == "--address" && !value.empty()) {
       flags->address = value;
+    } else if (name == "--key" && !value.empty()) {
+      flags->key = value;
+    } else if (name == "--certificate" && !value.empty()) {
+      flags->certificate = value;
     } else if (name == "--busy-loop-ns") {
       const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), flags->busy_loop_ns);
       if (error != std::errc() || end != value.data() + value.size() || flags->busy_loop_ns < 0) {
@@ -118,7 +138,8 @@ bool parse_flags(int argc, char** argv, Flags* flags) {
         return false;
       }
     } else {
-      std::cerr << "usage: " << argv[0] << " [--address HOST:PORT] [--busy-loop-ns N]\n";
+      std::cerr << "usage: " << argv[0]
+                << " [--address HOST:PORT] [--busy-loop-ns N] [--key FILE --certificate FILE]\n";
       return false;
     }
   }
@@ -154,7 +175,7 @@ int main(int argc, char** argv) {
   EchoService service{std::chrono::nanoseconds(flags.busy_loop_ns)};
   grpc::ServerBuilder builder;
   int port = 0;
-  builder.AddListeningPort(flags.address, grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(flags.address, credentials(flags), &port);
   EchoStreamService stream_service;
   builder.RegisterService(&service);
   builder.RegisterService(&stream_service);

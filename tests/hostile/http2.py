@@ -132,10 +132,11 @@ def varint(value):
 # ---- a connection
 
 class Connection:
-    """One connection. `greeting`: settings that it announces. `receive_buffer`: bytes that the kernel may hold for it."""
+    """One connection. `greeting`: settings that it announces. `receive_buffer`: bytes that the kernel may hold for it.
+    `tls`: an SSLContext."""
 
     def __init__(self, address, source="127.0.0.2", greeting=(), receive_buffer=None, send_buffer=None,
-                 preface=True, acknowledge=True, timeout=5):
+                 preface=True, acknowledge=True, timeout=5, tls=None):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
@@ -148,6 +149,8 @@ class Connection:
         self.buffer = bytearray()
         try:
             self.socket.connect(split_address(address))
+            if tls is not None:
+                self.socket = tls.wrap_socket(self.socket)
         except OSError as error:
             self.socket.close()
             raise Closed(str(error)) from error

@@ -103,12 +103,12 @@ class Latency:
 class Victims:
     """victim.py in a process of its own: stock clients that never stop calling."""
 
-    def __init__(self, stubs, targets, period_ms=10, timeout=5):
-        """`targets`: {name: (address, payload bytes)}."""
+    def __init__(self, stubs, targets, period_ms=10, timeout=5, roots=None):
+        """`targets`: {name: (address, payload bytes)}; `roots`: {name: file of root certificates}, of those behind TLS."""
         program = pathlib.Path(__file__).with_name("victim.py")
         self.process = subprocess.Popen(
             [sys.executable, "-B", program, stubs, str(period_ms), str(timeout),
-             *(f"{name}={address}={payload}" for name, (address, payload) in targets.items())],
+             *(f"{name}={address}={payload}={(roots or {}).get(name, '')}" for name, (address, payload) in targets.items())],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.names = list(targets)
         self.calls = []

@@ -20,6 +20,7 @@ import time
 import traceback
 from dataclasses import dataclass, field
 
+from certificates import Authority
 from judge import Bound, Measured, is_back, violations
 from measure import Sampler, Victims, allocated, mapped_regions, sample
 from processes import ServerProcess
@@ -60,6 +61,7 @@ class Case:
     payload: int = 32  # bytes of the victims' requests and replies
     descriptors: int | None = None  # RLIMIT_NOFILE of droverd
     data: int | None = None  # bytes that droverd may allocate beyond what it has when it is ready (RLIMIT_DATA)
+    tls: bool = False  # the service is behind TLS
     only_long: bool = False
     open: str = ""  # why the engine does not hold yet; empty: it does
     open_slow: bool = False  # of an open case: it takes too long to show this in the short form, which leaves it out
@@ -67,7 +69,7 @@ class Case:
 
     def engine(self):
         """What an engine must have been started with to take this case; sorts."""
-        return self.flags, self.payload, self.descriptors or 0, self.data or 0
+        return self.flags, self.payload, self.descriptors or 0, self.data or 0, self.tls
 
 
 # Short time-outs, so that a case needs no minute. A case's own flags win.
@@ -114,22 +116,30 @@ class Rig:
         self.metrics = f"127.0.0.1:{free_port()}"
         self.log = open(folder / "engine.log", "w+")
 
+        service = f"127.0.0.1:{free_port()}"
+        flags, roots = flags_of(case), ""
+        if case.tls:
+            authority = Authority(folder / "tls")
+            key, certificate = authority.sign("server", alternative="DNS:localhost,IP:127.0.0.1")
+            roots = str(authority.pem())
+            flags += [f"--tls.certificate={certificate}", f"--tls.key={key}", f"--tls.listen={service}"]
+
         def limit():
             if case.descriptors:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (case.descriptors, case.descriptors))
 
         self.engine = subprocess.Popen(
             [build / "engine" / "droverd", f"--engine.control_socket={self.control}",
-             f"--metrics.address={self.metrics}", *flags_of(case)],
+             f"--metrics.address={self.metrics}", *flags],
             stdout=self.log, stderr=self.log, preexec_fn=limit)
         wait_for(lambda: (folder / "engine.sock").exists() or self.engine.poll() is not None, 20, "the control socket")
         if self.engine.poll() is not None:
             raise AssertionError("droverd did not start: " + (folder / "engine.log").read_text())
-        for _ in range(2):
-            self.hosts.append(ServerProcess(build / "tests" / "test_server",
+        for address in (service, "127.0.0.1:0"):
+            self.hosts.append(ServerProcess(build / "tests" / "test_server", address=address,
                                             env={"DROVER_ENGINE": self.control, "DROVER_WORKERS": "1"}))
         self.victims = Victims(stubs, {"service": (self.hosts[0].address, case.payload),
-                                       "neighbour": (self.hosts[1].address, case.payload)})
+                                       "neighbour": (self.hosts[1].address, case.payload)}, roots={"service": roots})
         self.victims.wait_until_calling()
         if case.data:
             most = allocated(self.engine.pid) + case.data

@@ -1,8 +1,8 @@
 """The victim: a stock gRPC client that calls each address every few milliseconds and tells how every call went.
 
-    victim.py STUBS PERIOD_MS TIMEOUT_S NAME=ADDRESS=PAYLOAD_BYTES ...
+    victim.py STUBS PERIOD_MS TIMEOUT_S NAME=ADDRESS=PAYLOAD_BYTES=ROOTS ...
 
-Prints a line a call: name, seconds (CLOCK_MONOTONIC) at which it began, seconds that it took, its status, and what was
+ROOTS: a file of root certificates for TLS, or empty. Prints a line a call: name, seconds (CLOCK_MONOTONIC) at which it began, seconds that it took, its status, and what was
 wrong with the reply, if anything. Ends when stdin does.
 """
 import sys
@@ -20,9 +20,15 @@ def main():
     ending = threading.Event()
     printing = threading.Lock()
 
-    def call_for_ever(name, address, payload):
+    def channel_to(address, roots, options):
+        if not roots:
+            return grpc.insecure_channel(address, options=options)
+        with open(roots, "rb") as file:
+            return grpc.secure_channel(address, grpc.ssl_channel_credentials(file.read()), options=options)
+
+    def call_for_ever(name, address, payload, roots):
         options = [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_retries", 0)]
-        with grpc.insecure_channel(address, options=options) as channel:
+        with channel_to(address, roots, options) as channel:
             stub = testing_pb2_grpc.TestServiceStub(channel)
             request = testing_pb2.EchoRequest(payload=bytes(int(payload)), text=name)
             next_at = time.monotonic()

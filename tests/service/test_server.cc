@@ -2,6 +2,8 @@
 // against gRPC C++, so that every cross-folder test also runs against the original.
 //
 //   test_server --address HOST:PORT [--callback]     prints "listening on PORT", serves until SIGTERM
+//     [--key FILE --certificate FILE]...  TLS
+//     [--client-ca FILE] [--clients N]    N: grpc_ssl_client_certificate_request_type
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
@@ -12,7 +14,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -75,6 +79,15 @@ void metadata(Context* context, const MetadataRequest& request, MetadataReply* r
     pair->set_key(std::string(key.data(), key.size()));
     pair->set_value(std::string(value.data(), value.size()));
   }
+  const auto auth = context->auth_context();
+  for (const auto& [key, value] : *auth) {
+    auto* pair = reply->add_auth();
+    pair->set_key(std::string(key.data(), key.size()));
+    pair->set_value(std::string(value.data(), value.size()));
+  }
+  reply->set_identity_name(auth->GetPeerIdentityPropertyName());
+  for (const auto& value : auth->GetPeerIdentity()) reply->add_identity(std::string(value.data(), value.size()));
+  reply->set_authenticated(auth->IsPeerAuthenticated());
   reply->set_peer(context->peer());
   auto left = context->deadline() - std::chrono::system_clock::now();
   auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(left).count();
@@ -93,6 +106,11 @@ void stats(StatsReply* reply) {
   reply->set_calls(calls);
   reply->set_cancelled(cancelled);
   reply->set_running(running);
+}
+
+std::string read_file(const char* path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 [[noreturn]] void crash() {
@@ -222,13 +240,23 @@ class CallbackService final : public TestService::CallbackService {
 int main(int argc, char** argv) {
   std::string address = "127.0.0.1:0";
   bool callback = false;
+  grpc::SslServerCredentialsOptions tls;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--address") == 0 && i + 1 < argc) {
       address = argv[++i];
     } else if (std::strcmp(argv[i], "--callback") == 0) {
       callback = true;
+    } else if (std::strcmp(argv[i], "--key") == 0 && i + 1 < argc) {
+      tls.pem_key_cert_pairs.push_back({read_file(argv[++i]), ""});
+    } else if (std::strcmp(argv[i], "--certificate") == 0 && i + 1 < argc && !tls.pem_key_cert_pairs.empty()) {
+      tls.pem_key_cert_pairs.back().cert_chain = read_file(argv[++i]);
+    } else if (std::strcmp(argv[i], "--client-ca") == 0 && i + 1 < argc) {
+      tls.pem_root_certs = read_file(argv[++i]);
+    } else if (std::strcmp(argv[i], "--clients") == 0 && i + 1 < argc) {
+      tls.client_certificate_request = static_cast<grpc_ssl_client_certificate_request_type>(std::atoi(argv[++i]));
     } else {
-      std::cerr << "usage: test_server [--address HOST:PORT] [--callback]\n";
+      std::cerr << "usage: test_server [--address HOST:PORT] [--callback] [--key FILE --certificate FILE] "
+                   "[--client-ca FILE] [--clients N]\n";
       return 2;
     }
   }
@@ -244,7 +272,9 @@ int main(int argc, char** argv) {
   drover::testing::CallbackStreams callback_streams;
   grpc::ServerBuilder builder;
   int port = 0;
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(
+      address, tls.pem_key_cert_pairs.empty() ? grpc::InsecureServerCredentials() : grpc::SslServerCredentials(tls),
+      &port);
   if (callback) {
     builder.RegisterService(&callback_service);
     builder.RegisterService(&callback_streams);
@@ -254,7 +284,7 @@ int main(int argc, char** argv) {
   }
   std::unique_ptr<grpc::Server> server(builder.BuildAndStart());
   if (server == nullptr) {
-    std::cerr << "test_server: cannot serve on " << address << "\n";
+    std::cerr << "test_server: cannot serve on " << address << ", port " << port << "\n";
     return 1;
   }
   std::cout << "listening on " << port << std::endl;

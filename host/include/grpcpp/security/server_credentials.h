@@ -1,5 +1,5 @@
-// ServerCredentials: how a listening port is secured. Cleartext is there; with TLS credentials BuildAndStart fails and
-// says that TLS is not there yet.
+// ServerCredentials: how a listening port is secured. gRPC's functions, and drover::EngineTlsCredentials, with which
+// keys never come into this process. The engine does the TLS; BuildAndStart says what is wrong with credentials.
 #pragma once
 
 #include <memory>
@@ -14,12 +14,17 @@ typedef enum {
   GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY,
 } grpc_ssl_client_certificate_request_type;
 
+namespace drover::host {
+struct TlsOffer;
+}
+
 namespace grpc {
 
 class ServerCredentials {
  public:
   virtual ~ServerCredentials() = default;
-  virtual bool drover_is_cleartext() const = 0;
+  // Null: cleartext.
+  virtual std::shared_ptr<const drover::host::TlsOffer> drover_tls() const = 0;
 };
 
 std::shared_ptr<ServerCredentials> InsecureServerCredentials();
@@ -42,3 +47,10 @@ struct SslServerCredentialsOptions {
 std::shared_ptr<ServerCredentials> SslServerCredentials(const SslServerCredentialsOptions& options);
 
 }  // namespace grpc
+
+namespace drover {
+
+// TLS by an identity that the engine's configuration names (tls.identities; that of tls.certificate is "default").
+std::shared_ptr<grpc::ServerCredentials> EngineTlsCredentials(const std::string& identity);
+
+}  // namespace drover
