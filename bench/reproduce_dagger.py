@@ -40,11 +40,31 @@ THREADS = (1, 2, 3, 4, 6, 8)
 NO_LIMIT = {"coherent.interval": "0ns", "coherent.bandwidth": "200GB/s", "link.bandwidth": "31.5GB/s"}
 AT_4 = {"calls.load": "open", "calls.rate": 4, "calls.arrivals": "fixed"}
 
+# Calls of protobuf messages (docs/sim.md, "Calls of objects"): who makes objects of wire bytes, and of objects wire bytes.
+MESSAGES = {"calls.messages": "like1", "calls.cut": 64, "calls.outstanding": 32}
+PROTOACC = {"deserializer.one_shot": "false", "objects.protoacc": "true", "serializer.one_piece": "false"}
+OBJECTS = {
+    "the NIC, walking objects": ("dagger-objects", MESSAGES),
+    "the NIC, of pre-serialized streams": ("dagger-objects", MESSAGES | {"serializer.mode": "memory-affinity"}),
+    "the NIC, field by field (ProtoACC)": ("dagger-objects", MESSAGES | PROTOACC),
+    "the cores, lines alone": ("dagger", MESSAGES),
+}
+# RpcNIC's section IV-E: both ways at 2 GHz over UPI, whole messages, one at a time.
+UPI = {"calls.messages": "like1", "calls.outstanding": 1, "calls.time": "400us", "objects.clock": "2GHz",
+       "link.one_way": "400ns", "link.bandwidth": "19.2GB/s", "link.header": 8, "link.payload_limit": 64}
+IV_E = {
+    "rpcnic": ("dagger-objects", UPI | {"serializer.mode": "memory-affinity"}),
+    "protoacc": ("dagger-objects", UPI | PROTOACC),
+    "drover": ("dagger-objects", UPI),
+}
+
 WHY = {
     "latency": "the paper's bars hold its PCIe hops, which the simulated link has at 250 ns; with MMIO and single doorbells "
                "its core was 92 to 95 % busy at this load, and Poisson arrivals give 5.9 and 5.7 us here",
     "batch": "the paper's NIC waits for a batch, this one takes what a poll finds",
     "b1": "four polls under way at 430 ns each; the paper does not say how many its NIC had",
+    "iv-e": "whole messages of like1 up to 12 KB, each alone; the walker of the baseline is Drover's, and reads no descriptors",
+    "iv-e-rx": "the baseline here waits for a descriptor of each field, in the card's memory",
     "rtt": "0.3 us of switch are added once, as the paper adds them",
 }
 
@@ -95,6 +115,9 @@ class Measurements:
                                       {"calls.outstanding": 1, "network.delay": "170ns"})
         self.threads = {(count, limit): simulator.start("dagger", threads_keys(count, limit))
                         for count in THREADS for limit in (True, False)}
+        self.objects = {who: (simulator.start(system, keys), simulator.start(system, keys | {"calls.outstanding": 1}))
+                        for who, (system, keys) in OBJECTS.items()} if curves else {}
+        self.iv_e = {case: simulator.start(system, keys) for case, (system, keys) in IV_E.items()} if curves else {}
         self.curves = {case: simulator.start("dagger", (INTERFACES | BEYOND)[case][1], curve=10)
                        for case in ("coherent-b1", "coherent-b4", "coherent-adaptive")} if curves else {}
 
@@ -118,8 +141,30 @@ class Measurements:
             paper = {1: 12.4, 4: 42, 8: 42}.get(count) if limit else None
             name = "with the endpoint's limit" if limit else "without limits of the links"
             yield "6", f"{count} threads, {name}", paper, "Mrps", run.result()["mrps"], ""
+        for who, (full_load, alone) in self.objects.items():
+            yield "-", f"like1, 64 B strings, codec: {who}", None, "Mrps", full_load.result()["mrps"], ""
+            yield "-", "  the same, one call at a time", None, "us", alone.result()["p50_us"], ""
+        if self.iv_e:
+            yield from self.iv_e_claims()
         yield "T1", "round trip, coherent, adaptive", 1.8, "us", self.alone["coherent-adaptive"].result()["p50_us"], ""
         yield "T1", "the same, 0.3 us of switch", 2.1, "us", self.switch.result()["p50_us"], WHY["rtt"]
+
+    def iv_e_claims(self):
+        """RpcNIC's section IV-E, whose figures are simulated, too: of the codecs alone."""
+        ratio = {case: of_codec(self.iv_e["protoacc"], "serialize_ns") / of_codec(self.iv_e[case], "serialize_ns")
+                 for case in ("rpcnic", "drover")}
+        yield "IV-E", "serialization, ProtoACC over RpcNIC", 2.9, "times", ratio["rpcnic"], WHY["iv-e"]
+        yield "IV-E", "serialization, ProtoACC over walked objects", None, "times", ratio["drover"], ""
+        one_shot = (of_codec(self.iv_e["rpcnic"], "deserialize_geometric_ns") /
+                    of_codec(self.iv_e["protoacc"], "deserialize_geometric_ns"))
+        yield "IV-E", "deserialization, one-shot over field by field", 1.048, "times", one_shot, WHY["iv-e-rx"]
+        for case in IV_E:
+            yield "IV-E", f"a call's round trip, {case}", None, "us", self.iv_e[case].result()["p50_us"], ""
+
+
+def of_codec(run, name):
+    """The mean of both NICs' figures."""
+    return sum(engine[name] for engine in run.result()["engines"]) / 2
 
 
 def write_claims(claims, out):

@@ -37,6 +37,7 @@ namespace drover::lines {
 struct Request {
   uint16_t connection, function;
   std::span<const std::byte> arguments;  // until the handler returns; aligned to 16 bytes
+  uint32_t call = 0;                     // its number, which its connection does not use again for long
 };
 
 // What a handler answers: bytes, or a status.
@@ -193,7 +194,7 @@ class BasicServerThread {
   void answer(const LineSlot& line, std::span<const std::byte> arguments) {
     ++counters_.calls;
     response_.clear();
-    uint16_t status = server_.serve({line.connection, line.function, arguments}, response_);
+    uint16_t status = server_.serve({line.connection, line.function, arguments, line.call}, response_);
     head_ = {line.connection, line.function, line.call, kLineResponse};
     if (status != kStatusOk) {
       ++counters_.failed;

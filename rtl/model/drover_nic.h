@@ -21,8 +21,6 @@
 
 namespace drover::rtl {
 
-using NicFrame = std::vector<std::byte>;
-
 class DroverNic : public NicDevice {
  public:
   // Of the verilated models: entries that the NIC itself holds.

@@ -4,14 +4,18 @@
 // Addresses of stores and loads are offsets in the NIC's address space (rtl/nic/nic.toml). Thread-safety: one thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "rtl/driver/nic_host.h"
 #include "rtl/model/axi_memory.h"
 #include "rtl/model/simulation.h"
 
 namespace drover::rtl {
+
+using NicFrame = std::vector<std::byte>;
 
 struct NicConfig {
   TxInterface tx_interface = TxInterface::kCoherent;

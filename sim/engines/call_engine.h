@@ -9,9 +9,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "message/message.h"
+#include "sim/platform/call_messages.h"
 #include "sim/platform/coherent_link.h"
 #include "sim/platform/core.h"
 #include "sim/platform/line_port.h"
@@ -36,11 +39,12 @@ struct CallConnection {
 class HostNode {
  public:
   // `number`: its place in the network.
-  HostNode(uint32_t number, Timeline* timeline, const PlatformOptions& platform, Endpoint* endpoint,
-           uint64_t memory_bytes)
+  HostNode(uint32_t number, Timeline* timeline, const PlatformOptions& platform, const CallMessages& messages,
+           Endpoint* endpoint, uint64_t memory_bytes)
       : number_(number),
         timeline_(*timeline),
         platform_(platform),
+        messages_(messages),
         link_(platform.links.link),
         endpoint_(*endpoint),
         memory_(memory_bytes / sizeof(Slot)) {}
@@ -48,6 +52,8 @@ class HostNode {
   uint32_t number() const { return number_; }
   Timeline& timeline() { return timeline_; }
   const PlatformOptions& platform() const { return platform_; }
+  // That calls carry; none, where they carry bytes.
+  const CallMessages& messages() const { return messages_; }
   Link& link() { return link_; }  // PCIe: MMIO towards the NIC, DMA both ways
   const Link& link() const { return link_; }
   const CoherentConfig& coherent() const { return platform_.coherent; }
@@ -61,6 +67,7 @@ class HostNode {
   const uint32_t number_;
   Timeline& timeline_;
   const PlatformOptions& platform_;
+  const CallMessages& messages_;
   Link link_;
   Endpoint& endpoint_;
   std::vector<Slot> memory_;
@@ -69,6 +76,22 @@ class HostNode {
 
 // A named figure of an engine: counters, stalls.
 using Figures = std::vector<std::pair<std::string, uint64_t>>;
+
+// A message as a program finds it: the object, or wire bytes that the engine left to software.
+struct ReceivedMessage {
+  const Message* object = nullptr;
+  std::string_view wire;
+  std::string error;
+};
+
+// What programs use of an engine with a codec: a call's arguments are one line that stands for a message.
+class ObjectPort {
+ public:
+  virtual ~ObjectPort() = default;
+  // The arguments that send a message of HostNode::messages(). Takes the core's time, if the host has a share in it.
+  virtual std::vector<std::byte> hand_over(uint32_t message, Core* core) = 0;
+  virtual ReceivedMessage take(std::span<const std::byte> arguments) = 0;
+};
 
 class CallEngine {
  public:
@@ -87,6 +110,9 @@ class CallEngine {
   virtual void on_frame(std::function<void(Frame, uint64_t key)> sent) = 0;
   // A frame came for this host.
   virtual void deliver(Frame frame) = 0;
+
+  // Null: the engine has no codec.
+  virtual ObjectPort* objects() { return nullptr; }
 
   virtual Figures figures() const = 0;
   // Empty; or what a port of the engine did against its protocol.

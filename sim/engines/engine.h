@@ -20,11 +20,14 @@
 
 namespace drover::sim {
 
+class EngineOptions;
+
 // What a run of calls asks of its engine.
 struct CallShape {
-  uint32_t clients = 1, servers = 1;  // flows of either host
-  uint32_t connections = 1;           // of all clients together
-  bool longer = false;                // messages of several lines
+  const EngineOptions* base = nullptr;  // EngineType::base's
+  uint32_t clients = 1, servers = 1;    // flows of either host
+  uint32_t connections = 1;             // of all clients together
+  bool longer = false;                  // messages of several lines
 };
 
 class EngineOptions {
@@ -74,6 +77,12 @@ class Engine {
   virtual std::string violation() const { return ""; }
 };
 
+struct CallEngineSetup {
+  const EngineOptions& options;
+  const EngineOptions* base;  // EngineType::base's; else null
+  HostNode* host;
+};
+
 struct EngineType {
   std::string kind;           // engine.kind in a system file
   std::string meaning;        // of that kind, in a line
@@ -82,7 +91,8 @@ struct EngineType {
   bool has_memory = false;    // payloads of target fields (run.target) lie in the engine's own memory
   std::function<std::unique_ptr<EngineOptions>()> make_options;
   std::function<std::unique_ptr<Engine>(const EngineOptions&, Platform*)> make = {};  // of runs of messages
-  std::function<std::unique_ptr<CallEngine>(const EngineOptions&, HostNode*)> make_for_calls = {};
+  std::function<std::unique_ptr<CallEngine>(const CallEngineSetup&)> make_for_calls = {};
+  std::string base = {};  // of calls: the kind of an engine whose keys it has besides its own
   // Why a message was left to software; for engines that do so.
   std::function<std::string(Direction, uint8_t reason)> reason_name = {};
 };

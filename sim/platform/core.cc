@@ -3,7 +3,7 @@
 namespace drover::sim {
 
 const char* work_name(Work work) {
-  static constexpr const char* kNames[kWorks] = {"push", "take", "poll", "mmio", "shared", "handler", "idle"};
+  static constexpr const char* kNames[kWorks] = {"push", "take", "poll", "mmio", "shared", "handler", "codec", "idle"};
   return kNames[static_cast<size_t>(work)];
 }
 

@@ -22,9 +22,10 @@ enum class Work : uint8_t {
   kMmio,     // stores to the device that are not cached: doorbells, whole lines
   kShared,   // waiting for the ownership of a line that the device shares
   kHandler,  // the application
+  kCodec,    // encoding, decoding, pre-serializing (cpu.*)
   kIdle,     // waiting where nothing is to be done: the client's own pauses
 };
-inline constexpr size_t kWorks = 7;
+inline constexpr size_t kWorks = 8;
 const char* work_name(Work work);
 
 struct CoreOptions {

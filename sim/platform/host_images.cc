@@ -174,6 +174,14 @@ std::string encoded_bytes(const schema::MessageType& type, const Message* object
   return bytes;
 }
 
+std::string reencoded(const schema::MessageType& type, const std::string& wire) {
+  Arena arena;
+  auto* object = static_cast<Message*>(arena.allocate_zeroed(type.entry().object_size));
+  *object->drover_owner() = reinterpret_cast<OwnerWord>(&arena);
+  DecodeResult decoded = decode(type, object, wire, arena);
+  return decoded.ok() ? encoded_bytes(type, object) : "error: " + to_string(decoded);
+}
+
 std::string compare_object(const schema::MessageType& type, const std::string& expected, const Message* got) {
   std::string mine = encoded_bytes(type, got);
   if (mine == expected) return "";

@@ -72,6 +72,8 @@ PreparedHost prepare_host(const HandoverOptions& handover, const workload::Workl
 
 // The software encoder's bytes of the object; "error: ..." if it does not take it.
 std::string encoded_bytes(const schema::MessageType& type, const Message* object);
+// The same of what the software decoder makes of these wire bytes.
+std::string reencoded(const schema::MessageType& type, const std::string& wire);
 // Empty if the object at `got` equals what the software decoder makes of the wire bytes.
 std::string compare_object(const schema::MessageType& type, const std::string& expected, const Message* got);
 

@@ -17,6 +17,12 @@ void CallOptions::add_keys(Keys* keys) {
                {{"poisson", Arrivals::kPoisson}, {"fixed", Arrivals::kFixed}});
   keys->count("calls.request", "bytes of a request", &request, 8, lines::kMaxMessageBytes);
   keys->count("calls.response", "bytes of a response", &response, 8, lines::kMaxMessageBytes);
+  keys->text(
+      "calls.messages",
+      "what calls carry: none (bytes), or a group of the built-in workload (like0 to like5): wire bytes that the "
+      "cores encode and decode, or objects, if the engine has a codec",
+      &messages);
+  keys->count("calls.cut", "bytes to which the strings of these messages are cut; 0: they are not", &cut, 0, 1 << 30);
   keys->count("calls.poll", "lines that a thread takes before it looks after other things", &poll, 1, 1024);
   keys->time("calls.warm_up", "not measured", &warm_up);
   keys->time("calls.time", "measured", &time);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "sim/platform/keys.h"
 
@@ -21,7 +22,9 @@ struct CallOptions {
   uint32_t outstanding = 64;  // of a client; open loop: at most so many, more wait in the client
   double rate = 1;            // millions of calls a second, of all clients together
   Arrivals arrivals = Arrivals::kPoisson;
-  uint32_t request = 48, response = 48;  // bytes
+  uint32_t request = 48, response = 48;  // bytes, where calls carry bytes
+  std::string messages = "none";         // the built-in workload's group whose messages they carry instead
+  uint64_t cut = 0;                      // strings of these are cut to so many bytes; 0: they are not
   uint32_t poll = 16;                    // lines that a thread takes at once
   Time warm_up = 20'000 * kNanosecond;   // not measured
   Time time = 100'000 * kNanosecond;     // measured

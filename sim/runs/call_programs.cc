@@ -2,38 +2,8 @@
 
 #include <bit>
 #include <cmath>
-#include <cstring>
 
 namespace drover::sim {
-namespace {
-
-// A step of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
-uint64_t mix(uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-  x = (x ^ x >> 27) * 0x94d049bb133111eb;
-  return x ^ x >> 31;
-}
-std::byte byte_at(uint64_t id, bool response, size_t at) {
-  return static_cast<std::byte>(mix(id * 2 + (response ? 1 : 0) + (uint64_t{at / 8} << 40)) >> (at % 8 * 8));
-}
-
-}  // namespace
-
-void fill_message(uint64_t id, bool response, std::vector<std::byte>* bytes) {
-  std::memcpy(bytes->data(), &id, sizeof id);
-  for (size_t i = sizeof id; i < bytes->size(); ++i) (*bytes)[i] = byte_at(id, response, i);
-}
-
-bool check_message(std::span<const std::byte> bytes, bool response, uint64_t* id) {
-  if (bytes.size() < sizeof *id) return false;
-  std::memcpy(id, bytes.data(), sizeof *id);
-  for (size_t i = sizeof *id; i < bytes.size(); ++i) {
-    if (bytes[i] != byte_at(*id, response, i)) return false;
-  }
-  return true;
-}
-
 // ---- client
 
 bool ConnectionPort::try_pop(Slot& taken) {
@@ -43,16 +13,16 @@ bool ConnectionPort::try_pop(Slot& taken) {
   return true;
 }
 
-ClientProgram::ClientProgram(uint32_t number, uint16_t first, const CallOptions& options, LinePort* port, Core* core,
-                             CallBooks* books)
+ClientProgram::ClientProgram(uint32_t number, uint16_t first, const CallOptions& options, CallContent* content,
+                             LinePort* port, Core* core, CallBooks* books)
     : number_(number),
       options_(options),
+      content_(*content),
       port_(*port),
       core_(*core),
       books_(*books),
       first_(first),
-      random_(options.seed * 64 + number),
-      request_(options.request) {
+      random_(options.seed * 64 + number) {
   const lines::RpcClientOptions client{.window = std::bit_ceil(options.outstanding),
                                        .timeout_ns = static_cast<int64_t>(options.timeout / kNanosecond)};
   for (uint32_t i = 0; i < options.connections; ++i) {
@@ -130,9 +100,9 @@ void ClientProgram::offer() {
 
 bool ClientProgram::begin(Time due) {
   uint64_t id = uint64_t{number_} << 40 | next_id_;
-  fill_message(id, false, &request_);
+  if (std::exchange(made_, id) != id) content_.request(id, &core_, &request_);
   lines::BasicRpcClient<LinePort>& client = *connections_[next_id_ % connections_.size()].client;
-  if (client.begin(kTestFunction, request_, id) != lines::BeginResult::kOk) return false;
+  if (client.begin(content_.function(id), request_, id) != lines::BeginResult::kOk) return false;
   if (options_.load == Load::kClosed && books_.within(due)) ++books_.offered;
   due_times_[id] = due;
   ++next_id_;
@@ -142,18 +112,16 @@ bool ClientProgram::begin(Time due) {
 void ClientProgram::ended(const lines::Completion& done) {
   auto due = due_times_.extract(done.tag).mapped();
   // Of a longer response a line may be missing, too.
-  bool cut = done.status == lines::kStatusInternal && !books_.reliable && options_.response > kLineArguments;
+  bool cut = done.status == lines::kStatusInternal && !books_.reliable;
   if (done.status == lines::kStatusDeadlineExceeded || cut) {
     ++books_.lost;
     return;
   }
-  uint64_t id = 0;
   if (done.status != lines::kStatusOk) {
     return books_.fail("a call ended in status " + std::to_string(done.status));
   }
-  if (done.response.size() != options_.response || !check_message(done.response, true, &id) || id != done.tag) {
-    return books_.fail("a call's response is not its own, or not what the server sent");
-  }
+  std::string wrong = content_.check(done.tag, done.response, &core_);
+  if (!wrong.empty()) return books_.fail(wrong);
   ++books_.checked;
   if (books_.within(core_.now())) ++books_.completed;
   if (books_.within(due)) books_.latencies.push_back(static_cast<uint32_t>((core_.now() - due) / kNanosecond));
@@ -168,17 +136,20 @@ Time ClientProgram::next_gap() {
 
 // ---- server
 
-ServerProgram::ServerProgram(const CallOptions& options, LinePort* port, Core* core, Time handler, CallBooks* books)
+ServerProgram::ServerProgram(const CallOptions& options, CallContent* content, LinePort* port, Core* core, Time handler,
+                             CallBooks* books)
     : options_(options),
+      content_(*content),
       port_(*port),
       core_(*core),
       handler_(handler),
       books_(*books),
-      thread_(&server_, port),
-      response_(options.response) {
-  server_.handle(kTestFunction, [this](const lines::Request& request, lines::Response& response) {
-    return handle(request, response);
-  });
+      thread_(&server_, port) {
+  for (uint16_t function = content->first_function(); function < content->end_function(); ++function) {
+    server_.handle(function, [this](const lines::Request& request, lines::Response& response) {
+      return handle(request, response);
+    });
+  }
 }
 
 void ServerProgram::run() {
@@ -192,13 +163,13 @@ void ServerProgram::run() {
 
 uint16_t ServerProgram::handle(const lines::Request& request, lines::Response& response) {
   core_.spend(Work::kHandler, handler_);
-  uint64_t id = 0;
-  if (request.arguments.size() != options_.request || !check_message(request.arguments, false, &id)) {
-    books_.fail("a request is not what its client sent");
+  uint64_t call = 0;
+  std::string wrong = content_.serve(request, &core_, &call, &response_);
+  if (!wrong.empty()) {
+    books_.fail(wrong);
     return lines::kStatusInternal;
   }
-  if (!books_.served.insert(id).second) books_.fail("a call was served twice");
-  fill_message(id, true, &response_);
+  if (!books_.served.insert(call).second) books_.fail("a call was served twice");
   response.copy(response_);
   return lines::kStatusOk;
 }

@@ -14,11 +14,10 @@
 #include "host/lines/rpc_server.h"
 #include "sim/platform/core.h"
 #include "sim/platform/line_port.h"
+#include "sim/runs/call_content.h"
 #include "sim/runs/call_options.h"
 
 namespace drover::sim {
-
-inline constexpr uint16_t kTestFunction = 1;
 
 // What all programs of a run share.
 struct CallBooks {
@@ -35,11 +34,6 @@ struct CallBooks {
   }
   bool within(Time time) const { return time >= begins && time < ends; }
 };
-
-// The bytes of call `id` in one direction, made of the id, which comes first.
-void fill_message(uint64_t id, bool response, std::vector<std::byte>* bytes);
-// Of a message's bytes: its id; false if the rest is not that id's message of that direction.
-bool check_message(std::span<const std::byte> bytes, bool response, uint64_t* id);
 
 // One of several connections on a port: what comes in on the port is given to them by offer().
 class ConnectionPort final : public LinePort {
@@ -61,8 +55,8 @@ class ConnectionPort final : public LinePort {
 class ClientProgram {
  public:
   // Its connections are options.connections from `first` on.
-  ClientProgram(uint32_t number, uint16_t first, const CallOptions& options, LinePort* port, Core* core,
-                CallBooks* books);
+  ClientProgram(uint32_t number, uint16_t first, const CallOptions& options, CallContent* content, LinePort* port,
+                Core* core, CallBooks* books);
   // Offers load until the measured time ends, then waits for what is outstanding.
   void run();
 
@@ -83,6 +77,7 @@ class ClientProgram {
 
   const uint32_t number_;
   const CallOptions& options_;
+  CallContent& content_;
   LinePort& port_;
   Core& core_;
   CallBooks& books_;
@@ -90,6 +85,7 @@ class ClientProgram {
   std::vector<Connection> connections_;
   std::mt19937_64 random_;
   std::vector<std::byte> request_;
+  uint64_t made_ = ~uint64_t{0};                  // the call whose request `request_` is
   Time next_due_ = 0;                             // open loop: of the next call
   std::deque<Time> waiting_;                      // open loop: calls that are due, and not begun
   std::unordered_map<uint64_t, Time> due_times_;  // of calls that are outstanding, by id
@@ -98,7 +94,8 @@ class ClientProgram {
 
 class ServerProgram {
  public:
-  ServerProgram(const CallOptions& options, LinePort* port, Core* core, Time handler, CallBooks* books);
+  ServerProgram(const CallOptions& options, CallContent* content, LinePort* port, Core* core, Time handler,
+                CallBooks* books);
   // Serves until no client runs.
   void run();
   const lines::ServerCounters& counters() const { return thread_.counters(); }
@@ -107,6 +104,7 @@ class ServerProgram {
   uint16_t handle(const lines::Request& request, lines::Response& response);
 
   const CallOptions& options_;
+  CallContent& content_;
   LinePort& port_;
   Core& core_;
   Time handler_;

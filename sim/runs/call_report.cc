@@ -32,8 +32,12 @@ std::string load_text(const System& system) {
     text += print("open loop, %.3g million calls/s, %s arrivals", calls.rate,
                   calls.arrivals == Arrivals::kPoisson ? "Poisson" : "fixed");
   }
-  return text + "; " + std::to_string(calls.request) + " B requests, " + std::to_string(calls.response) +
-         " B responses; measured for " + format_time(calls.time);
+  if (calls.messages == "none") {
+    text += "; " + std::to_string(calls.request) + " B requests, " + std::to_string(calls.response) + " B responses";
+  } else {
+    text += "; messages of " + calls.messages + (calls.cut == 0 ? "" : " cut to " + std::to_string(calls.cut) + " B");
+  }
+  return text + "; measured for " + format_time(calls.time);
 }
 
 // Buckets of a 2^(1/4) scale, from the least latency to the greatest.
@@ -68,10 +72,15 @@ std::string rates_json(const CallResult& result) {
 
 std::string call_table(const System& system, const CallResult& result) {
   std::string text = system.name + ": " + system.description + "\n" + load_text(system) + "\n" +
-                     "core costs: " + system.platform.cores.source + system.engine_options().summary() + "\n\n";
+                     "core costs: " + system.platform.cores.source + system.engine_summary() + "\n\n";
   text += print("%-12s %10.3f million calls/s (%.3f offered); %llu calls checked, %llu lost\n", "throughput",
                 result.throughput(), result.offered_rate(), static_cast<unsigned long long>(result.checked),
                 static_cast<unsigned long long>(result.lost));
+  if (result.messages_left_out != 0) {
+    text += print("%-12s %10llu of the group; %llu are longer than a message of lines can be\n", "messages",
+                  static_cast<unsigned long long>(result.messages),
+                  static_cast<unsigned long long>(result.messages_left_out));
+  }
   text += print("%-12s %10.2f us median, %.2f p90, %.2f p99, %.2f p99.9, %.2f greatest\n\n", "latency",
                 result.quantile_us(0.5), result.quantile_us(0.9), result.quantile_us(0.99), result.quantile_us(0.999),
                 result.quantile_us(1));
@@ -151,7 +160,7 @@ std::string call_line(const std::string& value, const CallResult& result) {
 
 std::string curve_table(const System& system, const Curve& curve) {
   std::string text = system.name + ": " + system.description + "\n" + "core costs: " + system.platform.cores.source +
-                     system.engine_options().summary() + "\n\n" + call_heading("offered load");
+                     system.engine_summary() + "\n\n" + call_heading("offered load");
   for (const CurvePoint& point : curve.points) {
     text += call_line(print("%.3f%s", point.rate, point.rate == curve.saturation ? " saturation" : ""), point.result);
   }

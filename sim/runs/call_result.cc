@@ -75,6 +75,8 @@ void walk(Archive& archive, CallResult& result) {
   archive.figure(result.waiting);
   archive.figure(result.lost);
   archive.figure(result.checked);
+  archive.figure(result.messages);
+  archive.figure(result.messages_left_out);
   archive.list(result.cores, [&](CoreResult& core) {
     archive.text(core.name);
     archive.figure(core.spent);

@@ -24,12 +24,13 @@ struct EngineResult {
 
 struct CallResult {
   Time measured = 0;
-  uint64_t offered = 0;             // calls that were due in the measured time
-  uint64_t completed = 0;           // calls that ended in it
-  std::vector<uint32_t> latencies;  // of calls that were due in it, ns, ascending
-  uint64_t waiting = 0;             // open loop: calls that were due and had not begun at its end
-  uint64_t lost = 0;                // calls of the whole run without an answer: timed out
-  uint64_t checked = 0;             // calls of the whole run whose request and response were compared
+  uint64_t offered = 0;                          // calls that were due in the measured time
+  uint64_t completed = 0;                        // calls that ended in it
+  std::vector<uint32_t> latencies;               // of calls that were due in it, ns, ascending
+  uint64_t waiting = 0;                          // open loop: calls that were due and had not begun at its end
+  uint64_t lost = 0;                             // calls of the whole run without an answer: timed out
+  uint64_t checked = 0;                          // calls of the whole run whose request and response were compared
+  uint64_t messages = 0, messages_left_out = 0;  // of calls.messages: taken; longer than a message of lines can be
   std::vector<CoreResult> cores;
   std::vector<EngineResult> engines;
   NetworkCounters network;

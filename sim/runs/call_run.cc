@@ -29,7 +29,7 @@ class SimulatedCore final : public Core {
 
 class CallRun final : public sc_core::sc_module, public Timeline {
  public:
-  explicit CallRun(const System& system);
+  CallRun(const System& system, const CallMessages& messages);
 
   CallResult result();
 
@@ -57,21 +57,24 @@ class CallRun final : public sc_core::sc_module, public Timeline {
   void start(const std::string& name, std::function<void()> program);
 
   const System& system_;
+  const CallMessages& messages_;
   const CallOptions& options_;
   CallBooks books_;
   DueList due_;
   Endpoint endpoint_;
   Network network_;
   std::vector<Host> hosts_;  // the clients', the servers'
+  std::unique_ptr<CallContent> content_;
   std::vector<std::unique_ptr<ClientProgram>> clients_;
   std::vector<std::unique_ptr<ServerProgram>> servers_;
   std::unique_ptr<sc_core::sc_clock> clock_;
   uint32_t running_ = 0;
 };
 
-CallRun::CallRun(const System& system)
+CallRun::CallRun(const System& system, const CallMessages& messages)
     : sc_module(sc_core::sc_module_name("calls")),
       system_(system),
+      messages_(messages),
       options_(system.calls),
       endpoint_(system.platform.coherent.interval),
       network_(system.platform.network, 2) {
@@ -82,7 +85,8 @@ CallRun::CallRun(const System& system)
   hosts_.push_back(make_host("servers", options_.servers, &endpoint_));
   join(0, 1);
   join(1, 0);
-  books_.reliable = system.engine_options().reliable();
+  books_.reliable = system.reliable();
+  content_ = make_content(options_, messages, hosts_[0].engine->objects(), hosts_[1].engine->objects());
   for (uint32_t i = 0; i < options_.clients; ++i) {
     for (uint32_t k = 0; k < options_.connections; ++k) {
       auto number = static_cast<uint16_t>(i * options_.connections + k);
@@ -91,12 +95,14 @@ CallRun::CallRun(const System& system)
           {.number = number, .flow = static_cast<uint8_t>(i % options_.servers), .other = 0, .serves = true});
     }
     clients_.push_back(std::make_unique<ClientProgram>(i, static_cast<uint16_t>(i * options_.connections), options_,
-                                                       hosts_[0].ports[i].get(), hosts_[0].cores[i].get(), &books_));
+                                                       content_.get(), hosts_[0].ports[i].get(),
+                                                       hosts_[0].cores[i].get(), &books_));
     start("client_" + std::to_string(i), [program = clients_.back().get()] { program->run(); });
   }
   for (uint32_t i = 0; i < options_.servers; ++i) {
-    servers_.push_back(std::make_unique<ServerProgram>(options_, hosts_[1].ports[i].get(), hosts_[1].cores[i].get(),
-                                                       system.platform.cores.handler, &books_));
+    servers_.push_back(std::make_unique<ServerProgram>(options_, content_.get(), hosts_[1].ports[i].get(),
+                                                       hosts_[1].cores[i].get(), system.platform.cores.handler,
+                                                       &books_));
     start("server_" + std::to_string(i), [program = servers_.back().get()] { program->run(); });
   }
   using SC_CURRENT_USER_MODULE = CallRun;
@@ -113,9 +119,10 @@ CallRun::Host CallRun::make_host(const std::string& name, uint32_t threads, Endp
   constexpr uint64_t kMemory = 64 << 20;  // a table of connections, rings of 64 flows of 4,096 lines, and more
   Host host;
   host.name = name;
-  host.node =
-      std::make_unique<HostNode>(static_cast<uint32_t>(hosts_.size()), this, system_.platform, endpoint, kMemory);
-  host.engine = system_.engine_type().make_for_calls(system_.engine_options(), host.node.get());
+  host.node = std::make_unique<HostNode>(static_cast<uint32_t>(hosts_.size()), this, system_.platform, messages_,
+                                         endpoint, kMemory);
+  host.engine = system_.engine_type().make_for_calls(
+      {.options = system_.engine_options(), .base = system_.base_options(), .host = host.node.get()});
   for (uint32_t i = 0; i < threads; ++i) {
     host.cores.push_back(std::make_unique<SimulatedCore>(&books_));
     host.ports.push_back(host.engine->open_flow(static_cast<uint8_t>(i), host.cores.back().get()));
@@ -147,7 +154,7 @@ void CallRun::start(const std::string& name, std::function<void()> program) {
 // What a host's NIC had to drop, as a reason for calls without an answer; or empty.
 std::string CallRun::refused(const Host& host) const {
   for (const auto& [name, value] : host.engine->figures()) {
-    if (name == "rx_refused" && value != 0 && !system_.engine_options().reliable()) {
+    if (name == "rx_refused" && value != 0 && !system_.reliable()) {
       return "; the " + host.name + "' NIC had no room for " + std::to_string(value) +
              " lines, and the transport is unreliable: set calls.timeout, or offer less";
     }
@@ -187,9 +194,21 @@ CallResult CallRun::result() {
 CallResult simulate_calls(const System& system) {
   sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);  // "stopped by user"
   sc_core::sc_set_time_resolution(1, sc_core::SC_PS);
-  CallRun run(system);
+  CallMessages messages;
+  if (system.calls.messages != "none") {
+    messages = call_messages(system.platform, system.calls.messages, system.calls.cut, lines::kMaxMessageBytes);
+    if (!messages.error.empty()) {
+      CallResult result;
+      result.error = messages.error;
+      return result;
+    }
+  }
+  CallRun run(system, messages);
   sc_core::sc_start();
-  return run.result();
+  CallResult result = run.result();
+  result.messages = messages.size();
+  result.messages_left_out = messages.left_out;
+  return result;
 }
 
 }  // namespace drover::sim

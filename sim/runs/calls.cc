@@ -40,14 +40,18 @@ std::string check_calls(const System& system) {
   if (uint64_t{calls.clients} * calls.connections > 65536) {
     return "calls.clients * calls.connections is at most 65536";
   }
-  std::string refused =
-      system.engine_options().refuses({.clients = calls.clients,
-                                       .servers = calls.servers,
-                                       .connections = calls.clients * calls.connections,
-                                       .longer = calls.request > kLineArguments || calls.response > kLineArguments});
-  if (!refused.empty()) return refused;
+  CallShape shape{
+      .base = system.base_options(),
+      .clients = calls.clients,
+      .servers = calls.servers,
+      .connections = calls.clients * calls.connections,
+      .longer = calls.messages != "none" || calls.request > kLineArguments || calls.response > kLineArguments};
+  for (const EngineOptions* options : {system.base_options(), &system.engine_options()}) {
+    std::string refused = options == nullptr ? "" : options->refuses(shape);
+    if (!refused.empty()) return refused;
+  }
   if (calls.load == Load::kOpen && calls.rate <= 0) return "calls.rate is more than 0";
-  if (system.platform.network.loss > 0 && calls.timeout == 0 && !system.engine_options().reliable()) {
+  if (system.platform.network.loss > 0 && calls.timeout == 0 && !system.reliable()) {
     return "network.loss needs a calls.timeout: the transport is unreliable";
   }
   return "";

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "rtl/driver/nic_host.h"
+#include "sim/runs/call_content.h"
 #include "sim/runs/call_programs.h"
 #include "sim/runs/call_report.h"
 
@@ -245,6 +246,16 @@ TEST(Calls, WhatCannotBeRunIsNamed) {
   EXPECT_THAT(check_calls(dagger), HasSubstr("calls.timeout"));
   set_key(&dagger, "line_nic.interface", "mmio");
   EXPECT_THAT(check_calls(dagger), HasSubstr("coherent alone"));
+  System objects = load_system("dagger-objects").system;
+  set_key(&objects, "line_nic.transport", "udp");
+  EXPECT_THAT(check_calls(objects), HasSubstr("line_nic.transport = reliable"));
+  set_key(&objects, "line_nic.transport", "reliable");
+  set_key(&objects, "calls.clients", "5");
+  EXPECT_THAT(check_calls(objects), HasSubstr("4 flows"));
+  set_key(&objects, "calls.clients", "1");
+  EXPECT_EQ(check_calls(objects), "");
+  set_key(&objects, "calls.messages", "like9");
+  EXPECT_THAT(run_calls(objects).error, HasSubstr("no group like9"));
   set_key(&dagger, "line_nic.transport", "reliable");
   set_key(&dagger, "line_nic.balance", "key");
   set_key(&dagger, "calls.connections", "65");
@@ -261,6 +272,42 @@ TEST(Calls, WhatCannotBeRunIsNamed) {
   EXPECT_THAT(check_calls(dagger), HasSubstr("16 flows"));
 }
 
+// Each object is compared with the software decoder's, at the server and at the client.
+TEST(Calls, ObjectsAreTheSoftwareDecodersAtBothEnds) {
+  const Pairs walked = {}, streams = {{"serializer.mode", "memory-affinity"}},
+              fields = {
+                  {"deserializer.one_shot", "false"}, {"objects.protoacc", "true"}, {"serializer.one_piece", "false"}};
+  for (const Pairs& keys : {walked, streams, fields}) {
+    CallResult result = run_of("dagger-objects", keys);
+    EXPECT_GT(result.checked, 20u);
+    for (size_t host : {0, 1}) {
+      EXPECT_EQ(figure(result, host, "deserialized"), result.checked);
+      EXPECT_EQ(figure(result, host, "serialized"), result.checked);
+      EXPECT_EQ(figure(result, host, "received_left_to_software"), 0u);
+    }
+  }
+}
+
+TEST(Calls, ObjectsCrossABadNetwork) {
+  CallResult result = run_of("dagger-objects", {{"network.kind", "switch"},
+                                                {"network.delay", "300ns"},
+                                                {"network.loss", "0.02"},
+                                                {"network.reorder", "0.05"},
+                                                {"network.reorder_keys", "true"},
+                                                {"calls.clients", "3"},
+                                                {"calls.servers", "2"}});
+  EXPECT_GT(result.checked, 20u);
+  EXPECT_EQ(result.lost, 0u);
+  EXPECT_GT(result.network.lost, 0u);
+}
+
+TEST(Calls, MessagesWithoutACodecInTheNicAreTheCoresWork) {
+  CallResult result = run_of("dagger", {{"calls.messages", "like1"}, {"calls.cut", "64"}, {"calls.outstanding", "16"}});
+  EXPECT_GT(result.checked, 20u);
+  EXPECT_GT(result.cores[0].spent[static_cast<size_t>(Work::kCodec)], 0u);
+  EXPECT_GT(result.cores[1].spent[static_cast<size_t>(Work::kCodec)], 0u);
+}
+
 TEST(CallResult, CrossesAPipe) {
   CallResult result;
   result.latencies = {1, 2, 3};
@@ -271,7 +318,7 @@ TEST(CallResult, CrossesAPipe) {
   for (size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(CallResult::parse(bytes.substr(0, size)).ok());
 }
 
-TEST(CallPrograms, AMessageIsItsOwn) {
+TEST(CallContent, AMessageIsItsOwn) {
   std::vector<std::byte> bytes(48);
   fill_message(5, false, &bytes);
   uint64_t id = 0;

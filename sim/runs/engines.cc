@@ -5,6 +5,7 @@
 #include "sim/engines/cores/cores_engine.h"
 #include "sim/engines/cpu/cpu_engine.h"
 #include "sim/engines/nic/nic_engine.h"
+#include "sim/engines/objects/objects_engine.h"
 #include "sim/engines/rtl/rtl_engine.h"
 
 namespace drover::sim {
@@ -12,10 +13,7 @@ namespace {
 
 std::vector<EngineType>& registered() {
   static std::vector<EngineType> all = {
-      cpu_engine(),
-      rtl_engine(),
-      cores_engine(),
-      nic_engine(),
+      cpu_engine(), rtl_engine(), cores_engine(), nic_engine(), objects_engine(),
   };
   return all;
 }

@@ -48,6 +48,16 @@ System::System() {
 
 const EngineType& System::engine_type() const { return *find_engine(engine); }
 const EngineOptions& System::engine_options() const { return *engines.at(engine); }
+const EngineOptions* System::base_options() const {
+  const std::string& base = engine_type().base;
+  return base.empty() ? nullptr : &*engines.at(base);
+}
+std::string System::engine_summary() const {
+  return (base_options() == nullptr ? "" : base_options()->summary()) + engine_options().summary();
+}
+bool System::reliable() const {
+  return engine_options().reliable() || (base_options() != nullptr && base_options()->reliable());
+}
 
 Keys System::keys() {
   Keys keys;

@@ -56,6 +56,11 @@ struct System {
   // Runs of calls are for engines that serve hosts, runs of messages for those that only move messages.
   bool for_calls() const { return engine_type().make_for_calls != nullptr; }
   const EngineOptions& engine_options() const;
+  const EngineOptions* base_options() const;  // of EngineType::base, or null
+  // The engine's part of a result table's heading.
+  std::string engine_summary() const;
+  // Of calls: none is lost, whatever the network loses.
+  bool reliable() const;
   // All keys, those of one group together. They are bound to this object.
   Keys keys();
 };

@@ -97,8 +97,8 @@ EngineType nic_engine() {
   type.meaning = "the NIC in RTL, for calls";
   type.by = "NIC";
   type.make_options = [] { return std::make_unique<NicOptions>(); };
-  type.make_for_calls = [](const EngineOptions& options, HostNode* host) {
-    return std::make_unique<NicEngine>(static_cast<const NicOptions&>(options), host);
+  type.make_for_calls = [](const CallEngineSetup& setup) {
+    return std::make_unique<NicEngine>(static_cast<const NicOptions&>(setup.options), setup.host);
   };
   return type;
 }

@@ -89,6 +89,10 @@ class RtlReceiver::Parts final : public rtl::Part {
     device_.give(kind, run);
   }
   void send_record(const rtl::DeserializerRecord& record) {
+    if (!setup_.records_to_host) {
+      if (record.kind != rtl::RecordKind::kChunk && callback_) callback_({record, *setup_.now});
+      return;
+    }
     Time arrived = setup_.link->write(*setup_.now, rtl::kRecordBytes, record_at_).arrived;
     record_at_ = kRecordRing + (record_at_ + rtl::kRecordBytes) % kRecordRingBytes;
     if (record.kind != rtl::RecordKind::kChunk && callback_) callback_({record, arrived});

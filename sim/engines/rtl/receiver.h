@@ -36,6 +36,7 @@ struct ReceiverSetup {
   Link* engine_link = nullptr;
   Link* descriptor_link = nullptr;
   const Time* now = nullptr;
+  bool records_to_host = true;  // else they stay in the engine, and have arrived at once
 };
 
 // What happened at its ports, for stall reasons and traces.
