@@ -16,7 +16,7 @@ import echo_report as report  # noqa: E402
 import run_echo  # noqa: E402
 from echo_servers import EchoServer, ServerFailed  # noqa: E402
 
-CASES = [run_echo.Case("unary-32B-tls", "Unary", "unary-32B", 10, 20, False)]
+CASES = [run_echo.Case("unary-32B-tls", "Echo/Unary", "unary-32B", 10, 20, False)]
 METRICS = {"rate": "rps", "cpu_total": "cpu_total", "cpu_host": "cpu_host", "cpu_engine": "cpu_engine", "p50": "p50",
            "p99": "p99"}
 GOAL = 1 / 3  # of grpc-async's CPU
