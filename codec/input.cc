@@ -13,12 +13,23 @@ bool Input::done_slow(const char** p) {
       *p = nullptr;
       return true;
     }
-    *p = flip(*p);
+    *p = move_on(*p);
+    if (*p == nullptr) return true;
     if (*p < limit_ptr_) return false;
   }
 }
 
-// p is at or up to 16 bytes behind end_, and the innermost message goes on behind p.
+// p is at or behind end_, and at most 16 bytes behind last_.
+const char* Input::move_on(const char* p) {
+  if (pauses()) [[unlikely]] {
+    if (!go_on()) return nullptr;
+    shorten(p);
+    if (p < end_) return p;
+  }
+  return flip(p);
+}
+
+// end_ is last_, p is at or up to 16 bytes behind it, and the innermost message goes on behind p.
 const char* Input::flip(const char* p) {
   ptrdiff_t over = p - end_;
   if (in_patch_ && second_half_.size() > static_cast<size_t>(kSlop)) {
@@ -44,6 +55,7 @@ const char* Input::flip(const char* p) {
     std::memcpy(patch_ + kSlop, second_half_.data(), static_cast<size_t>(added));
   }
   advance_end(patch_ + added, added);
+  last_ = reach_ = end_;
   return patch_ + over;
 }
 
@@ -57,7 +69,8 @@ const char* Input::copy_slow(const char* p, char* to, size_t size) {
     p += now;
     size -= now;
     if (size == 0) return p;
-    p = flip(p);
+    p = move_on(p);
+    if (p == nullptr) return nullptr;
   }
 }
 
@@ -67,7 +80,7 @@ const char* Input::origin(const char* p, size_t size, bool* writable_behind) con
   if (!in_patch_) {
     at = p;
     end = piece_end_;
-    if (static_cast<int64_t>(size) > contiguous(p)) return nullptr;
+    if (static_cast<int64_t>(size) > left_of_piece(p)) return nullptr;
   } else {
     size_t into = static_cast<size_t>(p - patch_);
     if (into >= kSlop && !second_half_.empty()) {

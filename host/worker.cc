@@ -142,7 +142,7 @@ bool Worker::serve_slot(Channel& channel, uint32_t engine_thread, const Slot& sl
       return true;
     }
     case RequestSlotType::kDrain:
-      return true;  // nothing to do: no CALL follows it
+      return true;  // nothing to do: at most CALLs follow whose requests the engine was parsing
     case RequestSlotType::kMessage: {
       auto typed = slot_as<RequestMessageSlot>(slot);
       Call* call = find_call(channel, engine_thread, typed.call, typed.generation);

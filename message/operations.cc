@@ -182,7 +182,20 @@ bool for_each_extension(const MessageType& type, const char* object, ExtensionFi
   return true;
 }
 
-bool initialized(const MessageType& type, const char* object, ExtensionFinder* finder, int depth) {
+// A walk in search of required fields that are missing.
+struct RequiredWalk {
+  static constexpr uint32_t kMessagesAtOnce = 2048;  // between two pauses
+
+  const Pause& pause;
+  ExtensionFinder finder;
+  uint32_t left = kMessagesAtOnce;
+};
+
+bool initialized(const MessageType& type, const char* object, RequiredWalk* walk, int depth) {
+  if (--walk->left == 0) {
+    walk->left = RequiredWalk::kMessagesAtOnce;
+    if (!walk->pause()) return false;
+  }
   const schema::MessageEntry& entry = type.entry();
   if ((entry.flags & schema::kMessageFlagRequiredBelow) == 0 && entry.required_count == 0) return true;
   if (entry.required_count != 0) {
@@ -192,12 +205,12 @@ bool initialized(const MessageType& type, const char* object, ExtensionFinder* f
   }
   if (depth <= 0) return false;
   auto below = [&](const MessageType& sub, const char* at, const FieldEntry&, int64_t) {
-    return initialized(sub, at, finder, depth - 1);
+    return initialized(sub, at, walk, depth - 1);
   };
   auto extension = [&](const MessageType& sub, const char* at) {
-    return initialized(sub, at, finder, depth - kExtensionDepth);
+    return initialized(sub, at, walk, depth - kExtensionDepth);
   };
-  return for_each_sub(type, object, below) && for_each_extension(type, object, finder, extension);
+  return for_each_sub(type, object, below) && for_each_extension(type, object, &walk->finder, extension);
 }
 
 void missing(const MessageType& type, const char* object, const std::string& prefix, ExtensionFinder* finder, int depth,
@@ -255,9 +268,9 @@ bool equal(const MessageType& type, const Message& a, const Message& b) {
   return equal_objects(type, a.drover_bytes(), b.drover_bytes(), kMaxDepth);
 }
 
-bool is_initialized(const MessageType& type, const Message& object) {
-  ExtensionFinder finder;
-  return initialized(type, object.drover_bytes(), &finder, kMaxDepth);
+bool is_initialized(const MessageType& type, const Message& object, const Pause& pause) {
+  RequiredWalk walk{pause, {}};
+  return initialized(type, object.drover_bytes(), &walk, kMaxDepth);
 }
 
 void find_missing(const MessageType& type, const Message& object, std::vector<std::string>* paths) {

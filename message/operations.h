@@ -13,6 +13,7 @@
 #include "message/clear.h"
 #include "message/message.h"
 #include "object/arena.h"
+#include "object/pause.h"
 #include "schema/message_type.h"
 
 namespace drover::message {
@@ -34,8 +35,8 @@ bool swap_in_place(const schema::MessageType& type, Message* a, Message* b);
 // Same fields set, same values (floats by their bits), same map content in any order, same unknown bytes.
 bool equal(const schema::MessageType& type, const Message& a, const Message& b);
 
-// All required fields are set, here and in sub-messages.
-bool is_initialized(const schema::MessageType& type, const Message& object);
+// All required fields are set, here and in sub-messages. False also if `pause` ended it.
+bool is_initialized(const schema::MessageType& type, const Message& object, const Pause& pause = {});
 // Paths of the missing ones: "a.b", "c[2].d".
 void find_missing(const schema::MessageType& type, const Message& object, std::vector<std::string>* paths);
 

@@ -9,6 +9,10 @@
 namespace drover {
 namespace {
 
+// Between two pauses.
+constexpr size_t kClearedAtOnce = 256 << 10;
+constexpr uint32_t kIndexedAtOnce = 2048;
+
 uint64_t hash_key(const MapKey& key, MapKeyKind kind, uint64_t seed) {
   constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
   if (kind != MapKeyKind::kString) return folded_product(key.bits ^ seed, kOdd ^ (seed << 1 | 1));
@@ -73,7 +77,7 @@ int64_t MapBase::find(const MapKey& key, uint32_t key_offset, MapKeyKind kind) c
   }
 }
 
-bool MapBase::insert_entry(Arena* arena, void* new_entry, uint32_t key_offset, MapKeyKind kind) {
+bool MapBase::insert_entry(Arena* arena, void* new_entry, uint32_t key_offset, MapKeyKind kind, const Pause& pause) {
   MapKey key = key_of(new_entry, key_offset, kind);
   int64_t found = find(key, key_offset, kind);
   if (found >= 0) {
@@ -89,7 +93,7 @@ bool MapBase::insert_entry(Arena* arena, void* new_entry, uint32_t key_offset, M
   MapIndex* index = index_.get();
   bool crowded = index != nullptr && (position + 1) * 2 > index->mask;
   if ((index == nullptr && position + 1 > kScanUpTo) || crowded) {
-    if (build_index(arena, key_offset, kind)) return true;
+    if (build_index(arena, key_offset, kind, pause)) return true;
     entries_.set_raw_size(position);
     return false;
   }
@@ -97,18 +101,23 @@ bool MapBase::insert_entry(Arena* arena, void* new_entry, uint32_t key_offset, M
   return true;
 }
 
-bool MapBase::build_index(Arena* arena, uint32_t key_offset, MapKeyKind kind) {
+bool MapBase::build_index(Arena* arena, uint32_t key_offset, MapKeyKind kind, const Pause& pause) {
   MapIndex* old = index_.get();
   uint32_t mask = 31;
   while (static_cast<uint32_t>(size()) * 2 > mask) mask = mask * 2 + 1;
   void* memory = arena->allocate_recycled(index_bytes(mask));
   if (memory == nullptr) return false;
-  std::memset(memory, 0, index_bytes(mask));
+  const size_t bytes = index_bytes(mask);
+  for (size_t at = 0; at < bytes; at += kClearedAtOnce) {
+    if (at != 0 && !pause()) return false;
+    std::memset(static_cast<char*>(memory) + at, 0, bytes - at < kClearedAtOnce ? bytes - at : kClearedAtOnce);
+  }
   auto* index = new (memory) MapIndex{map_seed() ^ reinterpret_cast<uintptr_t>(this), mask, 0};
   if (old != nullptr) arena->recycle(old, index_bytes(old->mask));
   index_.set(index);
   for (int i = 0; i < size(); ++i) {
     uint32_t position = static_cast<uint32_t>(i);
+    if (position % kIndexedAtOnce == kIndexedAtOnce - 1 && !pause()) return false;
     index_add(key_of(entry(position), key_offset, kind), kind, position);
   }
   return true;

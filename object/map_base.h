@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "object/offset_ptr.h"
+#include "object/pause.h"
 #include "object/repeated_base.h"
 
 namespace drover {
@@ -45,8 +46,9 @@ class MapBase {
   static MapKey key_of(const void* entry, uint32_t key_offset, MapKeyKind kind);
   // Position of the entry with this key, or -1.
   int64_t find(const MapKey& key, uint32_t key_offset, MapKeyKind kind) const;
-  // Adds the entry, in place of one with the same key. False: out of memory.
-  bool insert_entry(Arena* arena, void* entry, uint32_t key_offset, MapKeyKind kind);
+  // Adds the entry, in place of one with the same key. False: out of memory, or `pause` ended it; the map is then of no
+  // use.
+  bool insert_entry(Arena* arena, void* entry, uint32_t key_offset, MapKeyKind kind, const Pause& pause = {});
   // The last entry takes its position.
   void erase_at(uint32_t position, uint32_t key_offset, MapKeyKind kind);
   void clear();
@@ -61,7 +63,7 @@ class MapBase {
 
  private:
   OffsetPtr<void>* pointers() { return static_cast<OffsetPtr<void>*>(entries_.raw_data()); }
-  bool build_index(Arena* arena, uint32_t key_offset, MapKeyKind kind);
+  bool build_index(Arena* arena, uint32_t key_offset, MapKeyKind kind, const Pause& pause);
   void index_add(const MapKey& key, MapKeyKind kind, uint32_t position);
   uint64_t index_find(const MapKey& key, MapKeyKind kind, uint32_t position) const;
   void index_free(uint64_t slot, uint32_t key_offset, MapKeyKind kind);

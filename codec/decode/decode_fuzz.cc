@@ -28,6 +28,10 @@ void run(uint8_t choice, std::string_view wire) {
   DecodeResult result = object.decode(whole, {.alias = (choice & 64) != 0});
   DecodeResult pieces_result = in_pieces.decode(pieces, {.alias = (choice & 32) != 0});
   if (result.ok() != pieces_result.ok()) report("pieces make a difference", pieces_result);
+  testing::TestObject in_slices(schema.type(name));
+  DecodeResult slices_result = in_slices.decode(
+      whole, {.alias = (choice & 64) != 0, .pause = {[](void*) { return true; }}, .slice_bytes = choice / 4u});
+  if (result.ok() != slices_result.ok()) report("slices make a difference", slices_result);
   auto peer = schema.peer(name);
   bool peer_ok = peer->ParsePartialFromString(whole);
   if (result.error == DecodeError::kBadTag && peer_ok) return;  // a tag over 32 bits, which protobuf C++ cuts
@@ -35,6 +39,7 @@ void run(uint8_t choice, std::string_view wire) {
   if (!peer_ok) return;
   std::string ours = object.encode();
   if (ours != in_pieces.encode()) report("pieces make a difference in the values", result);
+  if (ours != in_slices.encode()) report("slices make a difference in the values", result);
   if (encoded_size(object.type(), object.get()) != ours.size()) report("encoded_size is wrong", result);
   if (maps) {
     auto again = schema.peer(name);

@@ -99,6 +99,8 @@ DecodeResult Decoder<Memory>::run(uint32_t message_index, char* object, const st
   auto limit = static_cast<uint32_t>(options_.depth_limit < 0 ? 0 : options_.depth_limit);
   frames_end_ = frames_ + (limit < Memory::kInlineFrames ? limit : Memory::kInlineFrames);
   const char* p = input_.start(pieces, count, total, options_.terminate_aliases);
+  if (options_.pause) [[unlikely]]
+    input_.pause_with(options_.pause, options_.slice_bytes, p);
   p = Dispatch::start(this, p, object, image_.message(message_index));
   DecodeResult result;
   if (p != nullptr) [[likely]] {
@@ -106,7 +108,7 @@ DecodeResult Decoder<Memory>::run(uint32_t message_index, char* object, const st
     result.offset = total;
     return result;
   }
-  result.error = error_;
+  result.error = input_.stopped() ? DecodeError::kOutOfMemory : error_;
   result.offset = error_offset_;
   if (error_message_ != nullptr) result.message_name = image_.name(error_message_->name);
   result.field_number = error_field_ != 0 ? error_field_ : unknown_number_;

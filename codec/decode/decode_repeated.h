@@ -42,6 +42,35 @@ DROVER_NOINLINE uint32_t Decoder<Memory>::count_run(const char* p, uint32_t tag_
   return count;
 }
 
+// `kept` elements to their new place, and room for more behind them, up to `capacity`. Strings and pointers are
+// relative to where they stand, and begin as zeros.
+DROVER_INLINE void move_elements(char* to, const char* from, uint32_t kept, uint32_t capacity, size_t element_size,
+                                 bool relative) {
+  if (relative) zero(to + kept * element_size, (capacity - kept) * element_size);
+  if (kept != 0) std::memcpy(to, from, kept * element_size);
+  if (relative && kept != 0) {
+    int64_t delta = to - from;
+    for (uint32_t i = 0; i < kept; ++i) {
+      auto* element = reinterpret_cast<raw::Pointer*>(to + i * element_size);
+      if (element->offset != 0) element->offset -= delta;
+    }
+  }
+}
+
+// False: reading is stopped.
+template <typename Memory>
+DROVER_NOINLINE bool Decoder<Memory>::move_in_slices(char* to, const char* from, uint32_t kept, uint32_t capacity,
+                                                     size_t element_size, bool relative) {
+  for (uint32_t at = 0; at < capacity; at += kMovedAtOnce) {
+    const uint32_t count = capacity - at < kMovedAtOnce ? capacity - at : kMovedAtOnce;
+    const uint32_t here = at >= kept ? 0 : kept - at < count ? kept - at : count;
+    move_elements(to + at * element_size, here == 0 ? nullptr : from + at * element_size, here, count, element_size,
+                  relative);
+    if (!input_.go_on()) return false;
+  }
+  return true;
+}
+
 template <typename Memory>
 DROVER_NOINLINE bool Decoder<Memory>::grow(raw::Words* repeated, uint32_t wanted, const FieldEntry& field,
                                            const char* p) {
@@ -58,14 +87,10 @@ DROVER_NOINLINE bool Decoder<Memory>::grow(raw::Words* repeated, uint32_t wanted
   if (strings) raw::store(block, owner_);
   char* to = block + prefix;
   char* from = repeated->begin();
-  if (strings || pointers) zero(to + kept * element_size, (capacity - kept) * element_size);
-  if (kept != 0) std::memcpy(to, from, kept * element_size);
-  if ((strings || pointers) && kept != 0) {
-    int64_t delta = to - from;
-    for (uint32_t i = 0; i < kept; ++i) {  // what is self-relative has moved by delta
-      auto* relative = reinterpret_cast<raw::Pointer*>(to + i * element_size);
-      if (relative->offset != 0) relative->offset -= delta;
-    }
+  if (input_.pauses() && capacity > kMovedAtOnce) [[unlikely]] {
+    if (!move_in_slices(to, from, kept, capacity, element_size, strings || pointers)) return false;
+  } else {
+    move_elements(to, from, kept, capacity, element_size, strings || pointers);
   }
   if (kept != 0) arena_.recycle(from - prefix, prefix + kept * element_size);
   repeated->set_begin(to);
@@ -235,6 +260,7 @@ DROVER_NOINLINE const char* Decoder<Memory>::packed(const char* p, char* object,
   // Read at one go as far as it lies in one piece with 16 readable bytes behind; the rest, if any, one by one.
   bool closed = (field.flags & schema::kFieldFlagClosedEnum) != 0;
   int64_t at_once = input_.contiguous(p) - Input::kSlop;
+  if (!closed && input_.pauses() && size > input_.reach()) return packed_in_slices(p, object, field, size);
   if (closed || at_once < 32) return packed_varints_slow(p, object, field, size);
   if (at_once >= static_cast<int64_t>(size)) return packed_varints(p, to, field, size, 0);
   while (at_once > 0 && static_cast<signed char>(p[at_once - 1]) < 0) --at_once;
@@ -275,6 +301,32 @@ const char* Decoder<Memory>::packed_varints(const char* p, raw::Words* to, const
   return p + size;
 }
 
+// As packed_varints, of which each part takes a slice of the time. The array is allocated once: all are counted before.
+template <typename Memory>
+DROVER_NOINLINE const char* Decoder<Memory>::packed_in_slices(const char* p, char* object, const FieldEntry& field,
+                                                              uint32_t size) {
+  const auto slice = static_cast<uint32_t>(input_.slice()), reach = static_cast<uint32_t>(input_.reach());
+  const int64_t readable = input_.left_of_piece(p) - Input::kSlop;
+  const uint32_t whole = readable < 0 ? 0 : readable < int64_t{size} ? static_cast<uint32_t>(readable) : size;
+  uint32_t count = size - whole;
+  for (uint32_t at = 0; at < whole; at += reach) {
+    count += count_varints(p + at, whole - at < reach ? whole - at : reach);
+    if (!input_.go_on()) return nullptr;
+  }
+  raw::Words* to = raw::words(object, field.offset);
+  if (count > to->capacity() - to->size && !grow(to, to->size + count, field, p)) return nullptr;
+  const char* const end = p + whole;
+  while (end - p > 0) {
+    auto part = static_cast<uint32_t>(end - p < int64_t{slice} ? end - p : slice);
+    while (part > 0 && static_cast<signed char>(p[part - 1]) < 0) --part;
+    if (part == 0) break;  // a varint that goes on behind `end`, or is too long
+    size -= part;
+    p = packed_varints(p, to, field, part, 0);
+    if (p == nullptr || !input_.go_on()) return nullptr;
+  }
+  return size == 0 ? p : packed_varints_slow(p, object, field, size);
+}
+
 template <typename Memory>
 const char* Decoder<Memory>::packed_varints_slow(const char* p, char* object, const FieldEntry& field, uint32_t size) {
   raw::Words* to = raw::words(object, field.offset);
@@ -312,7 +364,12 @@ DROVER_NOINLINE bool Decoder<Memory>::end_map_entry(const char* p, char* object,
     return append_unknown_entry(object, field, added, p);
   }
   auto* map = reinterpret_cast<MapBase*>(object + field.offset);
-  if (map->insert_entry(&arena_, added, key.offset, raw::map_key_kind(key))) return true;
+  if (input_.pauses()) [[unlikely]] {  // a large array grows here, with pauses
+    raw::Words* entries = raw::words(object, field.offset);
+    const uint32_t size = entries->size;
+    if (size >= kMovedAtOnce && size == entries->capacity() && !grow(entries, size + 1, field, p)) return false;
+  }
+  if (map->insert_entry(&arena_, added, key.offset, raw::map_key_kind(key), options_.pause)) return true;
   return fail(DecodeError::kOutOfMemory, p), false;
 }
 

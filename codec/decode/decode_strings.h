@@ -163,6 +163,20 @@ struct Decoder<Memory>::Strings {
 };
 
 // ---- strings, the general case; p is at the length
+// Of any length, with pauses: in parts that end between two characters.
+template <typename Memory>
+DROVER_NOINLINE bool Decoder<Memory>::valid_utf8(const char* text, size_t size) {
+  const auto at_once = static_cast<size_t>(input_.reach());
+  while (input_.pauses() && size > at_once) {
+    size_t part = at_once;
+    while (part > at_once - 4 && (static_cast<uint8_t>(text[part]) & 0xc0) == 0x80) --part;
+    if (!is_valid_utf8(text, part) || !input_.go_on()) return false;
+    text += part;
+    size -= part;
+  }
+  return is_valid_utf8(text, size);
+}
+
 template <typename Memory>
 const char* Decoder<Memory>::string(const char* p, raw::Words* to, bool check_utf8) {
   uint32_t size;
@@ -170,7 +184,7 @@ const char* Decoder<Memory>::string(const char* p, raw::Words* to, bool check_ut
   if (p == nullptr) [[unlikely]]
     return nullptr;
   if (options_.alias && size >= options_.min_alias_size && string_alias(p, to, size)) {
-    if (check_utf8 && !is_valid_utf8(to->begin(), size)) [[unlikely]]
+    if (check_utf8 && !valid_utf8(to->begin(), size)) [[unlikely]]
       return fail(DecodeError::kBadUtf8, p);
     return input_.copy(p, nullptr, size);
   }
@@ -225,7 +239,7 @@ const char* Decoder<Memory>::string_copy(const char* p, raw::Words* to, uint32_t
   bytes[size] = '\0';
   size_t offset = input_.offset(p);
   p = input_.copy(p, bytes, size);
-  if (check_utf8 && !is_valid_utf8(bytes, size)) {
+  if (p != nullptr && check_utf8 && !valid_utf8(bytes, size)) {
     if (error_ == DecodeError::kOk) {
       error_ = DecodeError::kBadUtf8;
       error_offset_ = offset;

@@ -329,5 +329,104 @@ TEST(Decode, ReceivedObjectsAreMarkedAsReadOnly) {
   EXPECT_EQ(sub->drover_owner_word(), kReceived);
 }
 
+// ---- in slices
+
+// Counts the pauses of a decode, and ends it at one of them.
+struct Pauses {
+  size_t end_at = SIZE_MAX;
+  size_t count = 0;
+  Pause pause() {
+    return {[](void* self) {
+              auto& pauses = *static_cast<Pauses*>(self);
+              return ++pauses.count < pauses.end_at;
+            },
+            this};
+  }
+};
+
+TEST(DecodeInSlices, SlicesMayEndAnywhere) {
+  const std::string wire = long_wire();
+  TestObject whole(every().type("t.Every"));
+  ASSERT_TRUE(whole.decode(wire).ok());
+  for (uint32_t slice = 1; slice <= wire.size(); ++slice) {
+    for (bool alias : {false, true}) {
+      Pauses pauses;
+      TestObject object(every().type("t.Every"));
+      DecodeResult result = object.decode(wire, {.alias = alias, .pause = pauses.pause(), .slice_bytes = slice});
+      ASSERT_TRUE(result.ok()) << slice << " " << to_string(result);
+      ASSERT_TRUE(message::equal(object.type(), *object.get(), *whole.get())) << slice;
+    }
+  }
+}
+
+// A message of half a megabyte, and at how many pauses the least its work is cut: of wire bytes, of elements that move
+// to a larger array, and of entries whose map gets a larger index.
+struct LargeCase {
+  const char* name;
+  const char* type;
+  std::string wire;
+  size_t least;
+};
+
+std::vector<LargeCase> large_cases() {
+  constexpr size_t kBytes = 1 << 19, kSlices = kBytes / (8 << 10), kParts = kSlices / 9;
+  auto times = [](const std::string& unit) {
+    std::string wire;
+    while (wire.size() + unit.size() <= kBytes) wire += unit;
+    return wire;
+  };
+  auto sized = [](const char* tag, const std::string& content) {
+    std::string length;
+    for (size_t n = content.size(); n != 0; n >>= 7) length.push_back(static_cast<char>((n & 127) | (n > 127) << 7));
+    return from_hex(tag) + length + content;
+  };
+  std::string entries;
+  for (uint32_t key = 0; key < kBytes / 7; ++key) {
+    entries += from_hex("2a 05 0d") + std::string(reinterpret_cast<const char*>(&key), 4);
+  }
+  return {
+      {"unknown fields", "t.Every", times(from_hex("a00601")), kSlices - 2},
+      {"an unknown group", "t.Every", from_hex("a306") + times(from_hex("0801")) + from_hex("a406"), kSlices - 2},
+      {"an unknown string", "t.Every", sized("a206", times("x")), kParts},
+      {"messages", "t.Required", times(from_hex("1a00")), kSlices - 2 + kBytes / 2 / 8192},
+      {"nested messages", "t.Every", times(from_hex("5a022801")), kSlices - 2},
+      {"strings", "t.Every", times(from_hex("ea060161")), kSlices - 2 + kBytes / 4 / 8192},
+      {"numbers", "t.Every", times(from_hex("c80601")), kSlices - 2},
+      {"packed numbers", "t.Every", sized("ea3e", times(from_hex("01"))), kSlices - 2},
+      {"packed long numbers", "t.Every", sized("da3e", times(from_hex("80808080808001"))), kSlices - 2},
+      {"packed fixed numbers", "t.Every", sized("ca3e", times("eight...")), kParts},
+      {"one string", "t.Every", sized("4a", times("\xc3\xa4")), kParts},
+      {"one field of bytes", "t.Every", sized("62", times("x")), kParts},
+      {"map entries of one key", "t.Maps", times(from_hex("1a00")), kSlices - 2},
+      {"map entries", "t.Maps", entries, kSlices - 2 + kBytes / 7 / 8192 + kBytes / 7 / 2048},
+  };
+}
+
+TEST(DecodeInSlices, WhateverIsLargeIsCutIntoPieces) {
+  for (const LargeCase& one : large_cases()) {
+    for (bool alias : {false, true}) {
+      TestObject whole(every().type(one.type)), cut(every().type(one.type));
+      ASSERT_TRUE(whole.decode(one.wire).ok()) << one.name;
+      Pauses pauses;
+      ASSERT_TRUE(cut.decode(one.wire, {.alias = alias, .pause = pauses.pause()}).ok()) << one.name;
+      EXPECT_TRUE(message::equal(cut.type(), *cut.get(), *whole.get())) << one.name;
+      EXPECT_GE(pauses.count, one.least) << one.name;
+    }
+  }
+}
+
+TEST(DecodeInSlices, APauseMayEndTheDecode) {
+  for (const LargeCase& one : large_cases()) {
+    Pauses all;
+    ASSERT_TRUE(TestObject(every().type(one.type)).decode(one.wire, {.pause = all.pause()}).ok());
+    for (size_t end_at = 1; end_at <= all.count; end_at += 1 + all.count / 13) {
+      Pauses pauses{.end_at = end_at};
+      DecodeResult result = TestObject(every().type(one.type)).decode(one.wire, {.pause = pauses.pause()});
+      EXPECT_EQ(result.error, DecodeError::kOutOfMemory) << one.name;
+      EXPECT_EQ(pauses.count, end_at) << one.name << ": it went on after its end";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace drover

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "codec/errors_format.h"
+#include "object/pause.h"
 
 namespace drover {
 
@@ -20,6 +21,11 @@ struct DecodeOptions {
   // Sub-messages are marked as received: read-only for the process that gets them (docs/formats.md, owner).
   bool received = false;
   uint32_t min_alias_size = 1;
+  // Where the decoding of a large message lets others go on: called after about slice_bytes of the wire (eight times
+  // as many inside of a string), and every few thousand elements of an array or a map that grows. If it returns false,
+  // the result is kOutOfMemory.
+  Pause pause = {};
+  uint32_t slice_bytes = 8 << 10;
 };
 
 struct DecodeResult {

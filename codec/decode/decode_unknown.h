@@ -24,7 +24,11 @@ DROVER_NOINLINE char* Decoder<Memory>::extend_unknown(char* object, size_t size,
     if (cls < 5) cls = 5;
     char* block = static_cast<char*>(arena_.allocate_recycled(size_t{1} << cls));
     if (block == nullptr) return const_cast<char*>(fail(DecodeError::kOutOfMemory, p));
-    if (bytes->size != 0) std::memcpy(block, bytes->begin(), bytes->size);
+    for (uint32_t at = 0; at < bytes->size; at += kUnknownAtOnce) {
+      const uint32_t left = bytes->size - at;
+      std::memcpy(block + at, bytes->begin() + at, left < kUnknownAtOnce ? left : kUnknownAtOnce);
+      if (left > kUnknownAtOnce && input_.pauses() && !input_.go_on()) return nullptr;
+    }
     if (have != 0) arena_.recycle(bytes->begin(), have);
     bytes->set_begin(block);
     bytes->meta = (bytes->meta & ~((1u << raw::Words::kBackShift) - 1)) | cls << raw::Words::kClassShift;

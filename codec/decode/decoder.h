@@ -160,6 +160,7 @@ class Decoder {
     return bytes;
   }
   const char* string(const char* p, raw::Words* to, bool check_utf8);
+  bool valid_utf8(const char* text, size_t size);
   const char* string_copy(const char* p, raw::Words* to, uint32_t size, bool check_utf8);
   bool string_alias(const char* p, raw::Words* to, uint32_t size);
   // The NUL behind an aliased string is written once the tag there has certainly been read: at the next string, or at
@@ -181,11 +182,14 @@ class Decoder {
   const char* packed(const char* p, char* object, const FieldEntry& field);
   const char* packed_fixed(const char* p, raw::Words* to, const FieldEntry& field, uint32_t size);
   const char* packed_varints(const char* p, raw::Words* to, const FieldEntry& field, uint32_t size, uint32_t more);
+  const char* packed_in_slices(const char* p, char* object, const FieldEntry& field, uint32_t size);
   const char* packed_varints_slow(const char* p, char* object, const FieldEntry& field, uint32_t size);
   bool end_map_entry(const char* p, char* object, const FieldEntry& field, char* added);
   uint32_t count_run(const char* p, uint32_t tag_size, uint32_t tag) const;
   // Room for `wanted` elements; false after fail(out_of_memory). An error's position is `p`.
   bool grow(raw::Words* repeated, uint32_t wanted, const FieldEntry& field, const char* p);
+  static constexpr uint32_t kMovedAtOnce = 8192;  // elements, between two pauses
+  bool move_in_slices(char* to, const char* from, uint32_t kept, uint32_t capacity, size_t element_size, bool relative);
   // The same for one more scalar in a full array.
   template <uint32_t kElementSize>
   bool grow_scalars(raw::Words* repeated, const FieldStep* step, const char* p);
@@ -194,6 +198,7 @@ class Decoder {
   // ---- decode_unknown.h
   const char* unknown_field(const char* p, char* object, uint32_t tag, int depth);  // p is behind the tag
   const char* unknown_group(const char* p, char* object, uint32_t tag, int depth);
+  static constexpr uint32_t kUnknownAtOnce = 256 << 10;  // bytes that are moved between two pauses
   // Makes the object's unknown bytes longer by `size`; where to write them. Null after fail().
   char* extend_unknown(char* object, size_t size, const char* p);
   bool append_unknown_varint(char* object, uint32_t tag, uint64_t value, const char* p);

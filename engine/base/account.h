@@ -122,6 +122,8 @@ class Account {
   }
   // Of the engine thread's time, where it is scarce: an address's.
   FairQueue::Share& share() { return share_; }
+  // The same of the time for large requests (engine/dispatch/long_parses.h).
+  FairQueue::Share& parsing_share() { return parsing_share_; }
   // The widest account, from this one upwards, that holds more memory than its limit; null: all is well.
   Account* over();
 
@@ -143,6 +145,7 @@ class Account {
   size_t measured_ = 0;
   TokenBucket decoding_;
   FairQueue::Share share_;
+  FairQueue::Share parsing_share_;
   uint32_t references_ = 0;
   const Level level_;
   const std::string name_;

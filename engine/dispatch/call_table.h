@@ -24,6 +24,7 @@
 namespace drover::engine {
 
 class HostLink;
+class LongParse;
 struct ReplyAccount;
 struct Route;
 struct StreamState;
@@ -37,6 +38,7 @@ struct CallState {
     kFree,
     kReceiving,  // begun; the request is not complete yet
     kWaiting,    // the request is complete; no host, or no host with room
+    kParsing,    // the request is complete and large: `parse` is at it
     kRunning,    // a worker has it
     kReplied,    // `reply` was called; the transport is sending
     kOver,       // the transport has released it; the host has not
@@ -72,8 +74,10 @@ struct CallState {
   char* message = nullptr;
   size_t message_size = 0;
   size_t message_capacity = 0;  // of the buffer, with one byte behind the message
-  size_t arriving = 0;          // charged while the message arrives into the region
+  size_t arriving = 0;          // charged while the message arrives into the region, or is parsed in slices
   std::unique_ptr<char, FreeDeleter> heap_message;
+
+  LongParse* parse = nullptr;  // of the request, or of the oldest message of its input
 
   // ---- waiting
   CallState* next_waiting = nullptr;

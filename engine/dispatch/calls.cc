@@ -25,12 +25,14 @@ Calls::Calls(const Options& options, ReplySink& replies, RouteTable& routes, Hos
       reply_memory_(reply_memory),
       now_ns_(monotonic_ns()),
       timers_(now_ns_),
-      requests_(options.max_waiting_bytes) {}
+      requests_(options.max_waiting_bytes),
+      parses_(options.parses, links) {}
 
 Calls::~Calls() {
   for (uint32_t i = 0; i < table_.size(); ++i) {
     CallState& state = *table_.at(i);
     timers_.disarm(state.timer);
+    parses_.drop(state);
     if (state.reply != nullptr) reply_memory_.let_go(state);
     if (state.stream != nullptr) {
       drop_stream(state);
@@ -58,15 +60,31 @@ std::span<char> Calls::heap_buffer(CallState& state, size_t size, size_t least) 
   return {state.message, least};
 }
 
+bool Calls::keep_message(CallState& state, std::string_view wire) {
+  if (state.message != nullptr || state.call->request_streams) return true;
+  if (!requests_.on_heap(state, wire.size(), wire.size())) return false;
+  std::memcpy(state.message, wire.data(), wire.size());
+  return true;
+}
+
+void Calls::leave_waiting(CallState& state) {
+  if (state.phase != CallState::Phase::kWaiting) return;
+  waiting_.remove(state);
+  timers_.disarm(state.timer);
+  arm(state, state.call->deadline_ns);
+}
+
+void Calls::parsing(CallState& state) {
+  leave_waiting(state);
+  state.phase = CallState::Phase::kParsing;
+}
+
 void Calls::wait(CallState& state, std::string_view wire) {
   if (waiting_.size() >= options_.max_waiting) {
     return fail(state, StatusCode::kResourceExhausted, "too many calls wait for the service");
   }
-  if (state.message == nullptr && !state.call->request_streams) {
-    if (!requests_.on_heap(state, wire.size(), wire.size())) {
-      return fail(state, StatusCode::kResourceExhausted, "too many bytes of requests wait for the service");
-    }
-    std::memcpy(state.message, wire.data(), wire.size());
+  if (!keep_message(state, wire)) {
+    return fail(state, StatusCode::kResourceExhausted, "too many bytes of requests wait for the service");
   }
   waiting_.push(state);
   state.phase = CallState::Phase::kWaiting;
@@ -83,6 +101,7 @@ void Calls::cancel(CallState& state, CancelReason reason) {
 }
 
 void Calls::abandon(CallState& state) {
+  parses_.drop(state);
   if (state.phase == CallState::Phase::kWaiting) waiting_.remove(state);
   timers_.disarm(state.timer);
   if ((state.owed & (CallState::kComplete | CallState::kFinished)) != 0 && !state.cancelled)
@@ -117,13 +136,15 @@ void Calls::end_waiting(CallState& state) {
 
 int64_t Calls::next_ns() const {
   int64_t next = timers_.next_ns();
-  return waiting_.size() != 0 && waiting_.any_with_host() ? std::min(next, now_ns_ + kRetryNs) : next;
+  const bool waits_for_room = parses_.any_over() || (waiting_.size() != 0 && waiting_.any_with_host());
+  return waits_for_room ? std::min(next, now_ns_ + kRetryNs) : next;
 }
 
 // ---- the end of a call
 
 void Calls::fail(CallState& state, StatusCode code, std::string_view message) {
   if (state.phase == CallState::Phase::kReplied || state.phase == CallState::Phase::kOver) return;
+  parses_.drop(state);
   if (state.phase == CallState::Phase::kWaiting) waiting_.remove(state);
   if (state.stream != nullptr) drop_input(state);
   // While the transport still writes into the message buffer, the buffer stays; the call frees it.

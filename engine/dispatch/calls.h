@@ -4,7 +4,8 @@
 //
 //   begin --> kReceiving --------------> started --> kRunning --> replied --> kReplied --> over --> kOver --> free
 //                  |                        ^            |                       ^
-//                  '--> wait --> kWaiting --'            |                       |
+//                  |--> wait --> kWaiting --|            |                       |
+//                  |--> parsing --> kParsing'            |                       |
 //                  '--------------'----------------------'--> fail, deadline ----'
 //
 // A call ends exactly once towards the client: by replied() or by fail(), which does nothing once it has ended. Memory
@@ -27,6 +28,7 @@
 #include "engine/dispatch/call_table.h"
 #include "engine/dispatch/host_link.h"
 #include "engine/dispatch/host_links.h"
+#include "engine/dispatch/long_parses.h"
 #include "engine/dispatch/reply_memory.h"
 #include "engine/dispatch/request_memory.h"
 #include "engine/dispatch/route_table.h"
@@ -41,6 +43,7 @@ class Calls {
     int64_t wait_ns;           // how long a call waits for a host or for room
     uint32_t max_waiting;      // calls that wait
     size_t max_waiting_bytes;  // of requests on the heap while their calls wait or are received
+    LongParses::Options parses = {};
   };
   static constexpr int64_t kServeNs = 500'000;  // of a turn, for calls that have waited
   static constexpr std::string_view kNoMemory = "the engine has no memory for the call";
@@ -67,7 +70,13 @@ class Calls {
   void begin_stream(CallState& state);
   // Room for a message of `size` bytes on the heap, of which `least` are wanted now; empty: none.
   std::span<char> heap_buffer(CallState& state, size_t size, size_t least);
-  // Keeps the request's bytes (what was received into a buffer stays there) and queues the call behind its route.
+  // Keeps the request's bytes, as state.message; what was received into a buffer stays there. False: over a budget.
+  bool keep_message(CallState& state, std::string_view wire);
+  // The request is parsed in slices from now on: parses() has it.
+  void parsing(CallState& state);
+  LongParses& parses() { return parses_; }
+  const LongParses& parses() const { return parses_; }
+  // Keeps the request's bytes and queues the call behind its route.
   void wait(CallState& state, std::string_view wire);
   // A worker of that host runs the call from now on, and the host is pinned for it. True: the call had waited.
   bool started(CallState& state, HostLink& link);
@@ -145,6 +154,7 @@ class Calls {
     if (when_ns != kNoDeadline) timers_.arm(state.timer, when_ns);
   }
   void cancel(CallState& state, CancelReason reason);
+  void leave_waiting(CallState& state);
   void expire(CallState& state);
   void end_waiting(CallState& state);
   void let_go_of_host(CallState& state) {
@@ -171,6 +181,7 @@ class Calls {
   TimerWheel timers_;
   RequestMemory requests_;
   WaitingCalls waiting_;
+  LongParses parses_;
   std::vector<std::unique_ptr<StreamState>> spare_streams_;
 };
 
@@ -195,12 +206,9 @@ DROVER_INLINE CallState* Calls::begin(Call& call, Route& route) {
 }
 
 inline bool Calls::started(CallState& state, HostLink& link) {
-  const bool waited = state.phase == CallState::Phase::kWaiting;
-  if (waited) {
-    waiting_.remove(state);
-    timers_.disarm(state.timer);
-    arm(state, state.call->deadline_ns);
-  }
+  const bool waited = state.phase == CallState::Phase::kWaiting || state.phase == CallState::Phase::kParsing;
+  if (waited) [[unlikely]]
+    leave_waiting(state);
   if (state.host == &link) {  // its message lies there, and strings may refer to it
     state.message = nullptr;
     state.message_size = 0;

@@ -176,7 +176,7 @@ class TestThread {
       : metrics(0),
         ledger(limits, metrics),
         client(ledger.open_connection("client")),
-        dispatcher(0, transport, metrics, options, &events) {
+        dispatcher(0, transport, metrics, patient(options), &events) {
     transport.sink = &dispatcher;
   }
   virtual ~TestThread() { abandon_calls(); }
@@ -244,6 +244,11 @@ class TestThread {
   int64_t ahead_ns = 0;  // turns happen so much later than they do: a test need not wait, and the machine may
 
  private:
+  // A large request is parsed at once, however slow the machine is, unless a test wants slices from the beginning.
+  static DispatchOptions patient(DispatchOptions options) {
+    if (options.parses.at_once_ns != 0) options.parses.at_once_ns = 60'000'000'000;
+    return options;
+  }
   std::map<std::string, uint32_t> listeners_;
 };
 

@@ -24,21 +24,25 @@ Dispatcher::Dispatcher(uint32_t thread, ReplySink& replies, ThreadMetrics& metri
       replies_(replies),
       metrics_(metrics),
       max_request_bytes_(options.max_request_bytes),
+      wait_ns_(options.wait_ns),
       routes_(metrics, options.wait_ns),
       workers_(options.policy),
       reply_memory_(options.max_reply_bytes),
       links_(thread, metrics, events),
-      calls_({options.wait_ns, options.max_waiting, options.max_waiting_bytes}, replies, routes_, links_,
-             reply_memory_),
+      calls_({options.wait_ns, options.max_waiting, options.max_waiting_bytes, options.parses}, replies, routes_,
+             links_, reply_memory_),
       requests_(calls_, replies, options.wait_ns),
       lines_({options.engine_threads, thread, options.max_line_connections}, metrics),
       responses_({options.responses, options.wait_ns}, calls_, requests_, replies, reply_memory_, lines_, metrics),
       hosts_(thread, links_, routes_, calls_, lines_, metrics, events),
       waiting_gauge_(metrics.gauge("drover_waiting_calls", "Calls that wait for a host or for room")),
-      reply_bytes_gauge_(metrics.gauge("drover_reply_bytes", "Engine memory of replies that clients have not read")) {}
+      reply_bytes_gauge_(metrics.gauge("drover_reply_bytes", "Engine memory of replies that clients have not read")),
+      long_requests_(metrics.counter("drover_long_requests_total",
+                                     "Requests and messages that were parsed in slices of many turns")) {}
 
 Dispatcher::~Dispatcher() {
   for (const Gauge* gauge : {waiting_gauge_, reply_bytes_gauge_}) metrics_.remove(gauge);
+  metrics_.remove(long_requests_);
 }
 
 void Dispatcher::connect(const LineRequest& request) {
@@ -118,7 +122,9 @@ std::span<char> Dispatcher::message_buffer(Call& call, size_t size, size_t recei
 }
 
 bool Dispatcher::waits(const Call& call) const {
-  return call.dispatch != nullptr && state_of(call).phase == CallState::Phase::kWaiting;
+  if (call.dispatch == nullptr) return false;
+  const CallState::Phase phase = state_of(call).phase;
+  return phase == CallState::Phase::kWaiting || phase == CallState::Phase::kParsing;
 }
 
 void Dispatcher::message(Call& call, std::string_view wire, More more) {
@@ -133,7 +139,7 @@ void Dispatcher::message(Call& call, std::string_view wire, More more) {
   }
   if (state.message != nullptr) {
     wire = {state.message, state.message_size};
-    RequestMemory::arrived(state);
+    if (wire.size() < LongParses::kLeastBytes) RequestMemory::arrived(state);
   }
   if (state.route->first_waiting == nullptr && try_start(state, wire)) return;
   calls_.wait(state, wire);
@@ -187,22 +193,88 @@ DROVER_INLINE void Dispatcher::take_over(CallState& state, const WorkerChoice::C
   if (waited) replies_.started(*state.call);
 }
 
-bool Dispatcher::try_start(CallState& state, std::string_view wire) {
-  WorkerChoice::Choice choice = workers_.choose(*state.route, state.host, std::max(1u, state.wanted_chunks));
-  if (choice.found != WorkerChoice::Found::kWorker) return false;
+DROVER_INLINE bool Dispatcher::start_built(CallState& state, const WorkerChoice::Choice& choice, BuiltRequest built) {
   HostLink& link = *choice.link;
-  bool alias = state.host == &link && state.message != nullptr && state.heap_message == nullptr;
-  BuiltRequest built = build_request(*state.call, link, link.host().methods[choice.method], wire, alias);
   if (!built.ok()) [[unlikely]]
     return refuse(state, link, built);
   try {
     state.runs.reserve(state.runs.size() + 1 + built.more.size());
   } catch (const std::bad_alloc&) {
-    link.rx().free(built.run.offset, built.run.chunks);
-    built.more.free_all(link.rx());
+    built.free(link.rx());
     throw;
   }
   take_over(state, choice, built);
+  return true;
+}
+
+bool Dispatcher::try_start(CallState& state, std::string_view wire) {
+  WorkerChoice::Choice choice = workers_.choose(*state.route, state.host, std::max(1u, state.wanted_chunks));
+  if (choice.found != WorkerChoice::Found::kWorker) return false;
+  HostLink& link = *choice.link;
+  bool alias = state.host == &link && state.message != nullptr && state.heap_message == nullptr;
+  if (wire.size() >= LongParses::kLeastBytes) [[unlikely]]
+    return start_long(state, choice, wire, alias);
+  return start_built(state, choice, build_request(*state.call, link, link.host().methods[choice.method], wire, alias));
+}
+
+// As try_start, of a large request. What it holds of rx stays charged until it is parsed.
+DROVER_NOINLINE bool Dispatcher::start_long(CallState& state, const WorkerChoice::Choice& choice, std::string_view wire,
+                                            bool alias) {
+  if (!calls_.keep_message(state, wire)) {
+    calls_.fail(state, StatusCode::kResourceExhausted, "too many bytes of requests wait for the service");
+    return true;
+  }
+  LongParse::Request request{&state, false, choice.link, choice.method, choice.worker, wire, alias};
+  request.wire = {state.message, state.message_size};
+  BuiltRequest built;
+  switch (calls_.parses().begin(request, &built)) {
+    case LongParses::Begun::kOver:
+      RequestMemory::arrived(state);
+      return start_built(state, choice, std::move(built));
+    case LongParses::Begun::kLater:
+      calls_.parsing(state);
+      return true;
+    case LongParses::Begun::kNoMemory:
+      break;
+  }
+  calls_.fail(state, StatusCode::kResourceExhausted, Calls::kNoMemory);
+  return true;
+}
+
+bool Dispatcher::finish_long(CallState& state, LongParse& parse) {
+  try {
+    return state.stream != nullptr && state.call->request_streams ? requests_.parsed(state, parse)
+                                                                  : parsed(state, parse);
+  } catch (const std::bad_alloc&) {
+    calls_.fail_running(state, StatusCode::kResourceExhausted, Calls::kNoMemory);
+    return true;
+  }
+}
+
+// The request is an object now, or its host is gone. False: its worker has no room for the call.
+bool Dispatcher::parsed(CallState& state, LongParse& parse) {
+  const LongParse::Request& request = parse.request();
+  HostLink& link = *request.link;
+  if (link.gone || link.failure() != nullptr) {
+    parse.stop();
+    if (parse.built().wire_changed) {
+      calls_.fail(state, StatusCode::kUnavailable, "the service's process ended");
+    } else {
+      calls_.wait(state, {});
+    }
+    return true;
+  }
+  WorkerChoice::Choice choice{&link, request.method, request.worker};
+  if (parse.built().ok()) {
+    choice.worker = WorkerChoice::with_room(link, request.worker);
+    if (choice.worker == UINT32_MAX) {
+      if (calls_.now_ns() - parse.over_since_ns <= wait_ns_) return false;
+      calls_.fail(state, StatusCode::kResourceExhausted, "the service had no room for the call in time");
+      return true;
+    }
+  }
+  RequestMemory::arrived(state);
+  if (!start_built(state, choice, std::exchange(parse.built(), BuiltRequest()))) calls_.wait(state, {});
   return true;
 }
 
@@ -253,6 +325,7 @@ bool Dispatcher::poll(int64_t now_ns) {
   did |= calls_.expire();
   did |= calls_.serve_waiting([this](CallState& state) { return start_waiting(state); });
   did |= requests_.serve();
+  did |= calls_.parses().serve([this](CallState& state, LongParse& parse) { return finish_long(state, parse); });
   if (remote_ != nullptr) did |= remote_->turn(now_ns);
   for (const auto& link : links_.attached()) did |= link->flush(now_ns);
   did |= hosts_.turn();
@@ -265,6 +338,7 @@ void Dispatcher::update_metrics(int64_t now_ns) {
   next_metrics_ns_ = now_ns + kMetricsPeriodNs;
   waiting_gauge_->set(calls_.waiting());
   reply_bytes_gauge_->set(static_cast<int64_t>(reply_bytes()));
+  long_requests_->add(calls_.parses().suspended() - long_requests_->value());
   responses_.update_metrics();
   calls_.shrink();
   hosts_.update_metrics();
@@ -277,7 +351,7 @@ void Dispatcher::update_metrics(int64_t now_ns) {
 bool Dispatcher::prepare_to_sleep() {
   if (std::exchange(looking_, false) && rung_) awake();
   rung_ = false;
-  if (hosts_.busy() || (remote_ != nullptr && remote_->busy())) return true;
+  if (calls_.parses().busy() || hosts_.busy() || (remote_ != nullptr && remote_->busy())) return true;
   for (const auto& link : links_.attached()) {
     if (link->active()) link->announce_sleep();
   }

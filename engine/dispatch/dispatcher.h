@@ -4,6 +4,7 @@
 //   open         RouteTable       (listener, path) -> Route           unknown: kUnimplemented
 //   message      WorkerChoice     Route -> worker                     no host or no room: Calls::wait, at most wait_ns
 //                build_request    wire bytes -> object in rx -> CALL
+//                LongParses       the same of large ones, in slices of several turns
 //   poll         HostTurns        whose responses are taken, and for how long
 //                HostResponses    COMPLETE -> object in tx -> wire bytes -> ReplySink
 //                Hosts            hosts that come, drain, fail and go
@@ -61,6 +62,7 @@ struct DispatchOptions {
   size_t max_reply_bytes = 128u << 20;   // heap memory of all encoded replies that wait for their clients
   uint32_t engine_threads = 1;           // of the engine, each with a Dispatcher
   uint32_t max_line_connections = 1024;  // LineSwitchOptions::max_connections
+  LongParses::Options parses;
   ResponseReader::Options responses;
 };
 
@@ -124,6 +126,7 @@ class Dispatcher final : public CallSink, public Pollable {
   size_t routes() const { return routes_.size(); }
   const RouteChanges& changes() const { return hosts_.changes(); }
   size_t reply_bytes() const { return reply_memory_.bytes(); }
+  const LongParses& parses() const { return calls_.parses(); }
   uint64_t line_connections() const { return lines_.connections(); }
 
  private:
@@ -132,6 +135,10 @@ class Dispatcher final : public CallSink, public Pollable {
   // True: a worker has the call, or it was answered with an error. False: no host, or no room.
   bool try_start(CallState& state, std::string_view wire);
   bool try_start_stream(CallState& state);
+  bool start_long(CallState& state, const WorkerChoice::Choice& choice, std::string_view wire, bool alias);
+  bool start_built(CallState& state, const WorkerChoice::Choice& choice, BuiltRequest built);
+  bool finish_long(CallState& state, LongParse& parse);
+  bool parsed(CallState& state, LongParse& parse);
   bool start_waiting(CallState& state);
   void take_over(CallState& state, const WorkerChoice::Choice& choice, const BuiltRequest& built);
   bool refuse(CallState& state, HostLink& link, const BuiltRequest& built);
@@ -143,6 +150,7 @@ class Dispatcher final : public CallSink, public Pollable {
   ReplySink& replies_;
   ThreadMetrics& metrics_;
   const uint32_t max_request_bytes_;
+  const int64_t wait_ns_;
   RouteTable routes_;
   const WorkerChoice workers_;
   ReplyMemory reply_memory_;
@@ -160,6 +168,7 @@ class Dispatcher final : public CallSink, public Pollable {
   int64_t next_metrics_ns_ = 0;
   Gauge* waiting_gauge_;
   Gauge* reply_bytes_gauge_;
+  Counter* long_requests_;
 };
 
 }  // namespace drover::engine

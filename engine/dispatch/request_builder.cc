@@ -28,7 +28,7 @@ bool take_run(ChunkPool& pool, size_t estimate, BuiltRequest* built) {
 
 // `call`: whose metadata goes beside the object; null: no metadata.
 DROVER_INLINE BuiltRequest build(const Call* call, HostLink& link, const HostMethod& method, std::string_view wire,
-                                 bool alias) {
+                                 bool alias, const Pause& pause) {
   ChunkPool& pool = link.rx();
   size_t object_size = method.request.entry().object_size;
   const size_t metadata_bytes = call != nullptr ? metadata_size(*call) : 0;
@@ -46,6 +46,8 @@ DROVER_INLINE BuiltRequest build(const Call* call, HostLink& link, const HostMet
   // NULs behind the strings destroy the wire bytes for a second try: only where one is unlikely.
   options.terminate_aliases =
       alias && pool.free_chunks() >= kPlentyFactor * ChunkPool::chunks_for(wire.size() + object_size);
+  options.pause = pause;
+  built.wire_changed = options.terminate_aliases;
   const CallMetadata* metadata = nullptr;
   auto* object = reinterpret_cast<Message*>(memory);
   if (memory == nullptr) {
@@ -55,7 +57,7 @@ DROVER_INLINE BuiltRequest build(const Call* call, HostLink& link, const HostMet
     built.decoded = decode(method.request, object, wire, arena, options);
   }
   if (built.decoded.ok() && (method.request.entry().flags & schema::kMessageFlagRequiredBelow) != 0 &&
-      !message::is_initialized(method.request, *object)) {
+      !message::is_initialized(method.request, *object, pause)) {
     built.missing_required = true;
     pool.free(offset, chunks);
     return built;
@@ -80,12 +82,12 @@ DROVER_INLINE BuiltRequest build(const Call* call, HostLink& link, const HostMet
 }  // namespace
 
 BuiltRequest build_request(const Call& call, HostLink& link, const HostMethod& method, std::string_view wire,
-                           bool alias) {
-  return build(&call, link, method, wire, alias);
+                           bool alias, const Pause& pause) {
+  return build(&call, link, method, wire, alias, pause);
 }
 
-BuiltRequest build_message(HostLink& link, const HostMethod& method, std::string_view wire) {
-  return build(nullptr, link, method, wire, false);
+BuiltRequest build_message(HostLink& link, const HostMethod& method, std::string_view wire, const Pause& pause) {
+  return build(nullptr, link, method, wire, false, pause);
 }
 
 BuiltRequest build_metadata(const Call& call, HostLink& link) {
@@ -105,6 +107,12 @@ BuiltRequest build_metadata(const Call& call, HostLink& link) {
   if (!source.runs().empty()) built.more = source.take_runs();
   built.metadata = link.region().offset_of(metadata);
   return built;
+}
+
+void BuiltRequest::free(ChunkPool& pool) {
+  pool.free(run.offset, run.chunks);
+  more.free_all(pool);
+  *this = BuiltRequest();
 }
 
 Status BuiltRequest::error() const {

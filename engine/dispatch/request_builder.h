@@ -17,7 +17,8 @@ struct BuiltRequest {
   DecodeResult decoded;
   bool missing_required = false;
   bool no_memory = false;
-  bool try_again = false;  // with no_memory: the wire bytes are as they were
+  bool try_again = false;     // with no_memory: the wire bytes are as they were
+  bool wire_changed = false;  // also if it failed
 
   // If ok():
   uint64_t object = 0;  // region offsets
@@ -27,15 +28,18 @@ struct BuiltRequest {
   bool ok() const { return decoded.ok() && !no_memory && !missing_required; }
   // If not: how the call ends, unless it may wait for more memory.
   Status error() const;
+  // Gives back the memory of what is not needed after all.
+  void free(ChunkPool& pool);
 };
 
 // `alias`: `wire` lies in the link's region and stays there, so that strings may refer to it. Its bytes may then be
-// changed (NULs behind strings), unless the result says try_again.
+// changed (NULs behind strings), unless the result says try_again. `pause`: see DecodeOptions; if it ends the work, the
+// result says no_memory.
 BuiltRequest build_request(const Call& call, HostLink& link, const HostMethod& method, std::string_view wire,
-                           bool alias);
+                           bool alias, const Pause& pause = {});
 
 // The same without metadata, of a message of a stream; it lies elsewhere.
-BuiltRequest build_message(HostLink& link, const HostMethod& method, std::string_view wire);
+BuiltRequest build_message(HostLink& link, const HostMethod& method, std::string_view wire, const Pause& pause = {});
 // The metadata alone, of a call whose request streams.
 BuiltRequest build_metadata(const Call& call, HostLink& link);
 

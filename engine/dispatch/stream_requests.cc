@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 namespace drover::engine {
 namespace {
@@ -19,10 +20,12 @@ void StreamRequests::message(CallState& state, std::string_view wire, More more)
   StreamState& stream = *state.stream;
   if (more == More::kLast) stream.half_closed = true;
   const bool first = running(state) && stream.input.empty() && stream.at_host.size() < kMaxStreamMessages;
+  const bool large = wire.size() >= LongParses::kLeastBytes;
   try {
-    if (first && push(state, wire, stream.half_closed)) return;
+    if (first && !large && push(state, wire, stream.half_closed)) return;
     if (first && !running(state)) return;  // refused
     keep(state, wire);
+    if (first && large && running(state)) give(state);
   } catch (const std::bad_alloc&) {
     calls_.fail_running(state, StatusCode::kResourceExhausted, Calls::kNoMemory);
   }
@@ -53,7 +56,7 @@ void StreamRequests::give(CallState& state) {
   StreamState& stream = *state.stream;
   try {
     while (!stream.input.empty()) {
-      if (stream.at_host.size() == kMaxStreamMessages) return;
+      if (stream.at_host.size() == kMaxStreamMessages || state.parse != nullptr) return;
       const std::string_view wire = stream.input.front();
       const size_t size = wire.size() + WireQueue::kOverhead;
       if (!push(state, wire, stream.half_closed && stream.input.messages() == 1)) return;
@@ -68,21 +71,51 @@ void StreamRequests::give(CallState& state) {
   tell(state, 0, true);
 }
 
-// False: no room for now, or the call has ended.
+// False: no room for now, the message is being parsed, or the call has ended.
 bool StreamRequests::push(CallState& state, std::string_view wire, bool last) {
   HostLink& link = *state.host;
   StreamState& stream = *state.stream;
   if (!link.has_room(state.lane)) return stall(state), false;
   stream.at_host.reserve();
-  BuiltRequest built = build_message(link, link.host().methods[state.method], wire);
+  BuiltRequest built;
+  if (wire.size() < LongParses::kLeastBytes) [[likely]] {
+    built = build_message(link, link.host().methods[state.method], wire);
+  } else {
+    const LongParse::Request request{&state, true, &link, state.method, state.lane, wire, false};
+    const LongParses::Begun begun = calls_.parses().begin(request, &built);
+    if (begun == LongParses::Begun::kLater) return false;
+    if (begun == LongParses::Begun::kNoMemory) throw std::bad_alloc();
+  }
   if (!built.ok()) [[unlikely]]
     return refuse(state, built);
+  pushed(state, built, wire.size(), last);
+  return true;
+}
+
+// at_host has room.
+void StreamRequests::pushed(CallState& state, const BuiltRequest& built, size_t wire_bytes, bool last) {
+  StreamState& stream = *state.stream;
   RunList runs;
   runs.push(built.run);
   for (size_t i = 0; i < built.more.size(); ++i) runs.push(built.more[i]);
-  stream.at_host.push({std::move(runs), static_cast<uint32_t>(wire.size())});
+  stream.at_host.push({std::move(runs), static_cast<uint32_t>(wire_bytes)});
   stream.stalled_since_ns = 0;
   tell(state, built.object, last);
+}
+
+bool StreamRequests::parsed(CallState& state, LongParse& parse) {
+  HostLink& link = *parse.request().link;
+  StreamState& stream = *state.stream;
+  if (link.gone || link.failure() != nullptr) return true;  // the call is about to be told
+  if (!parse.built().ok()) return refuse(state, parse.built()), true;
+  if (!link.has_room(state.lane)) return false;
+  stream.at_host.reserve();
+  const size_t bytes = parse.request().wire.size();
+  const BuiltRequest built = std::exchange(parse.built(), BuiltRequest());
+  pushed(state, built, bytes, stream.half_closed && stream.input.messages() == 1);
+  stream.input.pop();
+  calls_.let_go_of_input(state, bytes + WireQueue::kOverhead);
+  give(state);
   return true;
 }
 

@@ -3,6 +3,8 @@
 //   message --> room at the host: an object in rx, MESSAGE -------------------------> consumed --> memory free,
 //          '--> else StreamState::input --> again after CONSUMED, or when stalled          window to the client
 //
+// A large message is parsed from the input, in slices (LongParses); those behind it wait there.
+//
 // A host has at most kMaxStreamMessages of a call that it has not consumed: then its input waits for CONSUMED, for as
 // long as the handler likes. Input that finds no room in the worker's ring or in rx is *stalled*: it is offered again
 // each turn, and after wait_ns, if the host has nothing of the call left to consume, the call ends in
@@ -36,6 +38,8 @@ class StreamRequests {
   // ---- from the host
   // A worker has the call from now on: gives it what has come. The call may be over when it returns.
   void started(CallState& state) { give(state); }
+  // The oldest message of its input is an object now, or the parse failed. False: the worker's ring has no room.
+  bool parsed(CallState& state, LongParse& parse);
   // The host is done with the oldest `count` messages. False: it does not have as many.
   bool consumed(CallState& state, uint32_t count);
 
@@ -52,6 +56,7 @@ class StreamRequests {
 
   void give(CallState& state);
   bool push(CallState& state, std::string_view wire, bool last);
+  static void pushed(CallState& state, const BuiltRequest& built, size_t wire_bytes, bool last);
   static void tell(CallState& state, uint64_t object, bool last);
   void keep(CallState& state, std::string_view wire);
   bool refuse(CallState& state, const BuiltRequest& built);

@@ -8,6 +8,7 @@
 // Thread-safety: none; one engine thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -21,7 +22,7 @@
 
 namespace drover::engine {
 
-// Wire messages in order, one behind the other.
+// Wire messages in order, in blocks. A message stays where it is until it is popped.
 class WireQueue {
  public:
   static constexpr size_t kOverhead = sizeof(uint32_t);  // of a message
@@ -29,33 +30,49 @@ class WireQueue {
   bool empty() const { return messages_ == 0; }
   uint32_t messages() const { return messages_; }
   // Bytes of the messages and their overhead.
-  size_t size() const { return bytes_.size() - at_; }
+  size_t size() const { return size_; }
   // Throws std::bad_alloc.
   void push(std::string_view wire) {
     const auto size = static_cast<uint32_t>(wire.size());
-    bytes_.reserve(bytes_.size() + kOverhead + size);
-    bytes_.append(reinterpret_cast<const char*>(&size), kOverhead);
-    bytes_.append(wire);
+    const size_t whole = kOverhead + wire.size();
+    if (blocks_.empty() || blocks_.back().capacity() - blocks_.back().size() < whole) {
+      std::string block;
+      block.reserve(std::max(whole, blocks_.empty() ? kFirstBlock : kBlock));
+      blocks_.push(std::move(block));
+    }
+    std::string& block = blocks_.back();
+    block.append(reinterpret_cast<const char*>(&size), kOverhead);
+    block.append(wire);
+    size_ += whole;
     ++messages_;
   }
-  // Valid until push or pop.
-  std::string_view front() const {
+  // Valid until pop.
+  std::string_view front() {
     uint32_t size;
-    std::memcpy(&size, bytes_.data() + at_, kOverhead);
-    return {bytes_.data() + at_ + kOverhead, size};
+    std::memcpy(&size, blocks_.front().data() + at_, kOverhead);
+    return {blocks_.front().data() + at_ + kOverhead, size};
   }
   void pop() {
-    at_ += kOverhead + front().size();
+    const size_t whole = kOverhead + front().size();
+    at_ += whole;
+    size_ -= whole;
     --messages_;
-    if (at_ < bytes_.size() / 2) return;
-    bytes_.erase(0, at_);  // each byte moves at most once for one that has gone
+    if (at_ < blocks_.front().size()) return;
+    blocks_.pop();
     at_ = 0;
   }
-  void clear() { *this = WireQueue(); }
+  void clear() {
+    blocks_.clear();
+    at_ = size_ = 0;
+    messages_ = 0;
+  }
 
  private:
-  std::string bytes_;
-  size_t at_ = 0;  // of the front
+  static constexpr size_t kFirstBlock = 512, kBlock = 16 << 10;
+
+  Queue<std::string> blocks_;
+  size_t at_ = 0;  // of the front, in the first block
+  size_t size_ = 0;
   uint32_t messages_ = 0;
 };
 

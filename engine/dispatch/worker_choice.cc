@@ -66,6 +66,14 @@ Choice WorkerChoice::pick(Route& route, std::span<const Route::Target> targets, 
                                         : least_outstanding(route, targets, wanted_chunks);
 }
 
+uint32_t WorkerChoice::with_room(HostLink& link, uint32_t first) {
+  for (uint32_t tries = 0; tries <= kSampleWorkers; ++tries) {
+    const uint32_t worker = (first + tries) % link.workers();
+    if (link.has_room(worker)) return worker;
+  }
+  return UINT32_MAX;
+}
+
 Choice WorkerChoice::choose(Route& route, const HostLink* preferred, uint32_t wanted_chunks) const {
   std::span<const Route::Target> targets = route.targets;
   if (targets.empty()) return {.found = Found::kNoHost};
