@@ -24,8 +24,14 @@ def pytest_configure(config):
 
 
 @pytest.fixture(scope="session")
-def long_form(request):
-    return request.config.getoption("--hostile-long")
+def form(request, build_dir):
+    from form import Form
+    return Form.of(build_dir, request.config.getoption("--hostile-long"))
+
+
+@pytest.fixture(scope="session")
+def long_form(form):
+    return form.long
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +45,7 @@ def stub_folder(build_dir):
 
 
 @pytest.fixture(scope="session")
-def rigs(build_dir, stub_folder, long_form):
+def rigs(build_dir, stub_folder, form):
     """rigs(case): an engine for it. In the short form cases of one configuration share one, as long as it holds."""
     import rig as rig_module
     kept = {}
@@ -47,11 +53,11 @@ def rigs(build_dir, stub_folder, long_form):
     def rig_for(case):
         key = case.engine()
         old = kept.get(key)
-        if old is not None and not (long_form or old.broken):
+        if old is not None and not (form.long or old.broken):
             return old
         for other in list(kept):
             kept.pop(other).stop()
-        kept[key] = rig_module.Rig(build_dir, stub_folder, case, long_form)
+        kept[key] = rig_module.Rig(build_dir, stub_folder, case, form)
         return kept[key]
 
     yield rig_for
@@ -60,14 +66,16 @@ def rigs(build_dir, stub_folder, long_form):
 
 
 @pytest.fixture
-def attack(request, rigs, long_form):
+def attack(request, rigs, form):
     """attack(case): runs it, reports it, and fails with the violations."""
 
     def run(case):
         is_open = case.open and not request.config.getoption("--hostile-open")
-        if not long_form and (case.only_long or is_open and case.open_slow):
+        if why := form.leaves_out(case):
+            pytest.skip(why)
+        if is_open and not form.long and case.open_slow:
             pytest.skip(f"long form only: {case.open}")
-        if is_open and (long_form or not case.open_long):
+        if is_open and (form.long or not case.open_long):
             request.applymarker(pytest.mark.xfail(reason=case.open, strict=True))
         measured, found = rigs(case).judge(case)
         report(request.config.getoption("--hostile-report"), case, measured, found)

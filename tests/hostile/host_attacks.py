@@ -22,7 +22,7 @@ class Service:
     """An attacker's host that serves one method, with a client of its own that calls it."""
 
     def __init__(self, target, proto, reply, path="/hostile.Host/Call", tx_bytes=0):
-        image = images.compiled(target.build, target.folder, proto)
+        image = images.compiled(target.build, proto)
         self.layout, self.path = images.Layout(image), path
         index = self.layout.index(reply)
         self.host = Host(target.control, tx_bytes=tx_bytes)

@@ -1,4 +1,4 @@
-"""Schema images for hosts: compiled from .proto text by the `drover` command, or written by hand from the formats."""
+"""Schema images for hosts: compiled from .proto text (image_of.cc), or written by hand from the formats."""
 import subprocess
 import zlib
 
@@ -33,13 +33,11 @@ class Layout:
         raise KeyError(f"{name} has no field {number}")
 
 
-def compiled(build, folder, text):
+def compiled(build, text):
     """The image of a proto3 file; its messages are sorted by their full names, in package `hostile`."""
-    source, out = folder / "hostile.proto", folder / "hostile.img"
-    source.write_text(f'syntax = "proto3";\npackage hostile;\n{text}\n')
-    subprocess.run([build / "cli" / "drover", "image", "--proto", source, "-I", folder, "-o", out], check=True,
-                   stdout=subprocess.DEVNULL)
-    return out.read_bytes()
+    source = f'syntax = "proto3";\npackage hostile;\n{text}\n'
+    return subprocess.run([build / "tests" / "hostile_image"], input=source.encode(), stdout=subprocess.PIPE,
+                          check=True).stdout
 
 
 def of_empty_messages(names, strings):

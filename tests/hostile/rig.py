@@ -4,9 +4,10 @@
     victim client -->         <-- victim host "neighbour"      another host's calls
     attacker      -->                                          TCP from 127.0.0.2, or the control socket
 
-The attacker is a fork of low priority: what it costs the victims is the engine's doing, not the machine's. It
-leaves when its function returns. The function takes a Target and may return notes, a dictionary; what it finds wrong it
-says through Target.claim, or by an exception.
+The attacker is a fork of low priority: what it costs the victims is the engine's doing, not the machine's. Where
+latency counts, it has only CPU time that nothing else wants (SCHED_IDLE): a real attacker has a machine of its own.
+Beside other tests that would be too little for its attack. It leaves when its function returns. The function takes a
+Target and may return notes, a dictionary; what it finds wrong it says through Target.claim, or by an exception.
 """
 import multiprocessing
 import os
@@ -98,8 +99,8 @@ def wait_for(condition, seconds, what):
 class Rig:
     """One engine with its victims; may take several attacks, as long as it holds."""
 
-    def __init__(self, build, stubs, case, long):
-        self.long = long
+    def __init__(self, build, stubs, case, form):
+        self.form = form
         self.folder = tempfile.TemporaryDirectory(prefix="drover-hostile-")
         self.build = build
         self.hosts, self.victims, self.sampler = [], None, None
@@ -131,13 +132,14 @@ class Rig:
         self.engine = subprocess.Popen(
             [build / "engine" / "droverd", f"--engine.control_socket={self.control}",
              f"--metrics.address={self.metrics}", *flags],
-            stdout=self.log, stderr=self.log, preexec_fn=limit)
+            stdout=self.log, stderr=self.log, env=self.form.environment(), preexec_fn=limit)
         wait_for(lambda: (folder / "engine.sock").exists() or self.engine.poll() is not None, 20, "the control socket")
         if self.engine.poll() is not None:
             raise AssertionError("droverd did not start: " + (folder / "engine.log").read_text())
         for address in (service, "127.0.0.1:0"):
             self.hosts.append(ServerProcess(build / "tests" / "test_server", address=address,
-                                            env={"DROVER_ENGINE": self.control, "DROVER_WORKERS": "1"}))
+                                            env={**self.form.environment(), "DROVER_ENGINE": self.control,
+                                                 "DROVER_WORKERS": "1"}))
         self.victims = Victims(stubs, {"service": (self.hosts[0].address, case.payload),
                                        "neighbour": (self.hosts[1].address, case.payload)}, roots={"service": roots})
         self.victims.wait_until_calling()
@@ -149,15 +151,15 @@ class Rig:
 
     def measure_quiet(self):
         """The victims' latency, and what the engine spends on them, without an attack."""
-        time.sleep(0.5 if self.long else 0.1)
+        time.sleep(0.5 if self.form.long else 0.1)
         begin = time.monotonic()
-        time.sleep(4 if self.long else 0.3)
+        time.sleep(4 if self.form.long else 0.3)
         self.quiet_from, self.quiet_to = begin, time.monotonic()
 
     def target(self, case):
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder.name))
         return Target(self.hosts[0].address, self.hosts[1].address, self.control, self.metrics, self.engine.pid,
-                      self.build, folder, self.long)
+                      self.build, folder, self.form.long)
 
     def stop(self):
         for thing in (self.victims, self.sampler):
@@ -176,14 +178,20 @@ class Rig:
         start, regions = sample(self.engine.pid), mapped_regions(self.engine.pid)
         target = self.target(case)
         begin = time.monotonic()
-        says, notes = run_attacker(case.attack, target, 240 if self.long else 60)
+        says, notes = run_attacker(case.attack, target, self.form.timed, 240 if self.form.long else 60)
         left = time.monotonic()
-        back_after, end = self.wait_back(case.bound, start, left)
+        bound = self.form.bound(case.bound)
+        back_after, end = self.wait_back(bound, start, left)
         if self.alive():
             wait_for(lambda: self.victims.finished_since(left) or not self.alive(), 20, "the victims' calls")
             # The control thread unmaps the regions of hosts that are gone when every thread has let go.
-            wait_until(lambda: mapped_regions(self.engine.pid) <= regions, left + case.bound.back_seconds)
-        return self.measured(start, begin, left, end, back_after, regions, says, notes)
+            wait_until(lambda: mapped_regions(self.engine.pid) <= regions, left + bound.back_seconds)
+        return self.measured(start, begin, left, end, back_after, regions, says + self.ended_hosts(), notes)
+
+    def ended_hosts(self):
+        """No attack on the engine may end a host."""
+        return [f"a victims' host has ended: exit status {host.process.returncode}; it said: {last_lines(host.stderr())}"
+                for host in self.hosts if host.process.poll() is not None]
 
     def alive(self):
         return self.engine.poll() is None
@@ -192,8 +200,8 @@ class Rig:
         """Empty while droverd runs."""
         if self.alive():
             return ""
-        log = (pathlib.Path(self.folder.name) / "engine.log").read_text(errors="replace").strip().splitlines()
-        return f"exit status {self.engine.returncode}; its log ends in: {' | '.join(log[-3:])}"
+        log = (pathlib.Path(self.folder.name) / "engine.log").read_text(errors="replace")
+        return f"exit status {self.engine.returncode}; its log ends in: {last_lines(log)}"
 
     def wait_back(self, bound, start, left):
         """(seconds until the memory was back, or None; the last sample)."""
@@ -211,7 +219,7 @@ class Rig:
         samples = self.sampler.between(begin, over) or [start]
         names = self.victims.names
         quiet = {name: self.victims.latency(name, self.quiet_from, self.quiet_to) for name in names}
-        attacked = {name: self.victims.latency(name, begin, over if not self.long else left) for name in names}
+        attacked = {name: self.victims.latency(name, begin, over if not self.form.long else left) for name in names}
         result = Measured(start, max(s.private for s in samples), max(s.shared for s in samples), end, back_after,
                           quiet, attacked, ended=self.ending(), attack_says=says, notes=notes)
         result.regions_left = 0 if result.ended else mapped_regions(self.engine.pid) - regions
@@ -232,9 +240,18 @@ class Rig:
         """(Measured, violations). An engine in another state than before takes no further attack."""
         self.broken = True  # until it is known to be sound
         measured = self.run(case)
-        found = violations(measured, case.bound, timed=self.long)
+        found = violations(measured, self.form.bound(case.bound), self.form.timed)
         self.broken = found != measured.attack_says
         return measured, found
+
+
+def last_lines(log):
+    """The last lines of a log; of a sanitizer's report the beginning, which says what and where."""
+    lines = log.strip().splitlines()
+    for at, line in enumerate(lines):
+        if "ERROR: " in line or "runtime error: " in line:
+            return " | ".join(lines[at:at + 25])
+    return " | ".join(lines[-3:])
 
 
 def wait_until(condition, end):
@@ -244,9 +261,12 @@ def wait_until(condition, end):
 
 # ---- the attacker's process
 
-def attacker_main(attack, target, results):
+def attacker_main(attack, target, timed, results):
     os.setsid()
-    os.nice(10)
+    if timed:
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    else:
+        os.nice(10)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     notes = {}
@@ -259,10 +279,10 @@ def attacker_main(attack, target, results):
     os._exit(0)
 
 
-def run_attacker(attack, target, seconds):
+def run_attacker(attack, target, timed, seconds):
     """(what it found wrong, its notes) once the attacker is gone."""
     ours, theirs = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=attacker_main, args=(attack, target, theirs))
+    process = multiprocessing.get_context("fork").Process(target=attacker_main, args=(attack, target, timed, theirs))
     process.start()
     theirs.close()
     try:

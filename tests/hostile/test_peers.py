@@ -49,7 +49,7 @@ def test_integers_are_written_as_rfc_7541_shows(value, wire):
 
 
 def test_a_host_by_hand_serves_a_call(target):
-    image = images.compiled(target.build, target.folder, "message Blob { bytes payload = 1; }")
+    image = images.compiled(target.build, "message Blob { bytes payload = 1; }")
     layout = images.Layout(image)
     with Host(target.control) as host:
         host.register(image, [method("/by.Hand/Call")])
