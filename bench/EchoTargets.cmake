@@ -3,7 +3,8 @@
 #   add_echo_servers(SUFFIX PROTO_DIR)
 #
 # makes from PROTO_DIR/echo.proto the peers grpc_async_server<SUFFIX> and grpc_callback_server<SUFFIX> on gRPC C++, and
-# echo_server<SUFFIX> on Drover unless a target of that name exists already. protoc's classes for gRPC live in an
+# echo_server<SUFFIX> on Drover unless a target of that name exists already, and echo_queue_server<SUFFIX>, which is
+# grpc_async_server's source on Drover. protoc's classes for gRPC live in an
 # include directory of their own, echo_grpc<SUFFIX>, since Drover's have the same header names.
 find_package(CLI11 REQUIRED)
 function(add_echo_servers SUFFIX PROTO_DIR)
@@ -23,5 +24,12 @@ function(add_echo_servers SUFFIX PROTO_DIR)
     target_compile_options(echo_server${SUFFIX} PRIVATE -O3)
     target_link_libraries(echo_server${SUFFIX} PRIVATE echo_proto${SUFFIX})
     drover_optimize(echo_server${SUFFIX})
+  endif()
+  # The asynchronous peer's source on Drover.
+  if(TARGET echo_proto${SUFFIX} AND NOT TARGET echo_queue_server${SUFFIX})
+    add_executable(echo_queue_server${SUFFIX} ${PROJECT_SOURCE_DIR}/bench/peers/grpc_async_server.cc)
+    target_compile_options(echo_queue_server${SUFFIX} PRIVATE -O3)
+    target_link_libraries(echo_queue_server${SUFFIX} PRIVATE echo_proto${SUFFIX} CLI11::CLI11)
+    drover_optimize(echo_queue_server${SUFFIX})
   endif()
 endfunction()

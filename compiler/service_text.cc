@@ -1,5 +1,5 @@
 // host/include/grpcpp/impl/drover_service.h describes the calls into the host library: AddMethod once per method in the
-// order of the .proto, MarkMethodCallback with a method's place in that order.
+// order of the .proto; MarkMethodCallback, MarkMethodAsync and RequestAsync... with a method's place in that order.
 #include "compiler/service_text.h"
 
 namespace drover::compiler {
@@ -12,6 +12,8 @@ struct MethodText {
   // What a handler gets besides its context; each begins with ", ". Without the parameters' names in the second form.
   std::string sync, sync_unnamed, callback_unnamed;
   std::string reactor;
+  // RequestX: what the application's objects are, and their names; each ends with ", ".
+  std::string async, async_names;
 };
 
 std::string in_comment(const std::string& name, bool hidden) { return hidden ? "/*" + name + "*/" : name; }
@@ -45,7 +47,31 @@ MethodText text_of(const MethodDescriptor* method, const Options& options) {
                  : in      ? "ServerReadReactor<" + request + ">"
                  : out     ? "ServerWriteReactor<" + response + ">"
                            : "ServerUnaryReactor";
+  std::string both = response + ", " + request;
+  text.async = in && out ? "::grpc::ServerAsyncReaderWriter<" + both + ">* stream, "
+               : in      ? "::grpc::ServerAsyncReader<" + both + ">* reader, "
+               : out     ? request + "* request, ::grpc::ServerAsyncWriter<" + response + ">* writer, "
+                         : request + "* request, ::grpc::ServerAsyncResponseWriter<" + response + ">* response, ";
+  text.async_names = in && out ? "stream, " : in ? "reader, " : out ? "request, writer, " : "request, response, ";
   return text;
+}
+
+// The synchronous version, which derived classes replace by another one.
+std::string sync_out_of_use(const MethodText& text) {
+  return "    // The synchronous version is out of use in this class.\n    ::grpc::Status " + text.name +
+         "(::grpc::ServerContext* /*context*/" + text.sync_unnamed +
+         ") override {\n      return ::grpc::Status(::grpc::StatusCode::UNIMPLEMENTED, \"\");\n    }\n";
+}
+
+std::string async_class(const MethodDescriptor* method, const Options& options) {
+  MethodText text = text_of(method, options);
+  std::string name = "WithAsyncMethod_" + text.name, index = std::to_string(method->index());
+  return "  template <class BaseClass>\n  class " + name + " : public BaseClass {\n   public:\n    " + name +
+         "() { this->MarkMethodAsync(" + index + "); }\n    ~" + name + "() override = default;\n" +
+         sync_out_of_use(text) + "    void Request" + text.name + "(::grpc::ServerContext* context, " + text.async +
+         "::grpc::CompletionQueue* new_call_cq,\n        ::grpc::ServerCompletionQueue* notification_cq, void* tag) " +
+         "{\n      this->RequestAsync" + text.kind + (text.kind == "Bidi" ? "Streaming" : "") + "(" + index +
+         ", context, " + text.async_names + "new_call_cq, notification_cq, tag);\n    }\n  };\n";
 }
 
 std::string callback_class(const MethodDescriptor* method, const Options& options) {
@@ -55,10 +81,7 @@ std::string callback_class(const MethodDescriptor* method, const Options& option
          "() {\n      this->MarkMethodCallback(" + std::to_string(method->index()) + ", ::grpc::internal::Make" +
          text.kind + "CallbackMethod<" + name + ", " + text.types + ">(\n          " + literal(text.path) + ", &" +
          name + "::" + text.name + ", this));\n    }\n    ~" + name + "() override = default;\n" +
-         "    // The synchronous version is out of use in this class.\n    ::grpc::Status " + text.name +
-         "(::grpc::ServerContext* /*context*/" + text.sync_unnamed +
-         ") override {\n      return ::grpc::Status(::grpc::StatusCode::UNIMPLEMENTED, \"\");\n" +
-         "    }\n    virtual ::grpc::" + text.reactor + "* " + text.name +
+         sync_out_of_use(text) + "    virtual ::grpc::" + text.reactor + "* " + text.name +
          "(::grpc::CallbackServerContext* /*context*/" + text.callback_unnamed +
          ") {\n      return nullptr;\n    }\n  };\n";
 }
@@ -71,16 +94,17 @@ std::string service_header(const ServiceDescriptor* service, const Options& opti
                     "  static constexpr char const* service_full_name() { return " + literal(service->full_name()) +
                     "; }\n\n  class Service : public ::grpc::Service {\n   public:\n    Service();\n" +
                     "    ~Service() override;\n";
-  std::string callbacks, callback_service, closing;
+  std::string methods, async_service, callback_service, closing;
   for (int i = 0; i < service->method_count(); ++i) {
     MethodText text = text_of(service->method(i), options);
     out += "    virtual ::grpc::Status " + text.name + "(::grpc::ServerContext* context" + text.sync + ");\n";
-    callbacks += callback_class(service->method(i), options);
+    methods += async_class(service->method(i), options) + callback_class(service->method(i), options);
+    async_service += "WithAsyncMethod_" + text.name + "<";
     callback_service += "WithCallbackMethod_" + text.name + "<";
     closing += ">";
   }
-  return out + "  };\n" + callbacks + "  typedef " + callback_service + "Service" + closing +
-         " CallbackService;\n};\n\n";
+  return out + "  };\n" + methods + "  typedef " + async_service + "Service" + closing + " AsyncService;\n  typedef " +
+         callback_service + "Service" + closing + " CallbackService;\n};\n\n";
 }
 
 std::string service_source(const ServiceDescriptor* service, const Options& options) {

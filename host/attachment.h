@@ -18,6 +18,8 @@
 
 namespace drover::host {
 
+class QueuePoller;
+
 // What we ask of every engine that we attach to.
 struct Offer {
   std::vector<grpc::internal::Method> methods;       // by the number in CALL
@@ -30,6 +32,9 @@ struct Offer {
   // As in Hello: 0 is the engine's own setting.
   uint32_t ring_slots = 0;
   uint64_t rx_bytes = 0, tx_bytes = 0;
+  // Of servers with asynchronous methods. The threads that wait for events lead the workers, and no thread of ours.
+  std::shared_ptr<QueuePoller> poller;
+  bool led_by_queues = false;
 };
 
 struct AttachError {

@@ -1,6 +1,7 @@
 #include "host/call.h"
 
 #include <cstdlib>
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -145,6 +146,27 @@ bool Call::begin_stream() {
   return true;
 }
 
+void Call::begin_async() {
+  arena.set_borrowable(nullptr, 0);
+  reply = method->reply_streams ? link_.region.base() : nullptr;
+}
+
+void Call::take_metadata(grpc::ServerContextBase& from, bool end) {
+  if (!from.dirty_) [[likely]]
+    return;
+  auto take = [](auto& pairs, auto& into) {
+    into.insert(into.end(), std::make_move_iterator(pairs.begin()), std::make_move_iterator(pairs.end()));
+    pairs.clear();
+  };
+  sync_context_.dirty_ = true;
+  take(from.added_initial_, sync_context_.added_initial_);
+  if (end) take(from.added_trailing_, sync_context_.added_trailing_);
+}
+
+void Call::copy_reply(const Message& message) {
+  reply = message::deep_copy_into(method->reply_type(), message, &arena);
+}
+
 void Call::run_handler() {
   handler_of_this_thread = this;
   try {
@@ -226,15 +248,16 @@ grpc::ServerUnaryReactor* Call::default_reactor() {
   return &default_reactor_;
 }
 
-void Call::try_cancel() {
+CallInbox& Call::ask_cancel() {
   cancel_asked.store(true, std::memory_order_relaxed);
   cancelled.store(true, std::memory_order_release);
-  inbox_.request_cancel_scan();
+  inbox_.hold();
+  return inbox_;
 }
 
 const grpc::ServerContextBase& Call::context() const {
-  if (method->kind == grpc::internal::Method::Kind::kSync) return sync_context_;
-  return callback_context_;
+  if (method->kind == grpc::internal::Method::Kind::kCallback) return callback_context_;
+  return sync_context_;
 }
 
 bool Call::needs_trailer() const { return !status.ok() || context().dirty_; }
@@ -392,6 +415,8 @@ void Call::recycle() {
   memory.reset();
   if (evacuated_ != nullptr) [[unlikely]]
     evacuated_.reset();
+  if (part != nullptr) [[unlikely]]
+    part->recycle();
   initial_metadata_event.kind = CallEvent::Kind::kInitialMetadataAsked;
   status = grpc::Status();
   reactor = nullptr;

@@ -33,7 +33,15 @@
 
 namespace drover::host {
 
+class AsyncCall;
 struct Stream;
+
+// Something that a Call keeps for later calls once it was made.
+class CallPart {
+ public:
+  virtual ~CallPart() = default;
+  virtual void recycle() = 0;
+};
 
 // Blocks from a pool of tx, and from the heap once that is exhausted. May be used by the thread that runs the handler.
 class CallMemory final : public BlockSource {
@@ -91,6 +99,8 @@ class Call {
   grpc::Status status;
   grpc::internal::ServerReactor* reactor = nullptr;  // what the handler returned
   Stream* stream = nullptr;                          // if the method streams; of the worker's Streams
+  AsyncCall* async = nullptr;                        // of completion queues; made at the first use
+  std::unique_ptr<CallPart> part;                    // which is kept here
   bool initial_metadata_sent = false;                // in a MESSAGE, so that the answer does not have it
 
   // ---- its progress; only the leader uses it
@@ -117,6 +127,8 @@ class Call {
   bool begin();
   // The same of a call that streams.
   bool begin_stream();
+  // The same of a call that the application serves through completion queues.
+  void begin_async();
   // A message of the client's stream at a region offset that was checked, into the application's message. False: no
   // such object can be; it is reported.
   bool copy_request(uint64_t offset, Message* to);
@@ -140,6 +152,12 @@ class Call {
   // Ready for the pool.
   void recycle();
 
+  // ---- the thread that finishes an asynchronous call
+  // What was added to the application's context, for the answer; trailing metadata with `end`.
+  void take_metadata(grpc::ServerContextBase& context, bool end);
+  // The reply becomes a copy of that message; null if it is nested too deeply.
+  void copy_reply(const Message& message);
+
   // ---- any thread, while the handler may use its context
   // From the CallMetadata; empty without one, and after one that cannot be, which is reported.
   std::string_view authority() const;
@@ -156,7 +174,8 @@ class Call {
   static void finish(grpc::ServerUnaryReactor& reactor, grpc::Status status);
   static void start_initial_metadata(grpc::ServerUnaryReactor& reactor);
   grpc::ServerUnaryReactor* default_reactor();
-  void try_cancel();
+  // The call is to be cancelled; its inbox's request_held_scan has to follow.
+  CallInbox& ask_cancel();
 
   CallEvent handler_event;           // handler and OnDone returned
   CallEvent finish_event;            // Finish

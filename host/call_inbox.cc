@@ -11,16 +11,22 @@ void CallInbox::post(CallEvent& event) {
   CallEvent* first = events_.load(std::memory_order_relaxed);
   do {
     event.next = first;
-  } while (!events_.compare_exchange_weak(first, &event, std::memory_order_release, std::memory_order_relaxed));
+  } while (!events_.compare_exchange_weak(first, &event, std::memory_order_seq_cst, std::memory_order_relaxed));
   // The poster of the first event has rung already: the leader does not sleep while the inbox holds an event.
-  if (first == nullptr) wake_worker(shared_);
+  if (first == nullptr) announce();
   posting_.fetch_sub(1, std::memory_order_release);
 }
 
-void CallInbox::request_cancel_scan() {
-  posting_.fetch_add(1, std::memory_order_relaxed);
-  scan_.store(true, std::memory_order_release);
+void CallInbox::announce() {
+  if (InboxOwner* owner = owner_.load(std::memory_order_seq_cst)) [[unlikely]]
+    return owner->kick();
+  wake_worker(shared_);
+}
+
+void CallInbox::request_held_scan() {
+  scan_.store(true, std::memory_order_seq_cst);
   wake_worker_always(shared_);  // what ends calls does not depend on a word that the engine may write
+  if (InboxOwner* owner = owner_.load(std::memory_order_seq_cst)) owner->kick();
   posting_.fetch_sub(1, std::memory_order_release);
 }
 

@@ -19,6 +19,16 @@ namespace drover::host {
 
 class Call;
 
+// Who serves the inbox if no leader sleeps at the doorbell.
+class InboxOwner {
+ public:
+  // Serves what was posted, on this thread, unless another thread does so already.
+  virtual void kick() = 0;
+
+ protected:
+  ~InboxOwner() = default;
+};
+
 // An event about a call, from another thread to the leader.
 struct CallEvent {
   enum class Kind : uint8_t {
@@ -27,6 +37,7 @@ struct CallEvent {
     kInitialMetadataAsked,  // StartSendInitialMetadata was called
     kReactionReturned,      // OnCancel or OnSendInitialMetadataDone, on a thread that had lost the lead
     kDoneReturned,          // OnDone, on a thread that had lost the lead
+    kMatched,               // the application has asked for this call
     kLookAsked,             // another thread than the leader has done something with the call's stream
   };
   CallEvent* next = nullptr;
@@ -41,11 +52,20 @@ class CallInbox {
   CallInbox(const CallInbox&) = delete;
   CallInbox& operator=(const CallInbox&) = delete;
 
+  // From now on `owner` is told of events, in place of the leader that sleeps at the doorbell.
+  void set_owner(InboxOwner* owner) { owner_.store(owner, std::memory_order_seq_cst); }
+
   // ---- any thread
   // Hands an event to the leader, and wakes the leader if it sleeps.
   void post(CallEvent& event);
   // The leader will look at all calls for cancelled ones.
-  void request_cancel_scan();
+  void request_cancel_scan() {
+    hold();
+    request_held_scan();
+  }
+  // The same in two steps: the worker stays from the first to the end of the second.
+  void hold() { posting_.fetch_add(1, std::memory_order_relaxed); }
+  void request_held_scan();
 
   // ---- the leader
   // All events posted so far, oldest first, linked by `next`; null: none.
@@ -56,13 +76,16 @@ class CallInbox {
   void begin_scan();
   // Something to do; seen no later than the wake-up that announces it.
   bool ready() const {
-    return events_.load(std::memory_order_acquire) != nullptr || scan_.load(std::memory_order_acquire);
+    return events_.load(std::memory_order_seq_cst) != nullptr || scan_.load(std::memory_order_seq_cst);
   }
   // A thread is inside post or request_cancel_scan.
   bool posting() const { return posting_.load(std::memory_order_acquire) != 0; }
 
  private:
+  void announce();
+
   WorkerShared& shared_;
+  std::atomic<InboxOwner*> owner_{nullptr};
   std::atomic<CallEvent*> events_{nullptr};
   std::atomic<bool> scan_{false};
   std::atomic<uint32_t> posting_{0};

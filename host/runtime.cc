@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "host/log.h"
+#include "host/queue_poller.h"
 
 namespace drover::host {
 namespace {
@@ -32,6 +33,7 @@ std::string printable(std::string text) {
 
 Runtime::Runtime(Offer offer) : offer_(std::move(offer)) {
   nudge_ = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (offer_.led_by_queues) return;
   Crew::Options crew;
   crew.max_threads = offer_.options.max_threads;
   crew.takeover_ns = offer_.options.takeover_ns;
@@ -72,7 +74,12 @@ void Runtime::adopt(std::unique_ptr<Attachment> attachment, const std::vector<ui
   workers_.clear();
   for (uint32_t i = 0; i < offer_.options.workers; ++i) {
     workers_.push_back(std::make_shared<Worker>(attachment_->link(), i));
-    crew_->add(workers_.back());
+    if (crew_ == nullptr) {
+      offer_.poller->lead(workers_.back());
+    } else {
+      if (offer_.poller != nullptr) offer_.poller->keep(workers_.back());
+      crew_->add(workers_.back());
+    }
   }
 }
 
@@ -182,6 +189,12 @@ uint32_t Runtime::calls_in_flight() const {
   return sum;
 }
 
+uint32_t Runtime::asynchronous_calls() const {
+  uint32_t sum = 0;
+  for (const auto& worker : workers_) sum += worker->asynchronous_calls();
+  return sum;
+}
+
 void Runtime::drain() {
   if (attachment_ == nullptr) return;
   auto left = [this]() -> std::chrono::milliseconds {
@@ -197,9 +210,12 @@ void Runtime::drain() {
   while (attachment_ != nullptr) {
     if (poll_control(kDrainLookMs)) take_messages();
     if (attachment_ == nullptr) return;  // it has died; finish waits for the handlers
-    if (calls_in_flight() != 0) last_busy = Clock::now();
+    if (crew_ == nullptr) offer_.poller->serve_if_free();
+    // Cancelled calls of completion queues end when the application ends them, which may be after this.
+    uint32_t busy = calls_in_flight() - (cancelled ? asynchronous_calls() : 0);
+    if (busy != 0) last_busy = Clock::now();
     bool quiet = engine_drained_ || cancelled || Clock::now() - last_busy > kDrainPatience;
-    if (calls_in_flight() == 0 && quiet) return;
+    if (busy == 0 && quiet) return;
     if (left().count() == 0) {
       // Once, and again for calls that came in late.
       cancelled = true;

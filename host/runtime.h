@@ -55,12 +55,13 @@ class Runtime {
   void finish();
   void wake_workers();
   uint32_t calls_in_flight() const;
+  uint32_t asynchronous_calls() const;
   bool shutting_down();
   bool poll_control(int timeout_ms);  // true if the engine sent a message or closed
   void nudge();
 
   Offer offer_;
-  std::unique_ptr<Crew> crew_;
+  std::unique_ptr<Crew> crew_;  // null: the workers are led by queues
   // Used by the control thread alone once it runs.
   std::unique_ptr<Attachment> attachment_;
   std::vector<std::shared_ptr<Worker>> workers_;

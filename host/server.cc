@@ -7,8 +7,10 @@
 #include <set>
 #include <string>
 
+#include "host/event_queue.h"
 #include "host/health/health_service.h"
 #include "host/log.h"
+#include "host/queue_poller.h"
 #include "host/runtime.h"
 #include "host/server_parts.h"
 #include "host/tls_offer.h"
@@ -51,6 +53,7 @@ void Server::Wait() { parts_->runtime->wait(); }
 void Server::Shutdown() { shutdown_until(std::chrono::system_clock::time_point::max()); }
 
 void Server::shutdown_until(std::chrono::system_clock::time_point deadline) {
+  if (parts_->requests != nullptr) parts_->requests->close();
   if (parts_->health != nullptr) {
     parts_->health->Shutdown();
     parts_->health->end_watches();
@@ -85,6 +88,12 @@ ServerBuilder& ServerBuilder::RegisterService(Service* service) {
 ServerBuilder& ServerBuilder::RegisterService(const std::string& host, Service* service) {
   host_ = host;
   return RegisterService(service);
+}
+
+std::unique_ptr<ServerCompletionQueue> ServerBuilder::AddCompletionQueue(bool is_frequently_polled) {
+  std::unique_ptr<ServerCompletionQueue> queue(new ServerCompletionQueue(is_frequently_polled));
+  queues_.push_back(queue.get());
+  return queue;
 }
 
 ServerBuilder& ServerBuilder::SetMaxReceiveMessageSize(int bytes) {
@@ -136,6 +145,30 @@ bool ServerBuilder::check(std::string* error) const {
   return true;
 }
 
+// Who leads the calls: the threads that wait in Next, if every method of the application is asynchronous.
+void ServerBuilder::prepare_queues(Server::Parts& parts, drover::host::Offer* offer) const {
+  using Kind = internal::Method::Kind;
+  auto is = [](Kind kind) { return [kind](const internal::Method& method) { return method.kind == kind; }; };
+  if (std::none_of(offer->methods.begin(), offer->methods.end(), is(Kind::kAsync))) return;
+  offer->poller = std::make_shared<drover::host::QueuePoller>();
+  offer->led_by_queues = !queues_.empty();
+  for (const Service* service : services_) {
+    if (parts.health != nullptr && service == parts.health->service()) continue;  // its handlers do not block
+    const auto& methods = service->drover_methods();
+    if (!std::all_of(methods.begin(), methods.end(), is(Kind::kAsync))) offer->led_by_queues = false;
+  }
+  parts.requests =
+      std::make_shared<drover::host::CallRequests>(offer->methods, offer->led_by_queues ? offer->poller : nullptr);
+  uint32_t first = 0;
+  for (Service* service : services_) {
+    service->drover_serve(parts.requests, first);
+    first += static_cast<uint32_t>(service->drover_methods().size());
+  }
+  if (!offer->led_by_queues) return;
+  offer->options.workers = 1;  // that the threads share
+  for (ServerCompletionQueue* queue : queues_) queue->drover_events().join(offer->poller);
+}
+
 std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
   for (Port& port : ports_) {
     if (port.selected != nullptr) *port.selected = 0;
@@ -163,7 +196,7 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
     offer.addresses.push_back(port.address);
     offer.tls.push_back(port.credentials->drover_tls());
   }
-  for (const Service* service : services_) {
+  for (Service* service : services_) {
     for (const internal::Method& method : service->drover_methods()) {
       offer.methods.push_back(method);
       if (parts->health != nullptr) {
@@ -173,6 +206,7 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
     }
   }
   if (offer.methods.empty()) return error = "no service has a method", fail();
+  prepare_queues(*parts, &offer);
   std::vector<uint32_t> bound;
   parts->runtime = drover::host::Runtime::start(std::move(offer), &bound, &error);
   if (parts->runtime == nullptr) return fail();

@@ -5,8 +5,10 @@
 #include <deque>
 #include <limits>
 #include <mutex>
+#include <utility>
 
 #include "channel/doorbell.h"
+#include "host/async_call.h"
 #include "host/auth_context.h"
 #include "host/call.h"
 
@@ -28,7 +30,44 @@ string_ref ref(std::string_view s) { return string_ref(s.data(), s.size()); }
 }  // namespace
 
 ServerContextBase::ServerContextBase() = default;
-ServerContextBase::~ServerContextBase() { delete metadata_.load(std::memory_order_relaxed); }
+// Held for a few instructions; costs nothing for contexts of the runtime's.
+class ServerContextBase::AsyncLock {
+ public:
+  explicit AsyncLock(const ServerContextBase& context) : lock_(context.async_ ? &context.lock_ : nullptr) {
+    while (lock_ != nullptr && lock_->exchange(true, std::memory_order_acquire)) drover::cpu_relax();
+  }
+  ~AsyncLock() {
+    if (lock_ != nullptr) lock_->store(false, std::memory_order_release);
+  }
+  AsyncLock(const AsyncLock&) = delete;
+  AsyncLock& operator=(const AsyncLock&) = delete;
+
+ private:
+  std::atomic<bool>* const lock_;
+};
+
+ServerContextBase::~ServerContextBase() {
+  if (async_) [[unlikely]] {
+    drover::host::Call* call = nullptr;
+    {
+      AsyncLock lock(*this);
+      call = std::exchange(call_, nullptr);
+    }
+    if (call != nullptr) call->async->abandon();
+  }
+  delete metadata_.load(std::memory_order_relaxed);
+}
+
+void ServerContextBase::drover_bind(drover::host::Call& call) {
+  call_ = &call;
+  async_ = true;
+}
+
+void ServerContextBase::drover_unbind(bool cancelled) {
+  AsyncLock lock(*this);
+  was_cancelled_ = cancelled;
+  call_ = nullptr;
+}
 
 const ServerContextBase::Metadata& ServerContextBase::metadata() const {
   Metadata* metadata = metadata_.load(std::memory_order_acquire);
@@ -43,10 +82,11 @@ const ServerContextBase::Metadata& ServerContextBase::metadata() const {
   if (metadata->filled.load(std::memory_order_acquire)) return *metadata;
   std::lock_guard lock(metadata->mutex);
   if (metadata->filled.load(std::memory_order_relaxed)) return *metadata;
+  AsyncLock async_lock(*this);
   drover::host::MetadataView view;
   if (call_ != nullptr) view = call_->client_metadata();
   auto keep = [this, metadata](std::string_view s) {
-    return ref(call_->check_requests() ? std::string_view(metadata->kept.emplace_back(s)) : s);
+    return ref(async_ || call_->check_requests() ? std::string_view(metadata->kept.emplace_back(s)) : s);
   };
   for (const auto& [key, value] : view.pairs) metadata->client.emplace(keep(key), keep(value));
   metadata->authority = view.authority.empty() ? string_ref() : keep(view.authority);
@@ -86,6 +126,7 @@ void ServerContextBase::AddTrailingMetadata(const std::string& key, const std::s
 std::chrono::system_clock::time_point ServerContextBase::deadline() const { return Timespec2Timepoint(raw_deadline()); }
 
 gpr_timespec ServerContextBase::raw_deadline() const {
+  AsyncLock async_lock(*this);
   if (call_ == nullptr || call_->deadline_ns == drover::kNoDeadline) return gpr_inf_future(GPR_CLOCK_REALTIME);
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
@@ -98,22 +139,33 @@ gpr_timespec ServerContextBase::raw_deadline() const {
 }
 
 bool ServerContextBase::IsCancelled() const {
-  return call_ != nullptr && call_->cancelled.load(std::memory_order_acquire);
+  AsyncLock async_lock(*this);
+  return call_ == nullptr ? was_cancelled_ : call_->cancelled.load(std::memory_order_acquire);
 }
 
 void ServerContextBase::TryCancel() const {
-  if (call_ != nullptr) call_->try_cancel();
+  drover::host::CallInbox* inbox = nullptr;
+  {
+    AsyncLock async_lock(*this);
+    if (call_ != nullptr) inbox = &call_->ask_cancel();
+  }
+  if (inbox != nullptr) inbox->request_held_scan();  // without the lock: it may end this very call
 }
 
-std::string ServerContextBase::peer() const { return call_ == nullptr ? std::string() : std::string(call_->peer()); }
+std::string ServerContextBase::peer() const {
+  AsyncLock async_lock(*this);
+  return call_ == nullptr ? std::string() : std::string(call_->peer());
+}
 
 string_ref ServerContextBase::ExperimentalGetAuthority() const {
+  if (async_) return metadata().authority;
   if (call_ == nullptr) return string_ref();
   return call_->check_requests() ? metadata().authority : ref(call_->authority());
 }
 
 std::shared_ptr<const AuthContext> ServerContextBase::auth_context() const {
   static const auto cleartext = std::make_shared<const drover::host::PeerAuthContext>("");
+  AsyncLock async_lock(*this);
   const std::string_view identity = call_ == nullptr ? std::string_view() : call_->identity();
   if (identity.empty()) return cleartext;
   return std::make_shared<const drover::host::PeerAuthContext>(identity);

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "host/call_requests.h"
 #include "host/health/health_service.h"
 #include "host/runtime.h"
 
@@ -18,7 +19,8 @@ void add_limit_flags(int max_receive_bytes, int max_send_bytes, HostOptions* opt
 namespace grpc {
 
 struct Server::Parts {
-  std::unique_ptr<drover::host::HealthService> health;  // outlives the runtime, whose calls it serves
+  std::unique_ptr<drover::host::HealthService> health;   // outlives the runtime, whose calls it serves
+  std::shared_ptr<drover::host::CallRequests> requests;  // null: no method is asynchronous
   std::unique_ptr<drover::host::Runtime> runtime;
 };
 

@@ -21,6 +21,7 @@ thread_local Here here;
 bool leads_here(const Call* call) { return here.call == call && call != nullptr && here.worker->leads(here.phase); }
 
 bool is_sync(const Call* call) { return call->method->kind == grpc::internal::Method::Kind::kSync; }
+bool is_async(const Call* call) { return call->method->kind == grpc::internal::Method::Kind::kAsync; }
 
 }  // namespace
 
@@ -307,12 +308,14 @@ bool Streams::settle(Call* call) {
 bool Streams::settle_metadata(Call* call, bool* moved) {
   Stream& stream = *call->stream;
   bool over = call->completed || call->cancelled.load(std::memory_order_relaxed);
-  bool can = over || !call->method->reply_streams || stream.replies.has_room();
+  bool can = over || !call->method->reply_streams || is_async(call) || stream.replies.has_room();
   if (!can || stream.metadata_started) return true;
   stream.metadata_wanted = false;
   stream.metadata_started = true;
   *moved = true;
-  if (!over && call->method->reply_streams && stream.replies.put(*call, nullptr) == ReplyQueue::Put::kDone) {
+  auto& asking = static_cast<StreamReactor&>(*call->reactor);
+  if (!over && call->method->reply_streams &&
+      (is_async(call) ? asking.metadata_put_ : stream.replies.put(*call, nullptr) == ReplyQueue::Put::kDone)) {
     call->initial_metadata_sent = true;
     push_replies(call);
   }
@@ -346,8 +349,13 @@ bool Streams::settle_write(Call* call, bool* moved) {
   auto& reactor = static_cast<StreamReactor&>(*call->reactor);
   bool ok = !call->completed && !call->cancelled.load(std::memory_order_relaxed) && stream.failure.ok();
   if (ok) {
-    if (!stream.replies.has_room()) return true;
-    ReplyQueue::Put result = stream.replies.put(*call, reactor.write_from_);
+    ReplyQueue::Put result = ReplyQueue::Put::kDone;
+    if (reactor.put_ == StreamReactor::kNotPut) {
+      if (!stream.replies.has_room()) return true;
+      result = stream.replies.put(*call, reactor.write_from_);
+    } else if (reactor.put_ == StreamReactor::kCannotBePut) {
+      result = ReplyQueue::Put::kTooDeep;
+    }
     if (result == ReplyQueue::Put::kNoMemory) {
       int64_t now = monotonic_ns();
       if (stream.memory_deadline_ns == 0) stream.memory_deadline_ns = now + link_.reply_memory_wait_ns;

@@ -35,11 +35,13 @@
 #include "channel/ring.h"
 #include "host/call.h"
 #include "host/call_inbox.h"
+#include "host/call_requests.h"
 #include "host/engine_link.h"
 #include "host/streams.h"
 
 namespace drover::host {
 
+class EventQueue;
 class Worker;
 
 // Who finds a Worker another leader: the Crew.
@@ -53,7 +55,7 @@ class Successors {
   ~Successors() = default;
 };
 
-class Worker final : private StreamWorker {
+class Worker final : private StreamWorker, private InboxOwner {
  public:
   Worker(std::shared_ptr<EngineLink> link, uint32_t index);
   Worker(const Worker&) = delete;
@@ -91,6 +93,27 @@ class Worker final : private StreamWorker {
   uint32_t calls_in_flight() const { return in_flight_.load(std::memory_order_acquire); }
   uint64_t sleeps() const { return sleeps_.load(std::memory_order_relaxed); }
 
+  // ---- led by the threads that wait for events (host/queue_poller.h), in place of lead()
+  // Before the first turn, and before any call.
+  void lead_by_queues() {
+    lead_taken_.store(false, std::memory_order_relaxed);
+    inbox_.set_owner(this);
+  }
+  // One thread at a time, the one that has the turn. Serves until there is nothing to do or `queue` (may be null) has
+  // something; when to look again at the latest.
+  int64_t serve_turn(const EventQueue* queue);
+  template <typename Ready>
+  void wait_for_work(Ready&& ready, int64_t deadline_ns) {
+    waiter_.wait([&] { return ready() || gone() || anything_to_do(); }, deadline_ns);
+  }
+  // Any thread.
+  void wake_sleeper() { wake_worker(*shared_); }
+  bool gone() const { return link_->gone.load(std::memory_order_acquire); }
+  // The engine is gone, and no call is left: the Worker may be freed.
+  bool over() const { return gone() && calls_in_flight() == 0 && !inbox_.posting(); }
+  // Asynchronous calls that the application has and has not ended. Included in calls_in_flight.
+  uint32_t asynchronous_calls() const { return asynchronous_.load(std::memory_order_acquire); }
+
   static constexpr int kRoundSlots = 64;
   static constexpr uint64_t kBellDelayUs = 50;
   static constexpr uint32_t kMostIndexedCalls = 1u << 20;
@@ -117,6 +140,13 @@ class Worker final : private StreamWorker {
   bool run_unary(Call* call);
   bool start_or_hold(Call* call);
   bool start_now(Call* call);
+  bool start_async(Call* call);
+  uint32_t most_waiting() const;  // calls that the application has not asked for
+  bool give_to_application(Call* call, const CallRequest& request);
+  bool cancel_async(Call* call);
+  void async_ended(Call* call);
+  void kick() override;
+  void unlock_lead();
   bool start_held(bool* worked);
   bool after_handler(Call* call);
   bool after_initial_metadata(Call* call);
@@ -183,6 +213,9 @@ class Worker final : private StreamWorker {
   bool scan_underway_ = false;  // a pass of scan_for_cancelled was begun and not finished
   uint32_t active_ = 0;
 
+  // Taken by a thread in lead(), all the time; else by the thread that serves calls, for a moment.
+  std::atomic<bool> lead_taken_{true};
+  std::atomic<uint32_t> asynchronous_{0};
   std::atomic<bool> hold_handlers_{false};
   alignas(64) std::atomic<uint64_t> phase_{0};
   std::atomic<uint32_t> in_flight_{0};

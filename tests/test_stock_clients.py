@@ -25,15 +25,15 @@ def example(program, *arguments):
     process.wait(15)
 
 
-@pytest.fixture
-def greeter(build_dir):
-    """The greeter example under Drover; gives its address."""
-    with example(build_dir / "examples" / "greeter" / "greeter_server") as address:
+@pytest.fixture(params=["greeter_server", "greeter_queue_server"])
+def greeter(request, build_dir):
+    """The greeter example under Drover, synchronous or through a completion queue; gives its address."""
+    with example(build_dir / "examples" / "greeter" / request.param) as address:
         yield address
 
 
-PLACES = ["places_server", "places_server --callback", "places_coroutine_server", "clients/places_server_grpc",
-          "clients/places_server_grpc --callback"]
+PLACES = ["places_server", "places_server --callback", "places_coroutine_server", "places_queue_server",
+          "clients/places_server_grpc", "clients/places_server_grpc --callback", "clients/places_queue_server_grpc"]
 
 
 @pytest.mark.parametrize("server", PLACES)

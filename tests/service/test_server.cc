@@ -1,7 +1,7 @@
 // Serves drover.testing.TestService and StreamService with gRPC C++'s own API; built once against Drover and once
 // against gRPC C++, so that every cross-folder test also runs against the original.
 //
-//   test_server --address HOST:PORT [--callback]     prints "listening on PORT", serves until SIGTERM
+//   test_server --address HOST:PORT [--callback | --queues]     prints "listening on PORT", serves until SIGTERM
 //     [--key FILE --certificate FILE]...  TLS
 //     [--client-ca FILE] [--clients N]    N: grpc_ssl_client_certificate_request_type
 #include <grpcpp/grpcpp.h>
@@ -18,10 +18,12 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
 
+#include "queue_service.h"
 #include "stream_service.h"
 #include "testing.grpc.pb.h"
 
@@ -235,17 +237,62 @@ class CallbackService final : public TestService::CallbackService {
   }
 };
 
+// The first call of each method of TestService, through that queue.
+void request_calls(TestService::AsyncService* service, grpc::ServerCompletionQueue* queue) {
+  using Service = TestService::AsyncService;
+  using drover::testing::QueueUnary;
+  auto serve = [&]<class Request, class Reply>(auto requester, auto work) {
+    using Call = QueueUnary<Service, Request, Reply>;
+    new Call(service, queue, requester, [work](grpc::ServerContext* context, const Request& request, Reply* reply) {
+      return work(context, request, reply);
+    });
+  };
+  serve.operator()<EchoRequest, EchoReply>(&Service::RequestEcho, [](auto*, const auto& request, auto* reply) {
+    echo(request, reply);
+    return grpc::Status::OK;
+  });
+  new drover::testing::QueueSleep(service, queue, {calls, running, cancelled});
+  serve.operator()<FailRequest, EchoReply>(&Service::RequestFail,
+                                           [](auto*, const auto& request, auto*) { return fail(request); });
+  serve.operator()<MetadataRequest, MetadataReply>(&Service::RequestMetadata,
+                                                   [](auto* context, const auto& request, auto* reply) {
+                                                     metadata(context, request, reply);
+                                                     return grpc::Status::OK;
+                                                   });
+  serve.operator()<SizedRequest, SizedReply>(&Service::RequestSized, [](auto*, const auto& request, auto* reply) {
+    sized(request, reply);
+    return grpc::Status::OK;
+  });
+  serve.operator()<StatsRequest, StatsReply>(&Service::RequestStats, [](auto*, const auto&, auto* reply) {
+    stats(reply);
+    return grpc::Status::OK;
+  });
+  serve.operator()<StatsRequest, StatsReply>(&Service::RequestCrash,
+                                             [](auto*, const auto&, auto*) -> grpc::Status { crash(); });
+  // A handler of a queue has nobody to throw to.
+  serve.operator()<StatsRequest, StatsReply>(&Service::RequestThrow, [](auto*, const auto&, auto*) {
+    return grpc::Status(grpc::StatusCode::UNKNOWN, "Unexpected error in RPC handling");
+  });
+  serve.operator()<google::protobuf::Empty, google::protobuf::Timestamp>(&Service::RequestNow,
+                                                                         [](auto*, const auto&, auto* reply) {
+                                                                           reply->set_seconds(std::time(nullptr));
+                                                                           return grpc::Status::OK;
+                                                                         });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::string address = "127.0.0.1:0";
-  bool callback = false;
+  bool callback = false, queues = false;
   grpc::SslServerCredentialsOptions tls;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--address") == 0 && i + 1 < argc) {
       address = argv[++i];
     } else if (std::strcmp(argv[i], "--callback") == 0) {
       callback = true;
+    } else if (std::strcmp(argv[i], "--queues") == 0) {
+      queues = true;
     } else if (std::strcmp(argv[i], "--key") == 0 && i + 1 < argc) {
       tls.pem_key_cert_pairs.push_back({read_file(argv[++i]), ""});
     } else if (std::strcmp(argv[i], "--certificate") == 0 && i + 1 < argc && !tls.pem_key_cert_pairs.empty()) {
@@ -255,7 +302,7 @@ int main(int argc, char** argv) {
     } else if (std::strcmp(argv[i], "--clients") == 0 && i + 1 < argc) {
       tls.client_certificate_request = static_cast<grpc_ssl_client_certificate_request_type>(std::atoi(argv[++i]));
     } else {
-      std::cerr << "usage: test_server [--address HOST:PORT] [--callback] [--key FILE --certificate FILE] "
+      std::cerr << "usage: test_server [--address HOST:PORT] [--callback | --queues] [--key FILE --certificate FILE] "
                    "[--client-ca FILE] [--clients N]\n";
       return 2;
     }
@@ -275,7 +322,10 @@ int main(int argc, char** argv) {
   builder.AddListeningPort(
       address, tls.pem_key_cert_pairs.empty() ? grpc::InsecureServerCredentials() : grpc::SslServerCredentials(tls),
       &port);
-  if (callback) {
+  std::optional<drover::testing::QueueThreads> threads;
+  if (queues) {
+    threads.emplace(builder);
+  } else if (callback) {
     builder.RegisterService(&callback_service);
     builder.RegisterService(&callback_streams);
   } else {
@@ -287,11 +337,13 @@ int main(int argc, char** argv) {
     std::cerr << "test_server: cannot serve on " << address << ", port " << port << "\n";
     return 1;
   }
+  if (threads) threads->run([&](grpc::ServerCompletionQueue* queue) { request_calls(&threads->calls, queue); });
   std::cout << "listening on " << port << std::endl;
 
   int signal_number = 0;
   sigwait(&ending, &signal_number);
   server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(5));
+  if (threads) threads->end();
   server->Wait();
   return 0;
 }

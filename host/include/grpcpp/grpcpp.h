@@ -2,10 +2,13 @@
 #pragma once
 
 #include <grpc/grpc.h>
+#include <grpcpp/completion_queue.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_context.h>
+#include <grpcpp/support/async_stream.h>
+#include <grpcpp/support/async_unary_call.h>
 #include <grpcpp/support/server_callback.h>
 #include <grpcpp/support/status.h>
 #include <grpcpp/support/sync_stream.h>

@@ -1,7 +1,8 @@
-// ServerBuilder: what to serve and where. gRPC's class; the completion-queue API and generic services are absent.
+// ServerBuilder: what to serve and where. gRPC's class; generic services are absent.
 #pragma once
 
 #include <grpc/compression.h>
+#include <grpcpp/completion_queue.h>
 #include <grpcpp/impl/drover_service.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
@@ -11,6 +12,10 @@
 #include <memory>
 #include <string>
 #include <vector>
+
+namespace drover::host {
+struct Offer;
+}
 
 namespace grpc {
 
@@ -29,6 +34,9 @@ class ServerBuilder {
   // there, BuildAndStart fails.
   ServerBuilder& RegisterService(Service* service);
   ServerBuilder& RegisterService(const std::string& host, Service* service);
+
+  // For a service with asynchronous methods. The queue outlives the server, which it must not be shut down before.
+  std::unique_ptr<ServerCompletionQueue> AddCompletionQueue(bool is_frequently_polled = true);
 
   // Message sizes are bounded by the engine (4 MiB unless its configuration says otherwise): a size set here is handed
   // to an engine that this server starts, and has no effect on an engine that is there already.
@@ -72,9 +80,11 @@ class ServerBuilder {
   static std::string argument_text(long value) { return std::to_string(value); }
   static std::string argument_text(const void*) { return "(pointer)"; }
   bool check(std::string* error) const;
+  void prepare_queues(Server::Parts& parts, drover::host::Offer* offer) const;
 
   std::vector<Port> ports_;
   std::vector<Service*> services_;
+  std::vector<ServerCompletionQueue*> queues_;
   std::string host_;
   int max_receive_bytes_ = 0;  // 0: not set; -1: no limit
   int max_send_bytes_ = 0;

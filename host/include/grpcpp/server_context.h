@@ -1,8 +1,9 @@
 // ServerContext and CallbackServerContext: what a handler learns and says about its call besides the two messages.
 //
 // gRPC's classes. Contexts belong to the runtime and are used again for later calls: a context is valid until the
-// sync handler has returned or the reactor's OnDone was called. Thread-safety as in gRPC: IsCancelled, TryCancel and
-// the const accessors from any thread, the Add... functions from one at a time.
+// sync handler has returned or the reactor's OnDone was called. A context of the application's, for completion queues,
+// has its call until the event of Finish; destroyed before, it lets the call end in CANCELLED. Thread-safety as in
+// gRPC: IsCancelled, TryCancel and the const accessors from any thread, the Add... functions from one at a time.
 //
 // Different from gRPC: initial metadata of a unary call always travels together with the reply, also after
 // StartSendInitialMetadata; compression settings have no effect; census and load reporting are absent.
@@ -26,8 +27,9 @@
 #include <vector>
 
 namespace drover::host {
+class AsyncCall;
 class Call;
-}
+}  // namespace drover::host
 
 struct grpc_call;
 
@@ -73,6 +75,13 @@ class ServerContextBase {
   }
   grpc_compression_algorithm compression_algorithm() const { return compression_algorithm_; }
 
+  // Of a context that was handed to a Request... before its call came: the event `tag` says that the call is over,
+  // because it has ended or was cancelled; IsCancelled() then says which. The context must live until then.
+  void AsyncNotifyWhenDone(void* tag) {
+    done_tag_ = tag;
+    done_asked_ = true;
+  }
+
   // There is no gRPC core beneath.
   grpc_call* c_call() { return nullptr; }
   drover::host::Call* drover_call() const { return call_; }
@@ -82,8 +91,18 @@ class ServerContextBase {
   ServerUnaryReactor* DefaultReactor();
 
  private:
+  friend class drover::host::AsyncCall;
   friend class drover::host::Call;
+  class AsyncLock;
   struct Metadata;
+
+  // A context of the application's, from the event that announces its call to the end of that call.
+  void drover_bind(drover::host::Call& call);
+  void drover_unbind(bool cancelled);
+  bool drover_done_tag(void** tag) const {
+    *tag = done_tag_;
+    return done_asked_;
+  }
 
   const Metadata& metadata() const;
   // Calls visit(is_initial, key, value) for everything that was added.
@@ -102,10 +121,16 @@ class ServerContextBase {
   void drover_reset_client();
 
   drover::host::Call* call_ = nullptr;  // null: the application made this context itself, for a test
-  bool dirty_ = false;                  // something below differs from a fresh context
+  // Of a context of the application's: guards call_, which its call's end sets to null.
+  mutable std::atomic<bool> lock_{false};
+  bool async_ = false;  // it has, or has had, a call
+  bool was_cancelled_ = false;
+  bool done_asked_ = false;
+  bool dirty_ = false;  // something below differs from a fresh context
   bool compression_level_set_ = false;
   grpc_compression_level compression_level_ = GRPC_COMPRESS_LEVEL_NONE;
   grpc_compression_algorithm compression_algorithm_ = GRPC_COMPRESS_NONE;
+  void* done_tag_ = nullptr;
   std::vector<std::pair<std::string, std::string>> added_initial_, added_trailing_;
   mutable std::atomic<Metadata*> metadata_{nullptr};  // the client's; made at the first use, kept for later calls
 };

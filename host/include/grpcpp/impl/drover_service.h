@@ -9,6 +9,7 @@
 //   this->MarkMethodCallback(0, ::grpc::internal::MakeUnaryCallbackMethod<WithCallbackMethod_Bar, Req, Rep>(
 //                                   "/pkg.Foo/Bar", &WithCallbackMethod_Bar::Bar, this));
 //
+// WithAsyncMethod_Bar calls MarkMethodAsync with that position in its constructor, and RequestAsync... in RequestBar.
 // A method that streams has MakeClientStreaming..., MakeServerStreaming... or MakeBidi... in place of MakeUnary....
 // Paths are string literals. Req and Rep are generated message classes (generated/generated_message.h). The service
 // must outlive the server that it is registered with.
@@ -17,9 +18,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <vector>
 
+#include <grpcpp/completion_queue.h>
 #include <grpcpp/server_context.h>
+#include <grpcpp/support/async_stream.h>
+#include <grpcpp/support/async_unary_call.h>
 #include <grpcpp/support/server_callback.h>
 #include <grpcpp/support/status.h>
 #include <grpcpp/support/sync_stream.h>
@@ -27,13 +32,17 @@
 #include "object/arena.h"
 #include "schema/message_type.h"
 
+namespace drover::host {
+class CallRequests;
+}
+
 namespace grpc {
 namespace internal {
 
 // One method of one service object: its path, its messages, and a thunk that calls a member function through its
 // pointer (so that virtual dispatch finds the application's override), without std::function.
 struct Method {
-  enum class Kind { kSync, kCallback };
+  enum class Kind { kSync, kCallback, kAsync };
 
   const char* path = "";
   Kind kind = Kind::kSync;
@@ -55,6 +64,10 @@ struct Method {
   // The same for a method that streams.
   StreamReactor* (*start_stream)(const Method& method, CallbackServerContext* context, const void* request,
                                  void* reply) = nullptr;
+
+  // kAsync: where its calls meet the application's requests, once it is served; and its number there.
+  drover::host::CallRequests* requests = nullptr;
+  uint32_t number = 0;
 
   void* service = nullptr;
   // A member function pointer, as bytes.
@@ -223,6 +236,11 @@ class Service {
   virtual ~Service() = default;
 
   const std::vector<internal::Method>& drover_methods() const { return methods_; }
+  // Its methods' calls are asked for there from now on, with numbers from `first`.
+  void drover_serve(std::shared_ptr<drover::host::CallRequests> requests, uint32_t first) {
+    requests_ = std::move(requests);
+    first_number_ = first;
+  }
 
  protected:
   void AddMethod(const internal::Method& method) { methods_.push_back(method); }
@@ -230,9 +248,40 @@ class Service {
   void MarkMethodCallback(int index, const internal::Method& method) {
     methods_.at(static_cast<size_t>(index)) = method;
   }
+  void MarkMethodAsync(int index) { methods_.at(static_cast<size_t>(index)).kind = internal::Method::Kind::kAsync; }
+
+  // `request` stays empty until `tag` comes out of `notification_queue`; what is asked of the responder afterwards ends
+  // in `call_queue`. Only once the server runs.
+  template <class Message>
+  void RequestAsyncUnary(int index, ServerContext* context, Message* request,
+                         internal::ServerAsyncStreamingInterface* responder, CompletionQueue* call_queue,
+                         ServerCompletionQueue* notification_queue, void* tag) {
+    request_call(index, context, request, responder, call_queue, notification_queue, tag);
+  }
+  template <class Message>
+  void RequestAsyncServerStreaming(int index, ServerContext* context, Message* request,
+                                   internal::ServerAsyncStreamingInterface* responder, CompletionQueue* call_queue,
+                                   ServerCompletionQueue* notification_queue, void* tag) {
+    request_call(index, context, request, responder, call_queue, notification_queue, tag);
+  }
+  void RequestAsyncClientStreaming(int index, ServerContext* context,
+                                   internal::ServerAsyncStreamingInterface* responder, CompletionQueue* call_queue,
+                                   ServerCompletionQueue* notification_queue, void* tag) {
+    request_call(index, context, nullptr, responder, call_queue, notification_queue, tag);
+  }
+  void RequestAsyncBidiStreaming(int index, ServerContext* context, internal::ServerAsyncStreamingInterface* responder,
+                                 CompletionQueue* call_queue, ServerCompletionQueue* notification_queue, void* tag) {
+    request_call(index, context, nullptr, responder, call_queue, notification_queue, tag);
+  }
 
  private:
+  void request_call(int index, ServerContext* context, drover::Message* request,
+                    internal::ServerAsyncStreamingInterface* responder, CompletionQueue* call_queue,
+                    ServerCompletionQueue* notification_queue, void* tag);
+
   std::vector<internal::Method> methods_;
+  std::shared_ptr<drover::host::CallRequests> requests_;
+  uint32_t first_number_ = 0;
 };
 
 }  // namespace grpc

@@ -23,6 +23,7 @@ namespace drover {
 class Message;
 }
 namespace drover::host {
+class AsyncCall;
 class Call;
 class Streams;
 }  // namespace drover::host
@@ -70,6 +71,7 @@ class StreamReactor : public ServerReactor {
   }
 
  private:
+  friend class drover::host::AsyncCall;
   friend class drover::host::Streams;
 
   static constexpr uint32_t kUnbound = 1;  // the handler has not returned this reactor yet
@@ -91,6 +93,10 @@ class StreamReactor : public ServerReactor {
   drover::Message* read_into_ = nullptr;
   const drover::Message* write_from_ = nullptr;
   Status status_;
+  // Of completion queues, whose messages are copied by the thread that writes them.
+  enum Put : uint8_t { kNotPut, kPut, kCannotBePut };
+  Put put_ = kNotPut;
+  bool metadata_put_ = false;
 };
 
 }  // namespace internal
