@@ -125,12 +125,12 @@ void EventQueue::poke() {
   wake_all();
 }
 
-void EventQueue::join(std::shared_ptr<TurnWork> work) {
+void EventQueue::join(const std::shared_ptr<TurnWork>& work) {
   if (work_.load(std::memory_order_acquire) != nullptr) return;
   {
     std::lock_guard lock(mutex_);
     if (work_owner_ != nullptr) return;
-    work_owner_ = std::move(work);
+    work_owner_ = work;
     work_.store(work_owner_.get(), std::memory_order_release);
   }
   poke();

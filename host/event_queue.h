@@ -71,7 +71,7 @@ class EventQueue {
   void push(void* tag, bool ok);
 
   // From now on the threads in next() take turns with that work. The first one counts.
-  void join(std::shared_ptr<TurnWork> work);
+  void join(const std::shared_ptr<TurnWork>& work);
 
   void set_alarm(AlarmState& alarm, int64_t at_ns, void* tag);
   // Its event comes now, with ok = false, if it is still pending.

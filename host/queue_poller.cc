@@ -30,6 +30,7 @@ void QueuePoller::lead(std::shared_ptr<Worker> worker) {
   leads_.store(true, std::memory_order_release);
   turn_.store(false, std::memory_order_seq_cst);
   std::lock_guard lock(mutex_);
+  forget_ended();
   for (EventQueue* queue : waiting_) queue->poke();
 }
 
