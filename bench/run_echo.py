@@ -62,6 +62,7 @@ SETS = {
     "stream": CaseSet(STREAM_CASES, "Echo on bidirectional streams, one server core", ["grpc-async", "grpc-callback"]),
 }
 
+QUEUE_PROGRAM = "echo_queue_server"  # the source of grpc-async on Drover
 DROVER = ("drover", "echo_server")  # name and program; as with the peers', suffix _hpb for the published messages
 
 
@@ -151,6 +152,8 @@ class Bench:
         return bodies
 
     def server(self, case, name, program):
+        if name == DROVER[0] and self.args.queues:
+            program = QUEUE_PROGRAM
         return EchoServer(name, find_program(self.build_dir, program + self._suffix(case)), self.args.server_cpu,
                           self.log_dir, self.args.busy_loop_ns, has_engine=name == DROVER[0])
 
@@ -371,6 +374,8 @@ def parse_arguments():
     parser.add_argument("--busy-loop-ns", type=int, default=0, help="business logic of each call")
     parser.add_argument("--generated", action="store_true",
                         help="generated messages in the hpb cases even if the published ones were built")
+    parser.add_argument("--queues", action="store_true",
+                        help="Drover's server through a completion queue, in place of the callback API")
     parser.add_argument("--h2load", action="store_true", help="cross-check with h2load as the client")
     parser.add_argument("--stand-in", choices=[peer.name for peer in echo_peers.PEERS],
                         help="take a peer in Drover's place, to try the benchmark itself")
