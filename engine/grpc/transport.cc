@@ -120,6 +120,7 @@ bool Transport::work(Connection& connection, int64_t until_ns) {
   }
   context_->scratch.pace.run_until(until_ns);
   connection.work();
+  if (!connection.established() && !connection.closed) charge(connection);  // a handshake may have nothing to write
   if (connection.dirty) {
     flush(connection);
     submit();
@@ -156,7 +157,11 @@ void Transport::flush_dirty(int64_t end_ns) {
 
 void Transport::flush(Connection& connection) {
   connection.dirty = false;
-  if (connection.closed || connection.linger_until_ns != 0 || !connection.ready_to_write()) return;
+  if (connection.closed || connection.linger_until_ns != 0) return;
+  if (!connection.ready_to_write()) {
+    if (!connection.closed) charge(connection);
+    return;
+  }
   GrpcConnection::Flushed flushed = connection.http2.flush();
   if (flushed == GrpcConnection::Flushed::kNoRoom) {
     submit();

@@ -210,11 +210,31 @@ struct SecureFlood {
   std::thread sender;
 };
 
-TEST_P(TransportTest, AFloodUnderTlsIsPostponedAndNothingOfItIsLost) {
+std::shared_ptr<const tls::Server> secure_server() {
   const tls::TestCertificate certificate("localhost");
   tls::Credentials credentials;
   credentials.pairs.push_back(certificate.pair());
-  const auto server = std::make_shared<const tls::Server>(tls::context_of(std::move(credentials)));
+  return std::make_shared<const tls::Server>(tls::context_of(std::move(credentials)));
+}
+
+TEST_P(TransportTest, AHandshakeThatDoesNotEndIsChargedToItsClient) {
+  TransportOptions options;
+  options.ledger[Level::kConnection].memory = 40'000;
+  Engine engine(GetParam(), 1, options);
+  const std::string address =
+      "127.0.0.1:" + std::to_string(engine.listeners->listen("127.0.0.1:0", 1, secure_server()).port);
+  tls::TestClient client;
+  client.shake_hands();
+  const std::string hello = client.take();
+  for (size_t size : {size_t{1}, hello.size()}) {
+    const UniqueFd fd = connect_to(address);
+    ASSERT_GT(::send(fd.get(), hello.data(), size, MSG_NOSIGNAL), 0);
+    EXPECT_TRUE(closes(fd)) << size << " bytes: a session is over the budget";
+  }
+}
+
+TEST_P(TransportTest, AFloodUnderTlsIsPostponedAndNothingOfItIsLost) {
+  const std::shared_ptr<const tls::Server> server = secure_server();
   TransportOptions options;
   options.control_frame_rate = 100'000'000;
   Engine engine(GetParam(), 1, options);

@@ -161,7 +161,9 @@ def tiny_records(target):
             except ssl.SSLWantReadError:
                 connection.sendall(outgoing.read())
                 incoming.write(connection.recv(1 << 16))
-        plain = http2.PREFACE + http2.settings()
+        session.write(http2.PREFACE + http2.settings())  # at once: encrypting the others takes longer than the time-out
+        connection.sendall(outgoing.read())
+        plain = b""
         for stream in streams(target.pick(150, 1500)):
             plain += request(stream, SERVICE + "Echo", b"")
         for at in range(len(plain)):
