@@ -46,9 +46,12 @@ test: setup configure ## build everything and run all tests but the long ones
 check: configure ## build and run the unit tests of what differs from main, or from the last commit
 	@.venv/bin/python tools/check.py --build-dir $(BUILD) --jobs $(JOBS)
 
-test-long: setup configure ## build everything and run the long tests: random runs, further compilers
+test-long: setup configure ## build everything and run the long tests: random runs, further compilers, attacks on a sanitized engine
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 	@ctest --test-dir $(BUILD) -L '^long$$' --no-tests=error --output-on-failure --progress -j 2
+	@cmake --preset asan >build/configure-asan.log
+	@cmake --build --preset asan -j $(JOBS) --target droverd test_server hostile_image
+	@ctest --preset asan -R '^e2e_hostile$$' --no-tests=error --output-on-failure
 
 bench-echo: configure ## echo on Drover and on gRPC C++ (PEERS=all: tonic, grpc-go too), into build/bench/echo.json
 	@cmake --build --preset $(PRESET) -j $(JOBS)

@@ -68,7 +68,10 @@ void sleep_for(Context* context, const SleepRequest& request, SleepReply* reply)
 
 grpc::Status fail(const FailRequest& request) {
   ++calls;
-  return grpc::Status(static_cast<grpc::StatusCode>(request.code()), request.message(), request.details());
+  // Another number is no value of the enumeration, and attackers send any.
+  const bool known = request.code() >= grpc::OK && request.code() <= grpc::UNAUTHENTICATED;
+  const auto code = known ? static_cast<grpc::StatusCode>(request.code()) : grpc::UNKNOWN;
+  return grpc::Status(code, request.message(), request.details());
 }
 
 template <class Context>
