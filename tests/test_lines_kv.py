@@ -1,5 +1,6 @@
-"""examples/lines_kv as processes: a server and clients on an engine that the server starts."""
+"""examples/lines_kv as processes: one source on droverd between two processes, and on simulated NICs."""
 
+import json
 import os
 import signal
 import subprocess
@@ -72,3 +73,15 @@ def test_a_client_notices_that_its_server_died(key_value):
     _, complaint = client.communicate(timeout=60)
     assert client.returncode == 1
     assert "UNAVAILABLE" in complaint or "the connection was closed" in complaint
+
+
+@pytest.mark.parametrize("interface", ["coherent", "doorbell"])
+def test_the_same_source_answers_right_on_simulated_nics(build_dir, tmp_path, interface):
+    drover = build_dir / "cli" / "drover"
+    if not drover.exists():
+        pytest.skip("no drover command in this build")
+    report = tmp_path / "report.json"
+    subprocess.run([drover, "sim", "dagger", "--set", "calls.program=lines_kv", "--set", "calls.time=40us",
+                    "--set", f"line_nic.interface={interface}", "--set", "calls.outstanding=16", "--json", report],
+                   check=True, stdout=subprocess.DEVNULL)
+    assert json.loads(report.read_text())

@@ -5,6 +5,11 @@
 namespace drover::sim {
 
 void CallOptions::add_keys(Keys* keys) {
+  keys->choice(
+      "calls.program",
+      "test (one function, messages of calls.request and calls.response bytes), lines_kv (the key-value service "
+      "of examples/lines_kv, closed loop)",
+      &program, {{"test", Calls::kTest}, {"lines_kv", Calls::kLinesKv}});
   keys->choice("calls.load", "closed (each client keeps calls.outstanding under way), open (they arrive at calls.rate)",
                &load, {{"closed", Load::kClosed}, {"open", Load::kOpen}});
   keys->count("calls.clients", "client threads, each with a core and a flow of its own", &clients, 1, 64);

@@ -12,9 +12,14 @@ enum class Load {
   kClosed,  // each client keeps `outstanding` calls under way
   kOpen,    // calls arrive at `rate`, whatever the answers do; latency counts from the intended time
 };
+enum class Calls {
+  kTest,     // of any size, one function (sim/runs/call_programs.h)
+  kLinesKv,  // examples/lines_kv: generated stubs, closed loop
+};
 enum class Arrivals { kPoisson, kFixed };
 
 struct CallOptions {
+  Calls program = Calls::kTest;
   Load load = Load::kClosed;
   uint32_t clients = 1,
            servers = 1;       // threads, each with a core and a flow of its own; client i calls server i % servers

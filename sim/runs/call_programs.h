@@ -1,5 +1,5 @@
-// The programs of a run of calls: a client that offers its load, and a server that answers. Both are ordinary users of
-// host/lines, on a simulated port.
+// The programs of a run of calls (calls.program): a client that offers its load, and a server that answers. All are
+// ordinary users of host/lines, on a simulated port. Those here are `test`; kv_programs.h has `lines_kv`.
 #pragma once
 
 #include <deque>
@@ -52,13 +52,20 @@ class ConnectionPort final : public LinePort {
   std::deque<Slot> lines_;
 };
 
-class ClientProgram {
+// What runs on a core.
+class Program {
+ public:
+  virtual ~Program() = default;
+  virtual void run() = 0;
+};
+
+class ClientProgram final : public Program {
  public:
   // Its connections are options.connections from `first` on.
   ClientProgram(uint32_t number, uint16_t first, const CallOptions& options, CallContent* content, LinePort* port,
                 Core* core, CallBooks* books);
   // Offers load until the measured time ends, then waits for what is outstanding.
-  void run();
+  void run() override;
 
  private:
   // A connection of several; the only one has the port to itself.
@@ -92,12 +99,12 @@ class ClientProgram {
   uint64_t next_id_ = 0;
 };
 
-class ServerProgram {
+class ServerProgram final : public Program {
  public:
   ServerProgram(const CallOptions& options, CallContent* content, LinePort* port, Core* core, Time handler,
                 CallBooks* books);
   // Serves until no client runs.
-  void run();
+  void run() override;
   const lines::ServerCounters& counters() const { return thread_.counters(); }
 
  private:

@@ -6,6 +6,7 @@
 
 #include "sim/runs/call_programs.h"
 #include "sim/runs/due_list.h"
+#include "sim/runs/kv_programs.h"
 
 namespace drover::sim {
 namespace {
@@ -64,9 +65,12 @@ class CallRun final : public sc_core::sc_module, public Timeline {
   Endpoint endpoint_;
   Network network_;
   std::vector<Host> hosts_;  // the clients', the servers'
+  std::unique_ptr<Program> client_program(uint32_t number, uint16_t connection);
+  std::unique_ptr<Program> server_program(uint32_t number);
+
   std::unique_ptr<CallContent> content_;
-  std::vector<std::unique_ptr<ClientProgram>> clients_;
-  std::vector<std::unique_ptr<ServerProgram>> servers_;
+  lines_kv::KeyValueStore store_;  // of all servers
+  std::vector<std::unique_ptr<Program>> programs_;
   std::unique_ptr<sc_core::sc_clock> clock_;
   uint32_t running_ = 0;
 };
@@ -94,16 +98,12 @@ CallRun::CallRun(const System& system, const CallMessages& messages)
       hosts_[1].engine->connect(
           {.number = number, .flow = static_cast<uint8_t>(i % options_.servers), .other = 0, .serves = true});
     }
-    clients_.push_back(std::make_unique<ClientProgram>(i, static_cast<uint16_t>(i * options_.connections), options_,
-                                                       content_.get(), hosts_[0].ports[i].get(),
-                                                       hosts_[0].cores[i].get(), &books_));
-    start("client_" + std::to_string(i), [program = clients_.back().get()] { program->run(); });
+    programs_.push_back(client_program(i, static_cast<uint16_t>(i * options_.connections)));
+    start("client_" + std::to_string(i), [program = programs_.back().get()] { program->run(); });
   }
   for (uint32_t i = 0; i < options_.servers; ++i) {
-    servers_.push_back(std::make_unique<ServerProgram>(options_, content_.get(), hosts_[1].ports[i].get(),
-                                                       hosts_[1].cores[i].get(), system.platform.cores.handler,
-                                                       &books_));
-    start("server_" + std::to_string(i), [program = servers_.back().get()] { program->run(); });
+    programs_.push_back(server_program(i));
+    start("server_" + std::to_string(i), [program = programs_.back().get()] { program->run(); });
   }
   using SC_CURRENT_USER_MODULE = CallRun;
   clock_ = std::make_unique<sc_core::sc_clock>("clock", sc_core::sc_time::from_value(hosts_[0].engine->period()));
@@ -113,6 +113,25 @@ CallRun::CallRun(const System& system, const CallMessages& messages)
   SC_METHOD(run_due);
   sensitive << due_.due_event();
   dont_initialize();
+}
+
+std::unique_ptr<Program> CallRun::client_program(uint32_t number, uint16_t connection) {
+  LinePort* port = hosts_[0].ports[number].get();
+  Core* core = hosts_[0].cores[number].get();
+  if (options_.program == Calls::kLinesKv) {
+    return std::make_unique<KeyValueClientProgram>(number, connection, options_, port, core, &books_);
+  }
+  return std::make_unique<ClientProgram>(number, connection, options_, content_.get(), port, core, &books_);
+}
+
+std::unique_ptr<Program> CallRun::server_program(uint32_t number) {
+  LinePort* port = hosts_[1].ports[number].get();
+  Core* core = hosts_[1].cores[number].get();
+  const Time handler = system_.platform.cores.handler;
+  if (options_.program == Calls::kLinesKv) {
+    return std::make_unique<KeyValueServerProgram>(options_, &store_, port, core, handler, &books_);
+  }
+  return std::make_unique<ServerProgram>(options_, content_.get(), port, core, handler, &books_);
 }
 
 CallRun::Host CallRun::make_host(const std::string& name, uint32_t threads, Endpoint* endpoint) {

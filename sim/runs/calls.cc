@@ -40,12 +40,20 @@ std::string check_calls(const System& system) {
   if (uint64_t{calls.clients} * calls.connections > 65536) {
     return "calls.clients * calls.connections is at most 65536";
   }
-  CallShape shape{
-      .base = system.base_options(),
-      .clients = calls.clients,
-      .servers = calls.servers,
-      .connections = calls.clients * calls.connections,
-      .longer = calls.messages != "none" || calls.request > kLineArguments || calls.response > kLineArguments};
+  if (calls.program == Calls::kLinesKv &&
+      (calls.load == Load::kOpen || calls.connections != 1 || calls.messages != "none")) {
+    return "calls.program = lines_kv is a closed loop of its own messages, on one connection a client";
+  }
+  // A Scan is of several lines. Without one of them it is malformed to its client, not late.
+  if (calls.program == Calls::kLinesKv && system.platform.network.loss > 0 && !system.reliable()) {
+    return "calls.program = lines_kv needs a reliable transport where the network loses packets";
+  }
+  CallShape shape{.base = system.base_options(),
+                  .clients = calls.clients,
+                  .servers = calls.servers,
+                  .connections = calls.clients * calls.connections,
+                  .longer = calls.program == Calls::kLinesKv || calls.messages != "none" ||
+                            calls.request > kLineArguments || calls.response > kLineArguments};
   for (const EngineOptions* options : {system.base_options(), &system.engine_options()}) {
     std::string refused = options == nullptr ? "" : options->refuses(shape);
     if (!refused.empty()) return refused;
@@ -75,6 +83,10 @@ std::vector<CallResult> run_calls(const std::vector<System>& systems, unsigned j
 
 Curve call_curve(const System& system, uint32_t points, unsigned jobs, const std::function<void(size_t)>& ended) {
   Curve curve;
+  if (system.calls.program == Calls::kLinesKv) {
+    curve.error = "calls.program = lines_kv is a closed loop: it has no curve";
+    return curve;
+  }
   System closed = system;
   closed.calls.load = Load::kClosed;
   curve.closed = run_calls(closed);

@@ -49,6 +49,26 @@ TEST(Calls, EveryInterfaceServesThem) {
   }
 }
 
+// The source of examples/lines_kv: its handlers, its client, and the stubs generated from its .proto.
+TEST(Calls, TheKeyValueServiceAnswersRightOnEveryInterface) {
+  for (std::string interface : {"mmio", "doorbell", "coherent", "cxl"}) {
+    SCOPED_TRACE(interface);
+    CallResult result = run_of("dagger", {{"calls.program", "lines_kv"},
+                                          {"line_nic.interface", interface},
+                                          {"calls.clients", "2"},
+                                          {"calls.servers", "2"},
+                                          {"calls.outstanding", "16"}});
+    EXPECT_GT(result.checked, 100u);
+    EXPECT_GT(result.throughput(), 1);
+  }
+  CallResult lossy = run_of("dagger", {{"calls.program", "lines_kv"}, {"network.loss", "0.03"}});
+  EXPECT_EQ(lossy.lost, 0u);
+  EXPECT_GT(lossy.checked, 50u);
+  System unreliable = system_named("dagger", {{"calls.program", "lines_kv"}, {"line_nic.transport", "udp"}});
+  EXPECT_EQ(set_key(&unreliable, "network.loss", "0.03"), "");
+  EXPECT_THAT(check_calls(unreliable), HasSubstr("needs a reliable transport"));
+}
+
 TEST(Calls, AreTheSameEachTime) {
   Pairs open = {{"calls.load", "open"}, {"calls.rate", "5"}, {"calls.clients", "2"}};
   EXPECT_EQ(run_of("dagger", open).bytes(), run_of("dagger", open).bytes());
