@@ -3,6 +3,7 @@
 #include <google/protobuf/map.h>
 #include <google/protobuf/message.h>
 #include <google/protobuf/repeated_field.h>
+#include <grpc++/grpc++.h>
 #include <grpc/support/log.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
@@ -12,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <sstream>
@@ -324,6 +326,20 @@ TEST(LogApi, Compiles) {
   grpc_init();
   grpc_shutdown();
   EXPECT_GT(gpr_now(GPR_CLOCK_REALTIME).tv_sec, 0);
+}
+
+// A name that is missing would be found among stock gRPC's headers, if those are installed.
+TEST(Compat, EveryHeaderNameOfGrpcIsThere) {
+  namespace fs = std::filesystem;
+  for (const char* folder : {"grpcpp", "grpc++"}) {
+    const fs::path stock = fs::path("/usr/include") / folder;
+    if (!fs::exists(stock)) GTEST_SKIP() << "gRPC's headers are not installed";
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(stock)) {
+      if (entry.path().extension() != ".h") continue;
+      fs::path ours = fs::path(DROVER_HOST_INCLUDE) / folder / fs::relative(entry.path(), stock);
+      EXPECT_TRUE(fs::exists(ours)) << ours;
+    }
+  }
 }
 
 }  // namespace

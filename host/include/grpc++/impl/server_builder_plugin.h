@@ -1,0 +1,4 @@
+// The name that <grpcpp/impl/server_builder_plugin.h> had before gRPC 1.9.
+#pragma once
+
+#include <grpcpp/impl/server_builder_plugin.h>

@@ -1,0 +1,4 @@
+// The name that <grpcpp/security/auth_context.h> had before gRPC 1.9.
+#pragma once
+
+#include <grpcpp/security/auth_context.h>

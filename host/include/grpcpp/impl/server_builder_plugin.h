@@ -1,0 +1,4 @@
+// A header of gRPC that Drover does not have: stock gRPC's, found in its place, would end in a storm of errors.
+#pragma once
+
+#error "<grpcpp/impl/server_builder_plugin.h>: Drover has no plug-ins of ServerBuilder"

@@ -1,0 +1,5 @@
+// A header of gRPC that Drover does not have: stock gRPC's, found in its place, would end in a storm of errors.
+#pragma once
+
+#error \
+    "<grpcpp/security/authorization_policy_provider.h>: Drover has no such credentials: use InsecureServerCredentials or SslServerCredentials of <grpcpp/security/server_credentials.h>"
