@@ -7,6 +7,18 @@ import tempfile
 import threading
 
 
+def _flavours():
+    """The servers of the tests of calls: (kind, argument ...). Drover's settings in the environment change nothing about
+    gRPC C++, which then is left out."""
+    kinds = ["drover"]
+    if not os.environ.get("DROVER_ENGINE_IO") and not os.environ.get("DROVER_HOST_CHECK_REQUESTS"):
+        kinds.append("grpc")
+    return [(kind, *arguments) for kind in kinds for arguments in ((), ("--callback",), ("--queues",))]
+
+
+FLAVOURS = _flavours()
+
+
 def children_of(pid):
     """Process ids of pid's children that run droverd."""
     found = []

@@ -6,8 +6,8 @@ import time
 import grpc
 import pytest
 
-FLAVOURS = [("drover",), ("drover", "--callback"), ("drover", "--queues"), ("grpc",), ("grpc", "--callback"),
-            ("grpc", "--queues")]
+from processes import FLAVOURS
+
 OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
 

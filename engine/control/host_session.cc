@@ -141,7 +141,9 @@ bool HostSession::take_listen_tls(const ListenTls& listen, std::vector<UniqueFd>
   if (security.context == nullptr) {
     return refuse(error, ControlCode::kBadValue, listen.address + ": TLS credentials: " + why);
   }
-  security.name = "pem " + tls::fingerprint(credentials);
+  const std::string fingerprint = tls::fingerprint(credentials);
+  if (fingerprint.empty()) return refuse(error, ControlCode::kSystem, "no memory to compare credentials");
+  security.name = "pem " + fingerprint;
   return listen_at(listen.address, security, error);
 }
 

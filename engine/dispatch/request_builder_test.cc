@@ -4,6 +4,7 @@
 
 #include "engine/dispatch/call_records.h"
 #include "engine/dispatch/dispatch_testing.h"
+#include "message/extensions.h"
 
 namespace drover::engine {
 namespace {
@@ -47,6 +48,10 @@ TEST_F(RequestBuilderTest, TheObjectAndTheMetadataLieInTheRunsThatItNames) {
   }
   EXPECT_EQ(link.rx().free_chunks() + built.run.chunks, link.rx().total_chunks());
 }
+
+// A search for required fields decodes extensions, and in one piece, if generated classes or the JSON printer have
+// installed a decoder. The engine has neither.
+TEST_F(RequestBuilderTest, ExtensionsAreNotDecodedHere) { EXPECT_EQ(message::installed_decoder.load(), nullptr); }
 
 TEST_F(RequestBuilderTest, WhatCannotBeDecodedLeavesNoMemoryBehind) {
   HostLink link(make_attachment(1, {"/test.Echo/Say"}, {1}), 0, metrics_);

@@ -49,7 +49,7 @@ struct Credentials {
 bool split_credentials(std::string_view text, uint32_t pairs, Credentials* out);
 // Overwrites the characters.
 void wipe(std::string& secret);
-// SHA-256 of all of it: the same credentials have the same.
+// SHA-256 of all of it: the same credentials have the same. Empty if OpenSSL has no memory.
 std::string fingerprint(const Credentials& credentials);
 
 }  // namespace drover::engine::tls

@@ -1,9 +1,10 @@
 // StatusCode: the codes of gRPC (grpc/doc/statuscodes.md), with the numbers that travel in grpc-status.
+// Any int may be cast to it, as services do with a client's number.
 #pragma once
 
 namespace grpc {
 
-enum StatusCode {
+enum StatusCode : int {
   OK = 0,
   CANCELLED = 1,
   UNKNOWN = 2,
