@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "channel/secret_memory.h"
+#include "host/listen_address.h"
 #include "host/log.h"
 #include "host/start_lock.h"
 #include "schema/image.h"
@@ -96,15 +97,6 @@ std::optional<ControlSocket> wait_for_engine(const std::string& address, int64_t
 }
 
 }  // namespace
-
-bool split_port(const std::string& address, std::string* host, std::string* port) {
-  if (address.starts_with("unix:") || address.starts_with("unix-abstract:")) return false;
-  size_t colon = address.rfind(':');
-  if (colon == std::string::npos || colon + 1 == address.size()) return false;
-  *host = address.substr(0, colon);
-  *port = address.substr(colon + 1);
-  return true;
-}
 
 SpinPolicy::Options worker_spin(const HostOptions& options, const std::vector<int32_t>& engine_cpus) {
   SpinPolicy::Options spin;

@@ -86,7 +86,4 @@ class Attachment {
 // The worker threads' CPUs and the engine's, for SpinPolicy.
 SpinPolicy::Options worker_spin(const HostOptions& options, const std::vector<int32_t>& engine_cpus);
 
-// Splits "host:port" at its last colon; false for "unix:..." and the like.
-bool split_port(const std::string& address, std::string* host, std::string* port);
-
 }  // namespace drover::host

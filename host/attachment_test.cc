@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "host/listen_address.h"
 #include "host/start_lock.h"
 
 namespace drover::host {
@@ -41,6 +42,21 @@ TEST(Attachment, WaitingEndsWhenTheProcessGivesUp) {
   int asked = 0;
   EXPECT_EQ(Attachment::open(offer, &ports, &error, [&] { return ++asked == 3; }), nullptr);
   EXPECT_EQ(asked, 3);
+}
+
+TEST(ListenAddress, PathsArePercentDecodedAndOthersAreNot) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"unix:/run/u%20x.sock", "unix:/run/u x.sock"},
+      {"unix:///run/%61", "unix:///run/a"},
+      {"unix-abstract:a%2fb", "unix-abstract:a/b"},
+      {"unix:/run/100%", "unix:/run/100%"},
+      {"unix:/run/%4", "unix:/run/%4"},
+      {"unix:/run/%zz%-1", "unix:/run/%zz%-1"},
+      {"unix:/run/%2541", "unix:/run/%41"},
+      {"[fe80::1%25eth0]:80", "[fe80::1%25eth0]:80"},
+  };
+  for (const auto& [address, decoded] : cases) EXPECT_EQ(decoded_address(address), decoded) << address;
+  EXPECT_EQ(decoded_address("unix:/run/a%00b"), std::nullopt);
 }
 
 TEST(StartLock, OneProcessHasItAndTheNextGetsItWhenThatEnds) {

@@ -314,7 +314,7 @@ TEST(BuilderApi, TakesWhatServersSet) {
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MAX_POLLERS, 8);
   grpc::ResourceQuota quota("name");
   builder.SetResourceQuota(quota.SetMaxThreads(4));
-  // TLS is absent, and BuildAndStart says so rather than serve in the clear.
+  // These credentials have no certificate, and BuildAndStart says so rather than serve in the clear.
   std::unique_ptr<grpc::Server> server(builder.BuildAndStart());
   EXPECT_EQ(server, nullptr);
   EXPECT_EQ(port, 0);

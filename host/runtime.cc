@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "host/listen_address.h"
 #include "host/log.h"
 #include "host/queue_poller.h"
 

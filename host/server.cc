@@ -9,6 +9,7 @@
 
 #include "host/event_queue.h"
 #include "host/health/health_service.h"
+#include "host/listen_address.h"
 #include "host/log.h"
 #include "host/queue_poller.h"
 #include "host/runtime.h"
@@ -193,7 +194,9 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
   drover::host::Offer offer;
   offer.options = *options;
   for (const Port& port : ports_) {
-    offer.addresses.push_back(port.address);
+    auto address = drover::host::decoded_address(port.address);
+    if (!address) return error = port.address + ": a path has no NUL", fail();
+    offer.addresses.push_back(std::move(*address));
     offer.tls.push_back(port.credentials->drover_tls());
   }
   for (Service* service : services_) {
