@@ -117,6 +117,7 @@ tls::IdentityOptions identity_options(const Config& c) {
   o.key = c.tls_key;
   o.client_ca = c.tls_client_ca;
   o.clients = c.tls_clients;
+  o.canonical = canonical_addresses;
   o.least = c.tls_min_version == "1.3" ? tls::Version::k13 : tls::Version::k12;
   return o;
 }

@@ -522,39 +522,47 @@ TEST_P(CompletionQueueTest, ManyThreadsAndQueuesServeManyCallsOnceEach) {
   stop();
 }
 
-TEST_P(CompletionQueueTest, CallsGoOnWhileAThreadIsInTheApplication) {
-  start();
-  std::atomic<bool> go{false};
-  std::atomic<int> served{0};
-  std::vector<std::unique_ptr<Unary>> calls;
-  for (intptr_t i = 1; i <= 3; ++i) calls.push_back(std::make_unique<Unary>(service, *queue, i));
-  auto serve = [&] {
-    void* got = nullptr;
-    bool ok = false;
-    while (queue->Next(&got, &ok) && ok) {
-      auto number = reinterpret_cast<intptr_t>(got);
-      if (number > 3) continue;
-      ++served;
-      if (number == 1) wait_for([&] { return go.load(); });  // blocks
-      Unary& one = *calls[static_cast<size_t>(number - 1)];
-      one.responder.Finish(one.reply, grpc::Status::OK, tag(10 + number));
+// Of `blocked` + 1 threads all but one are in the application.
+class BusyThreads : public CompletionQueueTest {
+ protected:
+  void calls_go_on(intptr_t blocked) {
+    start();
+    const intptr_t all = blocked + 2;
+    std::atomic<bool> go{false};
+    std::atomic<int> served{0};
+    std::vector<std::unique_ptr<Unary>> calls;
+    for (intptr_t i = 1; i <= all; ++i) calls.push_back(std::make_unique<Unary>(service, *queue, i));
+    auto serve = [&] {
+      void* got = nullptr;
+      bool ok = false;
+      while (queue->Next(&got, &ok) && ok) {
+        auto number = reinterpret_cast<intptr_t>(got);
+        if (number > all) continue;
+        ++served;
+        if (number <= blocked) wait_for([&] { return go.load(); });
+        Unary& one = *calls[static_cast<size_t>(number - 1)];
+        one.responder.Finish(one.reply, grpc::Status::OK, tag(10 + number));
+      }
+    };
+    std::vector<std::thread> threads;
+    for (intptr_t i = 0; i <= blocked; ++i) threads.emplace_back(serve);
+    std::vector<uint32_t> sent;
+    for (int i = 0; i < all; ++i) {
+      sent.push_back(engine->call<Request>(kEcho, text("")));
+      wait_for([&] { return served == i + 1; });
+      if (i >= blocked) EXPECT_TRUE(engine->answer(sent.back()));
     }
-  };
-  std::thread first(serve), second(serve);
-  std::vector<uint32_t> sent;
-  for (int i = 0; i < 3; ++i) {
-    sent.push_back(engine->call<Request>(kEcho, text("")));
-    wait_for([&] { return served == i + 1; });
-    if (i > 0) EXPECT_TRUE(engine->answer(sent.back()));
+    EXPECT_FALSE(engine->answer(sent[0], 1));
+    go = true;
+    for (intptr_t i = 0; i < blocked; ++i) EXPECT_TRUE(engine->answer(sent[static_cast<size_t>(i)]));
+    wait_for([&] { return worker->calls_in_flight() == 0; });
+    queue->Shutdown();
+    for (std::thread& thread : threads) thread.join();
   }
-  EXPECT_FALSE(engine->answer(sent[0], 1));
-  go = true;
-  EXPECT_TRUE(engine->answer(sent[0]));
-  wait_for([&] { return worker->calls_in_flight() == 0; });
-  queue->Shutdown();
-  first.join();
-  second.join();
-}
+};
+
+TEST_P(BusyThreads, CallsGoOnWhileOneOfTwoIsInTheApplication) { calls_go_on(1); }
+TEST_P(BusyThreads, CallsGoOnWhileTwoOfThreeAreInTheApplication) { calls_go_on(2); }
 
 TEST_P(CompletionQueueTest, OperationsOfACallMayEndInAnotherQueue) {
   start();
@@ -611,8 +619,9 @@ TEST_P(CompletionQueueTest, AnEngineThatBreaksTheChannelDoesNoHarm) {
   ASSERT_EQ(next(), (Event{3, false}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Led, CompletionQueueTest, testing::Values(true, false),
-                         [](const auto& info) { return info.param ? "ByQueues" : "ByACrew"; });
+std::string leader(const testing::TestParamInfo<bool>& info) { return info.param ? "ByQueues" : "ByACrew"; }
+INSTANTIATE_TEST_SUITE_P(Led, CompletionQueueTest, testing::Values(true, false), leader);
+INSTANTIATE_TEST_SUITE_P(Led, BusyThreads, testing::Values(true, false), leader);
 
 // ---- queues and alarms without a server
 

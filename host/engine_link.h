@@ -27,14 +27,14 @@ struct EngineLink {
       : region(std::move(shared)),
         layout(region_layout),
         bells(std::move(eventfds)),
-        methods(served),
+        methods(*served),
         spin(worker_spin),
         tx(layout.tx_chunks_of_host(), ChunkPool::Threads::kMany) {}
 
   const Region region;
   const RegionLayout layout;
-  const std::vector<UniqueFd> bells;                         // an eventfd for each engine thread
-  const std::vector<grpc::internal::Method>* const methods;  // by the number in CALL
+  const std::vector<UniqueFd> bells;                  // an eventfd for each engine thread
+  const std::vector<grpc::internal::Method> methods;  // by the number in CALL; calls may outlive the server
   const SpinPolicy::Options spin;
   int64_t reply_memory_wait_ns = 1'000'000'000;
   bool check_requests = false;  // HostOptions::check_requests

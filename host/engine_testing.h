@@ -351,6 +351,13 @@ class FakeEngine {
   std::map<uint32_t, std::deque<Message>> received_;  // reply messages
 };
 
+// A crew whose monitor takes over nothing, however slow the machine is.
+inline Crew::Options without_takeover() {
+  Crew::Options options;
+  options.takeover_ns = 60'000'000'000;
+  return options;
+}
+
 // A crew that leads the workers of a FakeEngine, until it goes.
 class FakeHost {
  public:

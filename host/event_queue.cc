@@ -152,14 +152,16 @@ void EventQueue::set_alarm(AlarmState& alarm, int64_t at_ns, void* tag) {
 }
 
 void EventQueue::cancel_alarm(AlarmState& alarm) {
+  void* tag;
   {
     std::lock_guard lock(mutex_);
     if (!alarm.pending) return;
     alarm.pending = false;
-    alarm.queue.store(nullptr, std::memory_order_relaxed);
+    tag = alarm.tag;
     alarms_.erase(alarm.place);
+    alarm.queue.store(nullptr, std::memory_order_release);  // the last look at it: it may be freed now
   }
-  push(alarm.tag, false);
+  push(tag, false);
 }
 
 // Moves those that are due to the events; when the next one is.
@@ -169,8 +171,8 @@ int64_t EventQueue::fire_alarms() {
     AlarmState* alarm = alarms_.begin()->second;
     alarms_.erase(alarms_.begin());
     alarm->pending = false;
-    alarm->queue.store(nullptr, std::memory_order_relaxed);
     events_.push_back({alarm->tag, true});
+    alarm->queue.store(nullptr, std::memory_order_release);  // the last look at it: it may be freed now
     note_ready();
   }
   if (events_.size() > 1 && waiting_ > 0) wake_.notify_one();

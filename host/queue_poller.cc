@@ -60,15 +60,22 @@ void QueuePoller::serve(EventQueue& queue, int64_t until_ns, uint32_t seen_pokes
   queue.set_sleeping(true);
   worker_->wait_for_work([&] { return queue.ready() || queue.pokes() != seen_pokes; }, deadline);
   queue.set_sleeping(false);
-  if (worker_->gone()) leads_.store(false, std::memory_order_release);  // until there is another one
+  if (!worker_->gone()) return;
+  worker_->serve_turn(nullptr);                    // what waits for the engine ends; what comes later ends as it comes
+  leads_.store(false, std::memory_order_release);  // until there is another one
 }
 
 void QueuePoller::end_turn() {
   turns_.fetch_add(1, std::memory_order_relaxed);
   turn_.store(false, std::memory_order_seq_cst);
-  if (!deep_.load(std::memory_order_seq_cst) || !deep_.exchange(false)) return;
+  const bool deep = deep_.load(std::memory_order_seq_cst) && deep_.exchange(false);
+  if (!deep && !unattended_.load(std::memory_order_seq_cst)) return;
   std::lock_guard lock(mutex_);
-  if (standby_ != nullptr) standby_->poke();
+  if (standby_ != nullptr) {
+    if (deep) standby_->poke();
+  } else if (!waiting_.empty()) {
+    waiting_.front()->poke();  // it stands by from now on
+  }
 }
 
 bool QueuePoller::begin_wait(EventQueue& queue) {
@@ -76,6 +83,7 @@ bool QueuePoller::begin_wait(EventQueue& queue) {
   waiting_.push_back(&queue);
   if (standby_ != nullptr) return false;
   standby_ = &queue;
+  unattended_.store(false, std::memory_order_relaxed);
   return true;
 }
 
@@ -84,6 +92,7 @@ void QueuePoller::end_wait(EventQueue& queue, bool stood_by) {
   waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &queue));
   if (!stood_by) return;
   standby_ = nullptr;
+  unattended_.store(!waiting_.empty(), std::memory_order_seq_cst);
   deep_.store(false, std::memory_order_relaxed);
   if (queue.ready() && !waiting_.empty()) waiting_.front()->poke();  // it may stand by while this thread is away
 }

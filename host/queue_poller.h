@@ -62,8 +62,9 @@ class QueuePoller final : public TurnWork {
   std::atomic<bool> turn_{false};
   std::atomic<uint64_t> turns_{0};
   std::atomic<bool> deep_{false};
-  uint64_t seen_turns_ = 0;         // of the thread that stands by
-  std::shared_ptr<Worker> worker_;  // changed with the turn and worker_mutex_, read with either
+  std::atomic<bool> unattended_{false};  // threads sleep, and none of them stands by
+  uint64_t seen_turns_ = 0;              // of the thread that stands by
+  std::shared_ptr<Worker> worker_;       // changed with the turn and worker_mutex_, read with either
 
   std::mutex worker_mutex_;  // taken last
   std::mutex mutex_;         // taken in front of a queue's

@@ -141,7 +141,7 @@ class StreamCallbackTest : public testing::Test {
 };
 
 TEST_F(StreamCallbackTest, MessagesAreEchoedInOrder) {
-  start();
+  start({}, without_takeover());
   uint32_t call = engine->open(kTalk);
   for (int i = 0; i < 1000; ++i) {
     send(call, i, "text " + std::to_string(i));

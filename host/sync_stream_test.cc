@@ -133,7 +133,7 @@ TEST_F(SyncStreamTest, AWriterSendsAllMessagesInOrder) {
 }
 
 TEST_F(SyncStreamTest, OneStreamThatWaitsNeedsNoOtherThread) {
-  start();
+  start({}, without_takeover());
   uint32_t call = engine->open(kTalk);
   for (int i = 0; i < 100; ++i) {
     send(call, i);
@@ -145,9 +145,7 @@ TEST_F(SyncStreamTest, OneStreamThatWaitsNeedsNoOtherThread) {
 }
 
 TEST_F(SyncStreamTest, AStreamThatWaitsGivesTheLeadToTheNextCallAtOnce) {
-  Crew::Options crew;
-  crew.takeover_ns = 60'000'000'000;  // the monitor takes over nothing in this test
-  start({}, crew);
+  start({}, without_takeover());
   std::vector<uint32_t> calls;
   for (int i = 0; i < 50; ++i) calls.push_back(engine->open(kTalk));
   for (int round = 0; round < 20; ++round) {

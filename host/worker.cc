@@ -213,6 +213,7 @@ bool Worker::lead_while(const std::function<bool()>& ready, int64_t deadline_ns)
 
 int64_t Worker::serve_turn(const EventQueue* queue) {
   while (lead_taken_.exchange(true, std::memory_order_seq_cst)) std::this_thread::yield();
+  deadline_changed_.store(false, std::memory_order_relaxed);
   for (bool worked = true; worked && (queue == nullptr || !queue->ready());) {
     worked = false;
     round(&worked);
@@ -229,8 +230,16 @@ void Worker::kick() {
     bool worked = false;
     serve_inbox(&worked);
     if (inbox_.scan_requested()) scan_for_cancelled();
+    // Without an engine no turn is served any more: what waits for memory ends here.
+    for (worked = gone(); worked;) {
+      worked = false;
+      round(&worked);
+    }
     if (unannounced_) ring_bells();
-    if (next_deadline() != kNoDeadline) wake_sleeper();  // which knows of no deadline
+    if (next_deadline() != kNoDeadline) {  // of which the sleeper does not know
+      deadline_changed_.store(true, std::memory_order_release);
+      wake_sleeper();
+    }
     lead_taken_.store(false, std::memory_order_seq_cst);
   }
 }
@@ -365,7 +374,8 @@ bool Worker::cancel_async(Call* call) {
 }
 
 void Worker::async_ended(Call* call) {
-  if (call->stream == nullptr || call->reactor == nullptr) call->async->over();
+  // A call that cannot be has none yet.
+  if (call->async != nullptr && (call->stream == nullptr || call->reactor == nullptr)) call->async->over();
   if (call->bound) asynchronous_.fetch_sub(1, std::memory_order_release);
 }
 
@@ -387,11 +397,11 @@ bool Worker::read_call(const CallSlot& slot, Call* call) {
   call->rx_size = 0;
   call->metadata = 0;
   call->deadline_ns = std::max<int64_t>(slot.deadline_ns, 0);
-  if (slot.method >= link_->methods->size()) {
-    call->method = &(*link_->methods)[0];
+  if (slot.method >= link_->methods.size()) {
+    call->method = &link_->methods[0];
     return link_->report_broken("a CALL of an unknown method"), false;
   }
-  call->method = &(*link_->methods)[slot.method];
+  call->method = &link_->methods[slot.method];
   if (slot.flags != 0) [[unlikely]] {
     if (slot.flags != kCallStreams || !call->method->request_streams) return link_->report_broken(kNotAsMethod), false;
     call->request = nullptr;

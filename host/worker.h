@@ -104,7 +104,9 @@ class Worker final : private StreamWorker, private InboxOwner {
   int64_t serve_turn(const EventQueue* queue);
   template <typename Ready>
   void wait_for_work(Ready&& ready, int64_t deadline_ns) {
-    waiter_.wait([&] { return ready() || gone() || anything_to_do(); }, deadline_ns);
+    waiter_.wait(
+        [&] { return ready() || gone() || deadline_changed_.load(std::memory_order_acquire) || anything_to_do(); },
+        deadline_ns);
   }
   // Any thread.
   void wake_sleeper() { wake_worker(*shared_); }
@@ -215,6 +217,7 @@ class Worker final : private StreamWorker, private InboxOwner {
 
   // Taken by a thread in lead(), all the time; else by the thread that serves calls, for a moment.
   std::atomic<bool> lead_taken_{true};
+  std::atomic<bool> deadline_changed_{false};  // since the turn whose thread sleeps
   std::atomic<uint32_t> asynchronous_{0};
   std::atomic<bool> hold_handlers_{false};
   alignas(64) std::atomic<uint64_t> phase_{0};

@@ -80,8 +80,9 @@ class Calls {
   void wait(CallState& state, std::string_view wire);
   // A worker of that host runs the call from now on, and the host is pinned for it. True: the call had waited.
   bool started(CallState& state, HostLink& link);
-  // The reply goes to the transport now.
+  // The reply goes to the transport now. A message that is still parsed is not wanted any more.
   void replied(CallState& state) {
+    parses_.drop(state);
     timers_.disarm(state.timer);
     state.phase = CallState::Phase::kReplied;
   }

@@ -324,6 +324,32 @@ TEST_F(LongParsesTest, MessagesOfAStreamKeepTheirOrderAroundALargeOne) {
   }
 }
 
+TEST_F(LongParsesTest, AStreamThatItsHostEndsWhileAMessageIsParsedIsOver) {
+  start();
+  auto hasty = host({.flags = kMethodRequestStreams});
+  for (bool taken : {true, false}) {  // whether the client takes the reply at once
+    SCOPED_TRACE(taken);
+    engine_->transport.send_at_once = taken;
+    Call& stream = engine_->begin();
+    engine_->dispatcher.start(stream);
+    engine_->dispatcher.message(stream, echo_wire("first"), More::kMay);
+    engine_->dispatcher.message(stream, items(), More::kMay);
+    engine_->pump();
+    hasty->take();
+    ASSERT_EQ(hasty->messages.size(), 1u);
+    hasty->end(hasty->calls.front(), StatusCode::kOk);
+    ASSERT_TRUE(engine_->pump_until([&] { return engine_->transport.answered(stream); }));
+    for (int i = 0; i < 10; ++i) engine_->pump();
+    hasty->take();
+    EXPECT_EQ(hasty->messages.size(), 1u);
+    if (!taken) engine_->transport.sink->reply_sent(stream);
+    engine_->pump();
+    expect_nothing_held();
+    hasty->calls.clear();
+    hasty->messages.clear();
+  }
+}
+
 TEST_F(LongParsesTest, AStreamWhoseHostGoesWhileItsMessageIsParsedIsToldSo) {
   start();
   auto gone = host({.flags = kMethodRequestStreams});

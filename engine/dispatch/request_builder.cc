@@ -112,7 +112,9 @@ BuiltRequest build_metadata(const Call& call, HostLink& link) {
 void BuiltRequest::free(ChunkPool& pool) {
   pool.free(run.offset, run.chunks);
   more.free_all(pool);
+  const bool changed = wire_changed;
   *this = BuiltRequest();
+  wire_changed = changed;
 }
 
 Status BuiltRequest::error() const {

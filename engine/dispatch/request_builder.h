@@ -34,7 +34,7 @@ struct BuiltRequest {
 
 // `alias`: `wire` lies in the link's region and stays there, so that strings may refer to it. Its bytes may then be
 // changed (NULs behind strings), unless the result says try_again. `pause`: see DecodeOptions; if it ends the work, the
-// result says no_memory.
+// result is not ok().
 BuiltRequest build_request(const Call& call, HostLink& link, const HostMethod& method, std::string_view wire,
                            bool alias, const Pause& pause = {});
 

@@ -108,7 +108,10 @@ bool StreamRequests::parsed(CallState& state, LongParse& parse) {
   StreamState& stream = *state.stream;
   if (link.gone || link.failure() != nullptr) return true;  // the call is about to be told
   if (!parse.built().ok()) return refuse(state, parse.built()), true;
-  if (!link.has_room(state.lane)) return false;
+  if (!link.has_room(state.lane)) {
+    if (calls_.now_ns() - parse.over_since_ns <= wait_ns_) return false;
+    return fail_for_room(state), true;
+  }
   stream.at_host.reserve();
   const size_t bytes = parse.request().wire.size();
   const BuiltRequest built = std::exchange(parse.built(), BuiltRequest());
@@ -137,7 +140,7 @@ bool StreamRequests::refuse(CallState& state, const BuiltRequest& built) {
   uint32_t own = 0;
   for (size_t i = 0; i < state.runs.size(); ++i) own += state.runs[i].chunks;
   const bool never = pool.free_chunks() + own == pool.total_chunks();
-  if (built.no_memory && !never) return stall(state), false;
+  if (built.no_memory && !never) return stall_for_memory(state), false;
   const Status why = built.error();
   calls_.fail_running(state, why.code, why.message);
   return false;
@@ -151,6 +154,18 @@ void StreamRequests::stall(CallState& state) {
   if (stream.stalled) return;
   stalled_.push({state.index, state.generation});
   stream.stalled = true;
+}
+
+// A large message that begins to be parsed again is not stalled meanwhile, but the time since it first was counts on.
+void StreamRequests::stall_for_memory(CallState& state) {
+  const StreamState& stream = *state.stream;
+  const bool moves = stream.stalled_since_ns == 0 || !stream.at_host.empty();
+  if (!moves && calls_.now_ns() - stream.stalled_since_ns > wait_ns_) return fail_for_room(state);
+  stall(state);
+}
+
+void StreamRequests::fail_for_room(CallState& state) {
+  calls_.fail_running(state, StatusCode::kResourceExhausted, "the service had no room for a message in time");
 }
 
 bool StreamRequests::serve() {
@@ -169,9 +184,7 @@ bool StreamRequests::retry(CallState& state) {
   stream.stalled = false;
   give(state);
   if (!running(state) || !stream.stalled) return true;
-  if (calls_.now_ns() - stream.stalled_since_ns > wait_ns_) {
-    calls_.fail_running(state, StatusCode::kResourceExhausted, "the service had no room for a message in time");
-  }
+  if (calls_.now_ns() - stream.stalled_since_ns > wait_ns_) fail_for_room(state);
   return stream.input.messages() != before;
 }
 

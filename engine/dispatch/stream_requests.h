@@ -61,6 +61,8 @@ class StreamRequests {
   void keep(CallState& state, std::string_view wire);
   bool refuse(CallState& state, const BuiltRequest& built);
   void stall(CallState& state);
+  void stall_for_memory(CallState& state);
+  void fail_for_room(CallState& state);
   bool retry(CallState& state);
 
   Calls& calls_;

@@ -95,6 +95,36 @@ ParsedAddress parse_listen_address(std::string_view address) {
   return {{}, "'" + host + "' is not an IP address; names are not resolved here (but for localhost)"};
 }
 
+std::vector<std::string> canonical_addresses(std::string_view address) {
+  const ParsedAddress parsed = parse_listen_address(address);
+  if (!parsed.error.empty()) return {std::string(address)};
+  std::vector<std::string> all;
+  for (const SocketAddress& one : parsed.candidates) {
+    char text[INET6_ADDRSTRLEN] = "";
+    if (one.storage.ss_family == AF_INET) {
+      auto& in = reinterpret_cast<const sockaddr_in&>(one.storage);
+      inet_ntop(AF_INET, &in.sin_addr, text, sizeof(text));
+      all.push_back((in.sin_addr.s_addr == INADDR_ANY ? "*" : text) + (":" + std::to_string(ntohs(in.sin_port))));
+    } else if (one.storage.ss_family == AF_INET6) {
+      auto& in = reinterpret_cast<const sockaddr_in6&>(one.storage);
+      const std::string port = ":" + std::to_string(ntohs(in.sin6_port));
+      const bool mapped = IN6_IS_ADDR_V4MAPPED(&in.sin6_addr);
+      inet_ntop(mapped ? AF_INET : AF_INET6, in.sin6_addr.s6_addr + (mapped ? 12 : 0), text, sizeof(text));
+      all.push_back((IN6_IS_ADDR_UNSPECIFIED(&in.sin6_addr) ? "*"
+                     : mapped                               ? text
+                                                            : "[" + std::string(text) + "]") +
+                    port);
+    } else if (!one.unix_path.empty()) {
+      all.push_back("unix:" + one.unix_path);
+    } else {
+      auto& un = reinterpret_cast<const sockaddr_un&>(one.storage);
+      const size_t before = offsetof(sockaddr_un, sun_path) + 1;
+      all.push_back("unix-abstract:" + std::string(un.sun_path + 1, one.size - before));
+    }
+  }
+  return all;
+}
+
 std::string describe_peer(const sockaddr_storage& address, socklen_t) {
   char text[INET6_ADDRSTRLEN] = "";
   if (address.ss_family == AF_INET) {

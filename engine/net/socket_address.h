@@ -23,6 +23,10 @@ struct ParsedAddress {
 // Never blocks: numeric addresses, "*" and "localhost"; other names are not resolved.
 ParsedAddress parse_listen_address(std::string_view address);
 
+// The sockets that an address to listen on may stand for, in one spelling each: "*:80" for every wildcard,
+// "127.0.0.1:80", "[::1]:80", "unix:/path", "unix-abstract:name". The address itself if it is none.
+std::vector<std::string> canonical_addresses(std::string_view address);
+
 // "ipv4:127.0.0.1:4711", "ipv6:[::1]:4711" (percent-encoded as gRPC does), "unix:".
 std::string describe_peer(const sockaddr_storage& address, socklen_t size);
 // Who counts as one client, of a peer as describe_peer spells it: the IPv4 address, the first 64 bits of the IPv6

@@ -34,5 +34,19 @@ TEST(SocketAddress, ANetworkIsWhoCountsAsOneClient) {
   EXPECT_EQ(network_of("unix:"), "unix");
 }
 
+TEST(SocketAddress, EachSpellingOfASocketHasTheSameCanonicalOne) {
+  using All = std::vector<std::string>;
+  for (const char* any : {"0.0.0.0:80", "[::]:80", "*:80", "ipv4:0.0.0.0:80", "dns:///0.0.0.0:80", "0.0.0.0:080"}) {
+    EXPECT_EQ(canonical_addresses(any), (All{"*:80", "*:80"})) << any;
+  }
+  EXPECT_EQ(canonical_addresses("127.0.0.1:80"), All{"127.0.0.1:80"});
+  EXPECT_EQ(canonical_addresses("[::ffff:127.0.0.1]:80"), All{"127.0.0.1:80"});
+  EXPECT_EQ(canonical_addresses("[0::1]:80"), All{"[::1]:80"});
+  EXPECT_EQ(canonical_addresses("localhost:80"), (All{"127.0.0.1:80", "[::1]:80"}));
+  EXPECT_EQ(canonical_addresses("unix:///run/a"), All{"unix:/run/a"});
+  EXPECT_EQ(canonical_addresses("unix-abstract:a"), All{"unix-abstract:a"});
+  EXPECT_EQ(canonical_addresses("nonsense"), All{"nonsense"});
+}
+
 }  // namespace
 }  // namespace drover::engine

@@ -20,6 +20,7 @@ constexpr const char* kGroups = "X25519:P-256:P-384";
 constexpr int kMinRsaBits = 2048;
 constexpr int kMaxRsaBits = 4096;  // a signature takes about 5 ms of an engine thread's time
 constexpr int kVerifyDepth = 8;
+constexpr size_t kMaxNames = 60 << 10;             // bytes of the authorities' names in a CertificateRequest
 constexpr long kMaxClientCertificates = 32 << 10;  // bytes
 constexpr long kTicketSeconds = 3600;
 constexpr unsigned char kH2[] = {2, 'h', '2'};
@@ -81,6 +82,11 @@ bool check_key(const EVP_PKEY* key, const std::string& what, std::string* error)
 }
 
 bool use_pair(SSL_CTX* context, const Credentials::Pair& pair, const std::string& name, std::string* error) {
+  if (pair.key.size() > kMaxKey || pair.chain.size() > kMaxChainBytes) {
+    *error = "the private key" + name + " or its certificate chain is too long: at most " + std::to_string(kMaxKey) +
+             " and " + std::to_string(kMaxChainBytes) + " bytes";
+    return false;
+  }
   Bio bio = reader(pair.key);
   ERR_clear_error();
   Key key(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_password, nullptr));
@@ -100,7 +106,8 @@ bool use_pair(SSL_CTX* context, const Credentials::Pair& pair, const std::string
 
 int take_any(X509_STORE_CTX*, void*) { return 1; }
 
-bool use_roots(SSL_CTX* context, const Credentials& credentials, std::string* error) {
+// `first`: the context of the first pair, if this one is of another.
+bool use_roots(SSL_CTX* context, SSL_CTX* first, const Credentials& credentials, std::string* error) {
   const ClientCertificates clients = credentials.clients;
   if (clients == ClientCertificates::kNone) return true;
   int mode = SSL_VERIFY_PEER;
@@ -115,14 +122,23 @@ bool use_roots(SSL_CTX* context, const Credentials& credentials, std::string* er
     if (!verified) return true;
     return *error = "clients' certificates are to be verified, but no root certificates are given", false;
   }
+  if (first != nullptr) {  // as the pair before has them
+    SSL_CTX_set1_cert_store(context, SSL_CTX_get_cert_store(first));
+    SSL_CTX_set_client_CA_list(context, SSL_dup_CA_list(SSL_CTX_get_client_CA_list(first)));
+    return true;
+  }
   std::vector<Certificate> roots;
   if (!read_certificates(credentials.roots, kMaxRoots, "the file of root certificates", &roots, error)) return false;
   X509_STORE* store = SSL_CTX_get_cert_store(context);
+  size_t names = 0;
   for (const Certificate& root : roots) {
     if (X509_STORE_add_cert(store, root.get()) != 1 || SSL_CTX_add_client_CA(context, root.get()) != 1) {
       return *error = "a root certificate cannot be used: " + take_openssl_error(), false;
     }
+    names += static_cast<size_t>(std::max(0, i2d_X509_NAME(X509_get_subject_name(root.get()), nullptr))) + 2;
   }
+  // Clients choose their certificate by the list of names, which has a length of 16 bits; it may be empty.
+  if (names > kMaxNames) SSL_CTX_set_client_CA_list(context, sk_X509_NAME_new_null());
   return true;
 }
 
@@ -200,10 +216,12 @@ std::shared_ptr<const Context> Context::make(const Credentials& credentials, Ver
     if (!Callbacks::set_up(pair, least)) return *error = "OpenSSL: " + take_openssl_error(), nullptr;
     const std::string name = credentials.pairs.size() > 1 ? " of pair " + std::to_string(i + 1) : "";
     if (!use_pair(pair, credentials.pairs[i], name, error)) return nullptr;
-    if (!use_roots(pair, credentials, error)) return nullptr;
+    if (!use_roots(pair, i == 0 ? nullptr : made->pairs_[0], credentials, error)) return nullptr;
   }
-  SSL_CTX_set_tlsext_servername_callback(made->pairs_[0], Callbacks::choose_certificate);
-  SSL_CTX_set_tlsext_servername_arg(made->pairs_[0], made.get());
+  if (made->pairs_.size() > 1) {
+    SSL_CTX_set_tlsext_servername_callback(made->pairs_[0], Callbacks::choose_certificate);
+    SSL_CTX_set_tlsext_servername_arg(made->pairs_[0], made.get());
+  }
   return made;
 }
 

@@ -111,6 +111,28 @@ TEST_F(TlsIdentities, NamesAndAddressesAreThoseOfTheConfiguration) {
   EXPECT_EQ(identities_.for_address("0.0.0.0:80"), "");
 }
 
+TEST_F(TlsIdentities, AnotherSpellingOfAnAddressIsTheSameAddress) {
+  IdentityOptions options;
+  options.certificate = folder_ + "one.pem";
+  options.key = folder_ + "one.key";
+  options.listen = "0.0.0.0:443, unix:/run/shop/*";
+  options.canonical = [](std::string_view address) -> std::vector<std::string> {
+    if (address == "0.0.0.0:443" || address == "dns:///*:443") return {"*:443"};
+    return {address == "unix:///run/shop/a" ? "unix:/run/shop/a" : std::string(address)};
+  };
+  EXPECT_EQ(load(options), "");
+  EXPECT_EQ(identities_.for_address("dns:///*:443"), "default");
+  EXPECT_EQ(identities_.for_address("unix:///run/shop/a"), "default");
+  EXPECT_EQ(identities_.for_address("unix:/run/other"), "");
+}
+
+TEST_F(TlsIdentities, ClientsOfADefaultIdentityThatIsNotThereAreAnError) {
+  IdentityOptions options;
+  options.identities = "shop " + pair("two");
+  options.clients = "require";
+  EXPECT_NE(load(options).find("tls.certificate"), std::string::npos);
+}
+
 TEST_F(TlsIdentities, WhatIsWrongIsTold) {
   auto said = [&](const std::string& identities, const std::string& listen) {
     identities_ = Identities();

@@ -25,6 +25,8 @@ inline constexpr size_t kMaxPems = 1 << 20;  // bytes together
 inline constexpr size_t kMaxPairs = 64;
 inline constexpr size_t kMaxChain = 16;  // certificates of one chain
 inline constexpr size_t kMaxRoots = 4096;
+inline constexpr size_t kMaxKey = 16 << 10;         // bytes of a key's PEM: no exponent takes long
+inline constexpr size_t kMaxChainBytes = 64 << 10;  // of a chain's: each handshake has a copy
 
 // Keys are wiped from memory when it goes.
 struct Credentials {

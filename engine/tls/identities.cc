@@ -109,7 +109,7 @@ bool Identities::parse_identities(std::string_view text, std::string* error) {
         return false;
       }
     }
-    identities_.push_back({std::move(files), nullptr, {}});
+    identities_.push_back({std::move(files), nullptr, {}, {}});
   }
   return true;
 }
@@ -120,7 +120,7 @@ bool Identities::parse_listen(std::string_view text, std::string* error) {
     const std::string name(equals == std::string_view::npos ? "default" : trimmed(group.substr(0, equals)));
     if (find(name) == nullptr) return *error = "tls.listen: there is no identity '" + name + "'", false;
     for (std::string_view pattern : split(equals == std::string_view::npos ? group : group.substr(equals + 1), ',')) {
-      rules_.push_back({name, std::string(pattern)});
+      rules_.push_back({name, std::string(pattern), canonical_(pattern)});
     }
   }
   return true;
@@ -128,6 +128,7 @@ bool Identities::parse_listen(std::string_view text, std::string* error) {
 
 bool Identities::load(const IdentityOptions& options, std::string* error) {
   least_ = options.least;
+  canonical_ = options.canonical;
   if (!options.certificate.empty() || !options.key.empty()) {
     IdentityFiles files;
     files.name = "default";
@@ -135,7 +136,11 @@ bool Identities::load(const IdentityOptions& options, std::string* error) {
     files.keys = strings(split(options.key, ','));
     files.client_ca = options.client_ca;
     files.clients = parse_clients(options.clients).value_or(ClientCertificates::kNone);
-    identities_.push_back({std::move(files), nullptr, {}});
+    identities_.push_back({std::move(files), nullptr, {}, {}});
+  } else if (!options.client_ca.empty() ||
+             parse_clients(options.clients).value_or(ClientCertificates::kNone) != ClientCertificates::kNone) {
+    *error = "tls.client_ca and tls.clients are of the default identity, which has no tls.certificate and tls.key";
+    return false;
   }
   if (!parse_identities(options.identities, error)) return false;
   for (size_t i = 0; i < identities_.size(); ++i) {
@@ -187,12 +192,16 @@ void Identities::reload(bool all) {
     if (!all && stamps == identity.stamps) continue;
     std::string error;
     std::shared_ptr<const Context> context = read(identity.files, &error);
-    // Files that change while they are read, or that are wrong, are looked at again once they change again.
-    identity.stamps = std::move(stamps);
     if (context == nullptr) {
-      log::error("certificates not reloaded: the old ones stay", {{"identity", identity.files.name}, {"why", error}});
+      // Tried again at each look, since what is wrong may pass without a change of the files; told once.
+      if (error != identity.told) {
+        log::error("certificates not reloaded: the old ones stay", {{"identity", identity.files.name}, {"why", error}});
+      }
+      identity.told = std::move(error);
       continue;
     }
+    identity.stamps = std::move(stamps);
+    identity.told.clear();
     log::info("certificates reloaded", {{"identity", identity.files.name}, {"certificate", context->describe()}});
     identity.server->replace(std::move(context));
   }
@@ -206,8 +215,13 @@ std::shared_ptr<const Server> Identities::find(std::string_view name) const {
 }
 
 std::string_view Identities::for_address(std::string_view address) const {
+  const std::vector<std::string> spellings = canonical_(address);
   for (const Rule& rule : rules_) {
     if (matches(rule.pattern, address)) return rule.identity;
+    for (const std::string& one : spellings) {
+      const bool same = std::find(rule.canonical.begin(), rule.canonical.end(), one) != rule.canonical.end();
+      if (same || matches(rule.pattern, one)) return rule.identity;
+    }
   }
   return {};
 }

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -39,6 +40,10 @@ struct IdentityOptions {
   std::string client_ca;
   std::string clients;  // "none", "request", "require"
   Version least = Version::k12;
+  // The sockets that an address may stand for, each in one spelling; as it stands if it is no address.
+  std::function<std::vector<std::string>(std::string_view)> canonical = [](std::string_view address) {
+    return std::vector<std::string>{std::string(address)};
+  };
 };
 
 class Identities {
@@ -52,7 +57,7 @@ class Identities {
   Version least() const { return least_; }
   // Null: no identity has that name.
   std::shared_ptr<const Server> find(std::string_view name) const;
-  // The name of the identity that the configuration gives an address; empty: none.
+  // The name of the identity that the configuration gives an address, however it is spelled; empty: none.
   std::string_view for_address(std::string_view address) const;
 
  private:
@@ -68,10 +73,12 @@ class Identities {
     IdentityFiles files;
     std::shared_ptr<Server> server;
     std::vector<Stamp> stamps;
+    std::string told;  // why the last look failed
   };
   struct Rule {
     std::string identity;
     std::string pattern;  // "*" at the end stands for any rest
+    std::vector<std::string> canonical;
   };
 
   static std::vector<Stamp> stamps_of(const IdentityFiles& files);
@@ -82,6 +89,7 @@ class Identities {
   Version least_ = Version::k12;
   std::vector<Identity> identities_;
   std::vector<Rule> rules_;
+  std::function<std::vector<std::string>(std::string_view)> canonical_;  // of the options
 };
 
 }  // namespace drover::engine::tls

@@ -140,6 +140,7 @@ size_t Session::take(const char* bytes, size_t size) {
 }
 
 void Session::shake_hands() {
+  ERR_clear_error();
   const int result = SSL_do_handshake(ssl_);
   if (result != 1) {
     if (SSL_get_error(ssl_, result) != SSL_ERROR_WANT_READ) fail_by_openssl(result);
@@ -149,12 +150,18 @@ void Session::shake_hands() {
   unsigned size;
   SSL_get0_alpn_selected(ssl_, &protocol, &size);
   if (size == 0) return fail("the client does not offer HTTP/2 (ALPN h2)");
+  // A ticket brings back the certificate of the first handshake, which each new ticket passes on.
+  const X509* certificate = resumed() ? SSL_get0_peer_certificate(ssl_) : nullptr;
+  if (certificate != nullptr && X509_cmp_current_time(X509_get0_notAfter(certificate)) <= 0) {
+    return fail("the client's certificate has expired since its first handshake");
+  }
   state_ = State::kOpen;
 }
 
 size_t Session::read(char* to, size_t size) {
   if (state_ != State::kOpen) return 0;
   size_t got = 0;
+  ERR_clear_error();
   const int result = SSL_read_ex(ssl_, to, size, &got);
   if (renegotiates_) return fail("the client asks for renegotiation"), 0;
   if (own_.size() > kMostOwn) return fail("the client does not read"), 0;
@@ -247,7 +254,7 @@ void Session::take_own(std::string* to) {
 // ---- What it holds.
 
 void Session::shrink() {
-  if (shrunk_ || ssl_ == nullptr || state_ != State::kOpen) return;
+  if (shrunk_ || ssl_ == nullptr || state_ != State::kOpen || header_size_ != 0) return;  // not within a record
   shrunk_ = SSL_free_buffers(ssl_) == 1;
 }
 
