@@ -141,7 +141,7 @@ void keep_window(uint64_t calls, uint32_t window, const uint64_t& ended, Begin b
 }
 
 // `calls` echoes of 48 bytes, `window` of them outstanding; each answer is compared with its call. turn(taken) takes
-// answers, and does what there is to do when none has come.
+// answers; when no answer has come, it waits in the way that the benchmark measures.
 template <typename Turn>
 void run_echoes(lines::RpcClient& client, uint64_t calls, uint32_t window, Turn turn) {
   uint64_t ended = 0;

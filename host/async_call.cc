@@ -37,8 +37,8 @@ void AsyncCall::bind(const CallRequest& request) {
   queue_ = request.call_queue;
   context_ = request.context;
   context_->drover_bind(call_of_);
-  done_reported_ = context_->drover_done_tag(&done_tag_);
-  if (done_reported_) queue_->begin();
+  done_due_ = context_->drover_done_tag(&done_tag_);
+  if (done_due_) queue_->begin();
   request.responder->drover_call_ = this;
   asked_.store(0, std::memory_order_relaxed);
 }
@@ -46,7 +46,7 @@ void AsyncCall::bind(const CallRequest& request) {
 void AsyncCall::announce(const CallRequest& request) { request.notification_queue->push(request.tag, true); }
 
 void AsyncCall::cancelled() {
-  if (std::exchange(done_reported_, false)) queue_->push(done_tag_, true);
+  if (std::exchange(done_due_, false)) queue_->push(done_tag_, true);
 }
 
 void AsyncCall::over() {
@@ -55,9 +55,9 @@ void AsyncCall::over() {
   context_ = nullptr;
   kept_.reset();
   EventQueue* queue = queue_;
-  bool finish_reported = std::exchange(finish_reported_, false);
-  if (std::exchange(done_reported_, false)) queue->push(done_tag_, true);
-  if (finish_reported) queue->push(finish_tag_, !was_cancelled);
+  bool finish_due = std::exchange(finish_due_, false);
+  if (std::exchange(done_due_, false)) queue->push(done_tag_, true);
+  if (finish_due) queue->push(finish_tag_, !was_cancelled);
 }
 
 void AsyncCall::recycle() {
@@ -122,7 +122,7 @@ void AsyncCall::write_and_finish(const Message& message, const grpc::Status& sta
 void AsyncCall::begin_finish(const Message* reply, const grpc::Status& status, void* tag) {
   queue_->begin();
   finish_tag_ = tag;
-  finish_reported_ = true;
+  finish_due_ = true;
   call_of_.take_metadata(*context_, true);
   if (reply != nullptr && status.ok() && !call_of_.cancelled.load(std::memory_order_relaxed)) {
     call_of_.copy_reply(*reply);

@@ -82,9 +82,9 @@ class AsyncCall final : public grpc::internal::StreamReactor, public WaitingCall
   void* write_tag_ = nullptr;
   void* finish_tag_ = nullptr;
   void* done_tag_ = nullptr;
-  bool finish_reported_ = false;  // there is a Finish
-  bool done_reported_ = false;    // AsyncNotifyWhenDone was called, and its event is due
-  std::unique_ptr<Arena> kept_;   // a message that found no room in tx
+  bool finish_due_ = false;      // Finish was called, and its event is due
+  bool done_due_ = false;        // AsyncNotifyWhenDone was called, and its event is due
+  std::unique_ptr<Arena> kept_;  // a message that found no room in tx
 };
 
 }  // namespace drover::host

@@ -32,7 +32,7 @@ struct Offer {
   // As in Hello: 0 is the engine's own setting.
   uint32_t ring_slots = 0;
   uint64_t rx_bytes = 0, tx_bytes = 0;
-  // Of servers with asynchronous methods. The threads that wait for events lead the workers, and no thread of ours.
+  // Of servers with asynchronous methods. The threads that wait for events lead the workers; no crew is started.
   std::shared_ptr<QueuePoller> poller;
   bool led_by_queues = false;
 };

@@ -1,6 +1,6 @@
 #include "host/auth_context.h"
 
-#include "host/call_metadata.h"
+#include "channel/identity.h"
 
 namespace drover::host {
 

@@ -103,6 +103,9 @@ class Call {
   std::unique_ptr<CallPart> part;                    // which is kept here
   bool initial_metadata_sent = false;                // in a MESSAGE, so that the answer does not have it
 
+  // The application serves it through completion queues.
+  bool is_async() const { return method->kind == grpc::internal::Method::Kind::kAsync; }
+
   // ---- its progress; only the leader uses it
   bool active = false;        // between CALL and done
   bool bound = false;         // the handler has returned its reactor

@@ -1,7 +1,5 @@
 #include "host/call_metadata.h"
 
-#include <cstring>
-
 #include "channel/call_records.h"
 
 namespace drover::host {
@@ -48,19 +46,6 @@ const char* read_peer(const Region& region, uint64_t offset, std::string_view* o
 
 const char* read_identity(const Region& region, uint64_t offset, std::string_view* out) {
   return read_member(region, offset, offsetof(CallMetadata, identity), out);
-}
-
-bool unpack_identity(std::string_view packed, std::vector<std::pair<std::string_view, std::string_view>>* out) {
-  while (!packed.empty()) {
-    uint32_t sizes[2];
-    if (packed.size() < sizeof sizes) return false;
-    std::memcpy(sizes, packed.data(), sizeof sizes);
-    packed.remove_prefix(sizeof sizes);
-    if (packed.size() < sizes[0] || packed.size() - sizes[0] < sizes[1]) return false;
-    out->emplace_back(packed.substr(0, sizes[0]), packed.substr(sizes[0], sizes[1]));
-    packed.remove_prefix(size_t{sizes[0]} + sizes[1]);
-  }
-  return true;
 }
 
 const char* read_metadata(const Region& region, uint64_t offset, MetadataView* out) {

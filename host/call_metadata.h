@@ -24,9 +24,7 @@ struct MetadataView {
 const char* read_metadata(const Region& region, uint64_t offset, MetadataView* out);
 const char* read_authority(const Region& region, uint64_t offset, std::string_view* out);
 const char* read_peer(const Region& region, uint64_t offset, std::string_view* out);
-// The properties as they are packed.
+// The properties as they are packed (channel/identity.h).
 const char* read_identity(const Region& region, uint64_t offset, std::string_view* out);
-// Properties out of the packed ones, which the caller has copied. False: they are malformed.
-bool unpack_identity(std::string_view packed, std::vector<std::pair<std::string_view, std::string_view>>* out);
 
 }  // namespace drover::host

@@ -98,7 +98,7 @@ class CompletionQueueTest : public testing::TestWithParam<bool> {
   }
   Event next() { return next(*queue); }
   bool quiet(int ms = 20) { return next(*queue, ms) == Event{0, false}; }
-  // Serves what there is, where the thread that waits does so.
+  // Where queues lead, this thread serves the rings while it waits.
   std::optional<FakeEngine::Answer> answer(uint32_t call) {
     for (int i = 0; i < 500; ++i) {
       poller->serve_if_free();

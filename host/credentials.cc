@@ -18,20 +18,26 @@ class Credentials final : public ServerCredentials {
   const std::shared_ptr<const TlsOffer> tls_;
 };
 
+// The PEM texts as ListenTls sends them: each but the last is followed by a NUL.
+size_t pem_bytes(const SslServerCredentialsOptions& options) {
+  size_t bytes = options.pem_root_certs.size();
+  for (const auto& pair : options.pem_key_cert_pairs) bytes += pair.private_key.size() + pair.cert_chain.size() + 2;
+  return bytes;
+}
+
 std::string check(const SslServerCredentialsOptions& options) {
   if (options.pem_key_cert_pairs.empty()) return "SslServerCredentials has no pem_key_cert_pairs";
   if (options.pem_key_cert_pairs.size() > drover::kMaxCredentialPairs) {
     return "SslServerCredentials has more than " + std::to_string(drover::kMaxCredentialPairs) + " pem_key_cert_pairs";
   }
-  size_t bytes = options.pem_root_certs.size();
   bool nul = options.pem_root_certs.find('\0') != std::string::npos;
   for (const auto& pair : options.pem_key_cert_pairs) {
     if (pair.private_key.empty()) return "SslServerCredentials has a pair without a private_key";
     if (pair.cert_chain.empty()) return "SslServerCredentials has a pair without a cert_chain";
-    bytes += pair.private_key.size() + pair.cert_chain.size() + 2;
     nul = nul || pair.private_key.find('\0') != std::string::npos || pair.cert_chain.find('\0') != std::string::npos;
   }
   if (nul) return "SslServerCredentials has a PEM text with a NUL inside";
+  const size_t bytes = pem_bytes(options);
   if (bytes <= drover::kMaxCredentialBytes) return "";
   return "SslServerCredentials has PEM texts of " + std::to_string(bytes) + " bytes, at most " +
          std::to_string(drover::kMaxCredentialBytes);
@@ -49,9 +55,7 @@ std::shared_ptr<ServerCredentials> SslServerCredentials(const SslServerCredentia
                                                  : options.client_certificate_request;
   offer->clients = static_cast<uint32_t>(request);
   if (!offer->wrong.empty()) return std::make_shared<Credentials>(std::move(offer));
-  size_t bytes = options.pem_root_certs.size();
-  for (const auto& pair : options.pem_key_cert_pairs) bytes += pair.private_key.size() + pair.cert_chain.size() + 2;
-  offer->pems.reserve(bytes);  // no copies stay behind
+  offer->pems.reserve(pem_bytes(options));  // no copies stay behind
   for (const auto& pair : options.pem_key_cert_pairs) {
     offer->pems.append(pair.private_key).push_back('\0');
     offer->pems.append(pair.cert_chain).push_back('\0');

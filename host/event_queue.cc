@@ -148,7 +148,7 @@ void EventQueue::set_alarm(AlarmState& alarm, int64_t at_ns, void* tag) {
     alarm.place = alarms_.emplace(at_ns, &alarm);
     if (alarm.place != alarms_.begin()) return;
   }
-  poke();  // whoever waits waits for less time
+  poke();  // threads in next() recompute how long they may sleep
 }
 
 void EventQueue::cancel_alarm(AlarmState& alarm) {

@@ -5,7 +5,7 @@
 //
 // A thread that waits does the work of the server in the meantime, if its calls are led by queues
 // (host/queue_poller.h): it looks into the rings, and sleeps where the engine wakes it. At most one thread of a server
-// does so at a time; the others sleep here. Alarms go off in next(), too, so that no thread of ours is needed for them.
+// does so at a time; the others sleep here. Alarms go off in next(), too, so that they need no thread of their own.
 //
 // shutdown() lets operations that were begun end: next() says kShutdown when the last of them was taken.
 //

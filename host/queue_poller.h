@@ -1,6 +1,6 @@
 // QueuePoller: how the threads that wait in Next of a server's completion queues share the work of its worker.
 //
-// The calls of a server whose methods are all asynchronous are led by these threads: no thread of ours runs. One of
+// The calls of a server whose methods are all asynchronous are led by these threads: the library starts none. One of
 // them at a time has the *turn*: it takes slots from the rings, and sleeps where the engine wakes it. What the
 // application asks for (Finish, Write, Read) is done at once by the thread that asks, whether it has the turn or not
 // (Worker::kick).
@@ -38,7 +38,7 @@ class QueuePoller final : public TurnWork {
   // ---- the control thread
   // The threads in Next lead this worker from now on, in place of the one before.
   void lead(std::shared_ptr<Worker> worker);
-  // Keeps it until its last call is over, also when somebody else leads it.
+  // Keeps it until its last call is over, also when a crew leads it.
   void keep(std::shared_ptr<Worker> worker);
   // Does a turn's work if no thread in Next does.
   void serve_if_free();

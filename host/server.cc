@@ -146,7 +146,8 @@ bool ServerBuilder::check(std::string* error) const {
   return true;
 }
 
-// Who leads the calls: the threads that wait in Next, if every method of the application is asynchronous.
+// Connects completion queues and services. The threads in Next lead the calls if every method of the application is
+// asynchronous; otherwise the crew does.
 void ServerBuilder::prepare_queues(Server::Parts& parts, drover::host::Offer* offer) const {
   using Kind = internal::Method::Kind;
   auto is = [](Kind kind) { return [kind](const internal::Method& method) { return method.kind == kind; }; };

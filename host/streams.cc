@@ -21,7 +21,6 @@ thread_local Here here;
 bool leads_here(const Call* call) { return here.call == call && call != nullptr && here.worker->leads(here.phase); }
 
 bool is_sync(const Call* call) { return call->method->kind == grpc::internal::Method::Kind::kSync; }
-bool is_async(const Call* call) { return call->method->kind == grpc::internal::Method::Kind::kAsync; }
 
 }  // namespace
 
@@ -308,14 +307,14 @@ bool Streams::settle(Call* call) {
 bool Streams::settle_metadata(Call* call, bool* moved) {
   Stream& stream = *call->stream;
   bool over = call->completed || call->cancelled.load(std::memory_order_relaxed);
-  bool can = over || !call->method->reply_streams || is_async(call) || stream.replies.has_room();
+  bool can = over || !call->method->reply_streams || call->is_async() || stream.replies.has_room();
   if (!can || stream.metadata_started) return true;
   stream.metadata_wanted = false;
   stream.metadata_started = true;
   *moved = true;
   auto& asking = static_cast<StreamReactor&>(*call->reactor);
   if (!over && call->method->reply_streams &&
-      (is_async(call) ? asking.metadata_put_ : stream.replies.put(*call, nullptr) == ReplyQueue::Put::kDone)) {
+      (call->is_async() ? asking.metadata_put_ : stream.replies.put(*call, nullptr) == ReplyQueue::Put::kDone)) {
     call->initial_metadata_sent = true;
     push_replies(call);
   }

@@ -4,7 +4,6 @@
 #include <thread>
 #include <utility>
 
-#include "host/async_call.h"
 #include "host/cycle_clock.h"
 #include "host/event_queue.h"
 
@@ -15,11 +14,7 @@ namespace {
 constexpr int64_t kRetryNs = 100'000;
 // The same while calls wait for handlers that block, on any worker, to return.
 constexpr int64_t kHeldNs = 1'000'000;
-constexpr const char* kTooManyWait = "too many calls wait for the service to ask for them";
-constexpr const char* kShutsDown = "the server is shutting down";
 constexpr const char* kNotAsMethod = "a CALL that does not stream as its method does";
-
-bool is_async(const Call* call) { return call->method->kind == grpc::internal::Method::Kind::kAsync; }
 
 }  // namespace
 
@@ -30,6 +25,7 @@ Worker::Worker(std::shared_ptr<EngineLink> link, uint32_t index)
       waiter_(shared_, link_->spin),
       channels_(link_->layout.options().engine_threads),
       streams_(*this, *link_),
+      asynchronous_(*this, *link_),
       inbox_(*shared_) {
   for (uint32_t e = 0; e < channels_.size(); ++e) {
     channels_[e].ends = HostChannel::open(link_->region, link_->layout, link_->layout.channel(e, index_));
@@ -312,71 +308,18 @@ bool Worker::start_call(Channel& channel, uint32_t engine_thread, const CallSlot
     return complete(call);
   }
   if ((slot.flags | static_cast<uint8_t>(hold_handlers_.load(std::memory_order_relaxed)) |
-       static_cast<uint8_t>(is_async(call))) != 0) [[unlikely]]
+       static_cast<uint8_t>(call->is_async())) != 0) [[unlikely]]
     return start_or_hold(call);
   return run_unary(call);
 }
 
 bool Worker::start_or_hold(Call* call) {
   if (call->method->streams()) streams_.attach(call);
-  if (is_async(call)) return start_async(call);
+  if (call->is_async()) return asynchronous_.start(call);
   bool sync = call->method->kind == grpc::internal::Method::Kind::kSync;
   if (!sync || !hold_handlers_.load(std::memory_order_relaxed)) return start_now(call);
   held_.push_back(call);
   return true;
-}
-
-bool Worker::start_async(Call* call) {
-  if (call->async == nullptr) {
-    auto made = std::make_unique<AsyncCall>(*call);
-    call->async = made.get();
-    call->part = std::move(made);
-  }
-  call->begin_async();
-  CallRequest request;
-  switch (call->method->requests->arrive(*call->async, call->method->number, most_waiting(), &request)) {
-    case CallRequests::Arrival::kMatched:
-      return give_to_application(call, request);
-    case CallRequests::Arrival::kWaits:
-      return true;
-    case CallRequests::Arrival::kTooMany:
-      call->status = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, kTooManyWait);
-      return complete(call);
-    case CallRequests::Arrival::kClosed:
-      break;
-  }
-  call->status = grpc::Status(grpc::StatusCode::UNAVAILABLE, kShutsDown);
-  return complete(call);
-}
-
-uint32_t Worker::most_waiting() const { return std::min(CallRequests::kMostWaiting, link_->tx.total_chunks() / 2); }
-
-bool Worker::give_to_application(Call* call, const CallRequest& request) {
-  call->async->bind(request);
-  call->bound = true;
-  if (call->stream != nullptr) call->reactor = call->async;
-  asynchronous_.fetch_add(1, std::memory_order_relaxed);
-  call->async->announce(request);
-  return !call->cancelled.load(std::memory_order_relaxed) || cancel(call);
-}
-
-bool Worker::cancel_async(Call* call) {
-  if (!call->bound) {
-    if (!call->method->requests->forget(*call->async)) return true;  // on its way to the application
-    call->cancel_seen = true;
-    call->status = grpc::Status::CANCELLED;
-    return complete(call);
-  }
-  if (call->stream != nullptr) return streams_.cancel(call);
-  call->cancel_seen = true;
-  call->async->cancelled();
-  return true;
-}
-
-void Worker::async_ended(Call* call) {
-  // A call that cannot be has none yet.
-  if (call->async != nullptr && (call->stream == nullptr || call->reactor == nullptr)) call->async->over();
-  if (call->bound) asynchronous_.fetch_sub(1, std::memory_order_release);
 }
 
 bool Worker::start_now(Call* call) { return call->stream != nullptr ? streams_.start(call) : run_unary(call); }
@@ -460,8 +403,8 @@ bool Worker::after_initial_metadata(Call* call) {
 bool Worker::cancel(Call* call) {
   call->cancelled.store(true, std::memory_order_release);
   if (call->cancel_seen || call->completed) return true;
-  if (is_async(call)) [[unlikely]]
-    return cancel_async(call);
+  if (call->is_async()) [[unlikely]]
+    return asynchronous_.cancel(call);
   if (call->stream != nullptr) [[unlikely]]
     return streams_.cancel(call);
   if (call->method->kind == grpc::internal::Method::Kind::kSync) {
@@ -519,9 +462,7 @@ bool Worker::serve_event(CallEvent& event) {
     case CallEvent::Kind::kInitialMetadataAsked:
       return after_initial_metadata(call);
     case CallEvent::Kind::kMatched:
-      if (const CallRequest* request = call->async->matched()) return give_to_application(call, *request);
-      call->status = grpc::Status(grpc::StatusCode::UNAVAILABLE, kShutsDown);
-      return complete(call);
+      return asynchronous_.matched(call);
     case CallEvent::Kind::kLookAsked:
       return streams_.looked_for(call);
     case CallEvent::Kind::kReactionReturned:
@@ -558,7 +499,7 @@ bool Worker::complete(Call* call) {
     call->memory_deadline_ns = 0;
     CompleteSlot slot{};
     slot.type = static_cast<uint8_t>(ResponseSlotType::kComplete);
-    slot.flags = call->has_user_reactor() && !is_async(call) ? 0 : kCompleteFinished;
+    slot.flags = call->has_user_reactor() && !call->is_async() ? 0 : kCompleteFinished;
     if (call->no_room) slot.flags |= kCompleteNoRoom;
     slot.call = call->engine_call;
     slot.generation = call->generation;
@@ -575,8 +516,8 @@ bool Worker::complete(Call* call) {
   if (!call->has_user_reactor()) [[likely]] {
     if (link_->gone.load(std::memory_order_relaxed)) [[unlikely]]
       call->forget_request();
-    if (is_async(call)) [[unlikely]]
-      async_ended(call);
+    if (call->is_async()) [[unlikely]]
+      asynchronous_.ended(call);
     call->finished = true;
     call->active = false;
     in_flight_.store(--active_, std::memory_order_release);
@@ -599,8 +540,8 @@ bool Worker::run_done(Call* call) {
 
 void Worker::end_call(Call* call) {
   call->forget_request();
-  if (is_async(call)) {
-    async_ended(call);  // FINISHED has gone with COMPLETE
+  if (call->is_async()) {
+    asynchronous_.ended(call);  // FINISHED has gone with COMPLETE
   } else if (!link_->gone.load(std::memory_order_relaxed)) {
     FinishedSlot slot{};
     slot.type = static_cast<uint8_t>(ResponseSlotType::kFinished);

@@ -33,9 +33,9 @@
 #include "channel/doorbell.h"
 #include "channel/layout.h"
 #include "channel/ring.h"
+#include "host/async_calls.h"
 #include "host/call.h"
 #include "host/call_inbox.h"
-#include "host/call_requests.h"
 #include "host/engine_link.h"
 #include "host/streams.h"
 
@@ -114,7 +114,7 @@ class Worker final : private StreamWorker, private InboxOwner {
   // The engine is gone, and no call is left: the Worker may be freed.
   bool over() const { return gone() && calls_in_flight() == 0 && !inbox_.posting(); }
   // Asynchronous calls that the application has and has not ended. Included in calls_in_flight.
-  uint32_t asynchronous_calls() const { return asynchronous_.load(std::memory_order_acquire); }
+  uint32_t asynchronous_calls() const { return asynchronous_.bound_calls(); }
 
   static constexpr int kRoundSlots = 64;
   static constexpr uint64_t kBellDelayUs = 50;
@@ -142,11 +142,6 @@ class Worker final : private StreamWorker, private InboxOwner {
   bool run_unary(Call* call);
   bool start_or_hold(Call* call);
   bool start_now(Call* call);
-  bool start_async(Call* call);
-  uint32_t most_waiting() const;  // calls that the application has not asked for
-  bool give_to_application(Call* call, const CallRequest& request);
-  bool cancel_async(Call* call);
-  void async_ended(Call* call);
   void kick() override;
   void unlock_lead();
   bool start_held(bool* worked);
@@ -203,6 +198,7 @@ class Worker final : private StreamWorker, private InboxOwner {
   std::deque<Call*> waiting_for_memory_;
   std::deque<Call*> held_;  // synchronous calls that wait until fewer handlers block
   Streams streams_;
+  AsyncCalls asynchronous_;
   Call* interrupted_ = nullptr;  // of a stream, whose code runs or ran on the thread that led before
   Slot deferred_slot_{};         // taken by a thread that could not serve it, if has_deferred_
   uint32_t deferred_thread_ = 0;
@@ -218,7 +214,6 @@ class Worker final : private StreamWorker, private InboxOwner {
   // Taken by a thread in lead(), all the time; else by the thread that serves calls, for a moment.
   std::atomic<bool> lead_taken_{true};
   std::atomic<bool> deadline_changed_{false};  // since the turn whose thread sleeps
-  std::atomic<uint32_t> asynchronous_{0};
   std::atomic<bool> hold_handlers_{false};
   alignas(64) std::atomic<uint64_t> phase_{0};
   std::atomic<uint32_t> in_flight_{0};

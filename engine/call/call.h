@@ -40,24 +40,10 @@ using Header = std::pair<std::string, std::string>;
 // The client's end of a connection. Owned by the connection, unchanged while it lives.
 struct Peer {
   std::string address;  // "ipv4:127.0.0.1:4711", as gRPC spells it
-  // What the connection proved, by the names of gRPC's AuthContext and as CallMetadata has it (pack_identity); empty:
-  // nothing.
+  // What the connection proved, by the names of gRPC's AuthContext and as CallMetadata has it (channel/identity.h);
+  // empty: nothing.
   std::string identity;
 };
-
-// Properties in their order: each u32 length of the name, u32 length of the value, name, value.
-inline std::string pack_identity(std::span<const Header> properties) {
-  std::string packed;
-  for (const auto& [name, value] : properties) {
-    for (const std::string* text : {&name, &value}) {
-      const auto size = static_cast<uint32_t>(text->size());
-      packed.append(reinterpret_cast<const char*>(&size), sizeof size);
-    }
-    packed += name;
-    packed += value;
-  }
-  return packed;
-}
 
 class MethodMetrics;  // engine/base/metrics.h
 

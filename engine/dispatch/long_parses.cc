@@ -45,7 +45,7 @@ LongParses::Begun LongParses::begin(const LongParse::Request& request, BuiltRequ
       if (state.payer != nullptr) state.payer->release(Resource::kMemory, LongParse::kStackBytes);
       throw;
     }
-    queue_.add(line->second, state.payer != nullptr ? state.payer->parent()->parsing_share() : nobodys_);
+    queue_.add(line->second, state.payer != nullptr ? state.payer->parent()->parsing_share() : uncharged_share_);
   }
   line->second.parses.push(*parse);
   ++request.link->pins;

@@ -111,7 +111,7 @@ class LongParses {
   HostLinks& links_;
   std::unordered_map<Account*, Line> lines_;
   FairQueue queue_;
-  FairQueue::Share nobodys_;  // of calls that are charged to nobody
+  FairQueue::Share uncharged_share_;  // of calls without an account
   List over_;
   uint32_t size_ = 0;
   uint64_t suspended_ = 0;

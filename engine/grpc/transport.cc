@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "channel/identity.h"
 #include "engine/base/heap.h"
 #include "engine/base/log.h"
 #include "engine/net/socket_address.h"

@@ -60,6 +60,26 @@ SocketAddress ipv6(const in6_addr& host, uint16_t port, bool dual_stack) {
   return address;
 }
 
+struct Numeric {
+  std::string host, port;
+  bool six = false;
+};
+
+// Of an IP address, in which an IPv4 address that is mapped into IPv6 is an IPv4 address; of others nothing.
+std::optional<Numeric> numeric(const sockaddr_storage& address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (address.ss_family == AF_INET) {
+    auto& in = reinterpret_cast<const sockaddr_in&>(address);
+    inet_ntop(AF_INET, &in.sin_addr, text, sizeof(text));
+    return Numeric{text, std::to_string(ntohs(in.sin_port)), false};
+  }
+  if (address.ss_family != AF_INET6) return std::nullopt;
+  auto& in = reinterpret_cast<const sockaddr_in6&>(address);
+  const bool mapped = IN6_IS_ADDR_V4MAPPED(&in.sin6_addr);
+  inet_ntop(mapped ? AF_INET : AF_INET6, in.sin6_addr.s6_addr + (mapped ? 12 : 0), text, sizeof(text));
+  return Numeric{text, std::to_string(ntohs(in.sin6_port)), !mapped};
+}
+
 }  // namespace
 
 ParsedAddress parse_listen_address(std::string_view address) {
@@ -100,20 +120,9 @@ std::vector<std::string> canonical_addresses(std::string_view address) {
   if (!parsed.error.empty()) return {std::string(address)};
   std::vector<std::string> all;
   for (const SocketAddress& one : parsed.candidates) {
-    char text[INET6_ADDRSTRLEN] = "";
-    if (one.storage.ss_family == AF_INET) {
-      auto& in = reinterpret_cast<const sockaddr_in&>(one.storage);
-      inet_ntop(AF_INET, &in.sin_addr, text, sizeof(text));
-      all.push_back((in.sin_addr.s_addr == INADDR_ANY ? "*" : text) + (":" + std::to_string(ntohs(in.sin_port))));
-    } else if (one.storage.ss_family == AF_INET6) {
-      auto& in = reinterpret_cast<const sockaddr_in6&>(one.storage);
-      const std::string port = ":" + std::to_string(ntohs(in.sin6_port));
-      const bool mapped = IN6_IS_ADDR_V4MAPPED(&in.sin6_addr);
-      inet_ntop(mapped ? AF_INET : AF_INET6, in.sin6_addr.s6_addr + (mapped ? 12 : 0), text, sizeof(text));
-      all.push_back((IN6_IS_ADDR_UNSPECIFIED(&in.sin6_addr) ? "*"
-                     : mapped                               ? text
-                                                            : "[" + std::string(text) + "]") +
-                    port);
+    if (const auto ip = numeric(one.storage)) {
+      const bool any = ip->host == "0.0.0.0" || ip->host == "::";
+      all.push_back((any ? "*" : ip->six ? "[" + ip->host + "]" : ip->host) + ":" + ip->port);
     } else if (!one.unix_path.empty()) {
       all.push_back("unix:" + one.unix_path);
     } else {
@@ -126,22 +135,9 @@ std::vector<std::string> canonical_addresses(std::string_view address) {
 }
 
 std::string describe_peer(const sockaddr_storage& address, socklen_t) {
-  char text[INET6_ADDRSTRLEN] = "";
-  if (address.ss_family == AF_INET) {
-    auto& in = reinterpret_cast<const sockaddr_in&>(address);
-    inet_ntop(AF_INET, &in.sin_addr, text, sizeof(text));
-    return "ipv4:" + std::string(text) + ":" + std::to_string(ntohs(in.sin_port));
-  }
-  if (address.ss_family == AF_INET6) {
-    auto& in = reinterpret_cast<const sockaddr_in6&>(address);
-    if (IN6_IS_ADDR_V4MAPPED(&in.sin6_addr)) {
-      inet_ntop(AF_INET, in.sin6_addr.s6_addr + 12, text, sizeof(text));
-      return "ipv4:" + std::string(text) + ":" + std::to_string(ntohs(in.sin6_port));
-    }
-    inet_ntop(AF_INET6, &in.sin6_addr, text, sizeof(text));
-    return "ipv6:%5B" + std::string(text) + "%5D:" + std::to_string(ntohs(in.sin6_port));
-  }
-  return "unix:";
+  const auto ip = numeric(address);
+  if (!ip) return "unix:";
+  return ip->six ? "ipv6:%5B" + ip->host + "%5D:" + ip->port : "ipv4:" + ip->host + ":" + ip->port;
 }
 
 std::string network_of(std::string_view peer) {

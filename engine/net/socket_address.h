@@ -24,7 +24,7 @@ struct ParsedAddress {
 ParsedAddress parse_listen_address(std::string_view address);
 
 // The sockets that an address to listen on may stand for, in one spelling each: "*:80" for every wildcard,
-// "127.0.0.1:80", "[::1]:80", "unix:/path", "unix-abstract:name". The address itself if it is none.
+// "127.0.0.1:80", "[::1]:80", "unix:/path", "unix-abstract:name". A text that is no address stands for itself.
 std::vector<std::string> canonical_addresses(std::string_view address);
 
 // "ipv4:127.0.0.1:4711", "ipv6:[::1]:4711" (percent-encoded as gRPC does), "unix:".

@@ -272,24 +272,26 @@ class Connection:
     def send_request(self, path, body, stream=1, seconds=10):
         """A request as large as it likes, within the windows that the server grants. True: all of it was sent."""
         self.send(headers(stream, request_block(path)))
-        sent, whole, of_stream, before = 0, 65_535, None, 65_535
+        sent, whole = 0, 65_535
+        initial, granted, told = 65_535, 0, False  # of the stream; told: the server has said how much it takes
         end = time.monotonic() + seconds
         while sent < len(body):
             for found in self.take():
                 if found.type == SETTINGS and not found.flags & ACK:
-                    values = dict(struct.iter_unpack(">HI", found.payload))
-                    before = values.get(INITIAL_WINDOW_SIZE, before)
-                    of_stream = before if of_stream is None else of_stream
+                    if not told:
+                        initial = dict(struct.iter_unpack(">HI", found.payload)).get(INITIAL_WINDOW_SIZE, initial)
+                    told = True
                 elif found.type == WINDOW_UPDATE:
                     grant = struct.unpack(">I", found.payload)[0]
                     whole += grant if found.stream == 0 else 0
-                    of_stream = (before if of_stream is None else of_stream) + (grant if found.stream == stream else 0)
+                    granted += grant if found.stream == stream else 0
+                    told = True
                 elif found.type in (RST_STREAM, GOAWAY):
                     return False
-            size = min(16_384, len(body) - sent, whole, of_stream or 0)
+            size = min(16_384, len(body) - sent, whole, initial + granted - sent if told else 0)
             if size > 0:
                 self.send(data(stream, body[sent:sent + size], END_STREAM * (sent + size == len(body))))
-                sent, whole, of_stream = sent + size, whole - size, of_stream - size
+                sent, whole = sent + size, whole - size
             elif not self.read(end - time.monotonic()):
                 return False
         return True

@@ -272,7 +272,7 @@ void request_calls(TestService::AsyncService* service, grpc::ServerCompletionQue
   });
   serve.operator()<StatsRequest, StatsReply>(&Service::RequestCrash,
                                              [](auto*, const auto&, auto*) -> grpc::Status { crash(); });
-  // A handler of a queue has nobody to throw to.
+  // The asynchronous API catches no exceptions: this status is what a synchronous handler that throws gets.
   serve.operator()<StatsRequest, StatsReply>(&Service::RequestThrow, [](auto*, const auto&, auto*) {
     return grpc::Status(grpc::StatusCode::UNKNOWN, "Unexpected error in RPC handling");
   });

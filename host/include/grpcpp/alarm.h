@@ -1,7 +1,7 @@
 // Alarm: an event at a time. gRPC's class.
 //
 //   alarm.Set(&queue, deadline, tag)   the tag comes out of the queue at the deadline (ok), or at Cancel (not ok)
-//   alarm.Set(deadline, f)             f(ok) is called by a thread of ours that all such alarms of the process share
+//   alarm.Set(deadline, f)             f(ok) is called by one thread of the library, for all such alarms of the process
 //
 // One Set at a time; the next one may follow when the event has come. An Alarm that is destroyed is cancelled.
 // Thread-safety: Cancel from any thread.
