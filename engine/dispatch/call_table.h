@@ -82,7 +82,7 @@ struct CallState {
   // ---- waiting
   CallState* next_waiting = nullptr;
   CallState* previous_waiting = nullptr;
-  int64_t wait_until_ns = 0;
+  int64_t wait_until_ns = 0;   // 0: it has not waited yet
   uint32_t wanted_chunks = 0;  // a lower bound of the rx memory that it needs
 
   // ---- the reply, while the transport sends it
@@ -119,6 +119,7 @@ class CallTable {
   // Its runs, buffers and timer must have been released.
   void give_back(CallState& state) {
     state.phase = CallState::Phase::kFree;
+    state.wait_until_ns = 0;
     ++state.generation;
     free_.push_back(state.index);
     --in_use_;

@@ -90,8 +90,10 @@ void Calls::wait(CallState& state, std::string_view wire) {
   state.phase = CallState::Phase::kWaiting;
   int64_t now = monotonic_ns();
   timers_.catch_up(now);
-  // For room, or for what is left of the time after the last host's end in which another may come.
-  state.wait_until_ns = std::min(now + options_.wait_ns, state.route->kept_until_ns);
+  // For room, or for what is left of the time after the last host's end in which another may come. A request whose
+  // parsing found no memory, or lost its host, goes on with the time that it began with.
+  if (state.wait_until_ns == 0) state.wait_until_ns = now + options_.wait_ns;
+  state.wait_until_ns = std::min(state.wait_until_ns, state.route->kept_until_ns);
   arm(state, std::min(state.wait_until_ns, state.call->deadline_ns));
 }
 

@@ -324,6 +324,56 @@ TEST_F(LongParsesTest, MessagesOfAStreamKeepTheirOrderAroundALargeOne) {
   }
 }
 
+TEST_F(LongParsesTest, StreamsThatFindRoomTogetherShareATurn) {
+  start({}, {});  // each is parsed at once, for longer than all of them may take of a turn
+  auto full = host({.rx_bytes = 512 << 20, .ring_slots = 16, .flags = kMethodRequestStreams});
+  constexpr size_t kStreams = 6;
+  std::vector<Call*> streams;
+  for (size_t i = 0; i < kStreams; ++i) {
+    streams.push_back(&engine_->begin());
+    engine_->dispatcher.start(*streams.back());
+  }
+  for (int i = 0; i < 16; ++i) engine_->dispatcher.message(*streams[0], echo_wire("small"), More::kMay);
+  const std::string wire = items(1 << 20);
+  for (Call* stream : streams) engine_->dispatcher.message(*stream, wire, More::kMay);
+  full->take();
+  EXPECT_LT(full->messages.size(), 16u) << "the ring is full before the large ones come";
+  size_t most = 0;
+  for (int turn = 0; turn < 1'000 && full->messages.size() < 16 + kStreams; ++turn) {
+    const size_t before = full->messages.size();
+    engine_->pump();
+    full->take();
+    size_t large = 0;
+    for (size_t i = before; i < full->messages.size(); ++i) large += full->messages[i].wire.size() == wire.size();
+    most = std::max(most, large);
+  }
+  EXPECT_EQ(full->messages.size(), 16 + kStreams);
+  EXPECT_EQ(most, 1u) << "one takes all of the turn";
+  engine_->abandon_calls();
+}
+
+TEST_F(LongParsesTest, MessagesThatFindRoomTogetherAreParsedInSeveralTurns) {
+  start();
+  auto busy = host({.rx_bytes = 256 << 20, .ring_slots = 256, .flags = kMethodRequestStreams});
+  Call& stream = engine_->begin();
+  engine_->dispatcher.start(stream);
+  const std::string wire = items(LongParses::kLeastBytes - 64);  // each in one piece
+  for (uint32_t i = 0; i < 2 * kMaxStreamMessages; ++i) engine_->dispatcher.message(stream, wire, More::kMay);
+  busy->take();
+  ASSERT_EQ(busy->messages.size(), kMaxStreamMessages);
+  busy->consume(busy->calls.front(), kMaxStreamMessages);
+  size_t turns = 0, most = 0;
+  for (; busy->messages.size() < 2 * kMaxStreamMessages && turns < 1'000; ++turns) {
+    const size_t before = busy->messages.size();
+    engine_->pump();
+    busy->take();
+    most = std::max(most, busy->messages.size() - before);
+  }
+  EXPECT_EQ(busy->messages.size(), 2 * kMaxStreamMessages);
+  EXPECT_LE(most, 6u) << "3 for the host that consumes, 3 of what waits";
+  engine_->abandon_calls();
+}
+
 TEST_F(LongParsesTest, AStreamThatItsHostEndsWhileAMessageIsParsedIsOver) {
   start();
   auto hasty = host({.flags = kMethodRequestStreams});

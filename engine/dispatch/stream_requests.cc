@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "engine/base/pace.h"
+
 namespace drover::engine {
 namespace {
 
@@ -51,17 +53,20 @@ void StreamRequests::keep(CallState& state, std::string_view wire) {
 
 // ---- to the host
 
-// As much as it has room for.
+// As much as it has room for; beyond kGivenAtOnce, the rest in later turns.
 void StreamRequests::give(CallState& state) {
   StreamState& stream = *state.stream;
+  size_t given = 0;
   try {
     while (!stream.input.empty()) {
       if (stream.at_host.size() == kMaxStreamMessages || state.parse != nullptr) return;
+      if (given >= kGivenAtOnce) return stall(state);
       const std::string_view wire = stream.input.front();
       const size_t size = wire.size() + WireQueue::kOverhead;
       if (!push(state, wire, stream.half_closed && stream.input.messages() == 1)) return;
       stream.input.pop();
       calls_.let_go_of_input(state, size);
+      given += size;
     }
   } catch (const std::bad_alloc&) {
     return calls_.fail_running(state, StatusCode::kResourceExhausted, Calls::kNoMemory);
@@ -169,11 +174,17 @@ void StreamRequests::fail_for_room(CallState& state) {
 }
 
 bool StreamRequests::serve() {
+  if (stalled_.empty()) [[likely]]
+    return false;
   bool did = false;
-  for (size_t left = std::min(stalled_.size(), kStalledPerTurn); left != 0; --left) {
+  Pace pace;
+  pace.run_until(monotonic_ns() + Calls::kServeNs);
+  for (size_t left = std::min(stalled_.size(), kStalledPerTurn); left != 0 && pace.go_on(); --left) {
     const Stalled next = stalled_.pop();
     CallState* state = calls_.find(next.call, next.generation);
-    if (state != nullptr && running(*state)) did |= retry(*state);
+    if (state == nullptr || !running(*state)) continue;
+    pace.spend(std::min(state->stream->input.size(), kGivenAtOnce) / kBytesAUnit);
+    did |= retry(*state);
   }
   return did;
 }

@@ -617,7 +617,7 @@ void GrpcConnection::end_stalled(int64_t now) {
 size_t GrpcConnection::memory() const {
   const size_t streams = session_.open_streams() + on_the_way_.replies();
   return sizeof(*this) + session_.memory() + unsent_.memory() + streams * sizeof(CallStream) + reply_bytes_ +
-         views_.capacity() * sizeof(CallStream*) + on_the_way_.memory();
+         views_.capacity() * sizeof(CallStream*) + on_the_way_.memory() + peer_.identity.capacity();
 }
 
 void GrpcConnection::cut_off(std::string_view why) {

@@ -358,7 +358,9 @@ void Transport::opened(Connection& connection) {
   const tls::Session& session = connection.secure()->session();
   (session.resumed() ? handshakes_resumed_ : handshakes_)->add();
   try {
-    connection.http2.set_identity(pack_identity(session.properties()));
+    tls::Properties properties;
+    if (!session.properties(&properties)) return fail_tls(connection, "the client's certificate has too many names");
+    connection.http2.set_identity(pack_identity(properties));
   } catch (const std::bad_alloc&) {  // nothing must be done in the name of a peer that is not known
     return close(connection);
   }

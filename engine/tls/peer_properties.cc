@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string_view>
+#include <utility>
 
 namespace drover::engine::tls {
 namespace {
@@ -59,6 +60,27 @@ std::string ip_of(const ASN1_OCTET_STRING* address) {
   return text;
 }
 
+// Adds properties as long as they fit into kMostIdentity.
+class Collector {
+ public:
+  explicit Collector(Properties* out) : out_(*out) {}
+  bool fits() const { return fits_; }
+  void add(const char* name, std::string value) {
+    const size_t bytes = std::string_view(name).size() + value.size();
+    if (!fits_ || bytes > left_) {
+      fits_ = false;
+      return;
+    }
+    left_ -= bytes;
+    out_.emplace_back(name, std::move(value));
+  }
+
+ private:
+  Properties& out_;
+  size_t left_ = kMostIdentity;
+  bool fits_ = true;
+};
+
 // gRPC's rule: a trust domain of at most 255 bytes and a path that is not empty, in 2,048 bytes.
 bool is_spiffe_id(std::string_view uri) {
   constexpr std::string_view kScheme = "spiffe://";
@@ -68,11 +90,11 @@ bool is_spiffe_id(std::string_view uri) {
   return slash <= 255 && slash + 1 < rest.size() && rest[slash + 1] != '/';
 }
 
-void add_alternative_names(X509* certificate, Properties* out) {
+void add_alternative_names(X509* certificate, Collector& out) {
   int uris = 0;
   std::string spiffe_id;
   auto* names = static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
-  for (int i = 0; i < sk_GENERAL_NAME_num(names); ++i) {
+  for (int i = 0; i < sk_GENERAL_NAME_num(names) && out.fits(); ++i) {
     int type;
     const void* value = GENERAL_NAME_get0_value(sk_GENERAL_NAME_value(names, i), &type);
     const char* kind = type == GEN_DNS     ? "peer_dns"
@@ -84,28 +106,28 @@ void add_alternative_names(X509* certificate, Properties* out) {
     std::string text = type == GEN_IPADD ? ip_of(static_cast<const ASN1_OCTET_STRING*>(value))
                                          : utf8_of(static_cast<const ASN1_STRING*>(value));
     if (type == GEN_URI && ++uris == 1 && is_spiffe_id(text)) spiffe_id = text;
-    out->emplace_back(kind, text);
-    out->emplace_back("x509_subject_alternative_name", std::move(text));
+    out.add(kind, text);
+    out.add("x509_subject_alternative_name", std::move(text));
   }
   GENERAL_NAMES_free(names);
-  if (uris == 1 && !spiffe_id.empty()) out->emplace_back("peer_spiffe_id", std::move(spiffe_id));
+  if (uris == 1 && !spiffe_id.empty()) out.add("peer_spiffe_id", std::move(spiffe_id));
 }
 
 }  // namespace
 
-Properties peer_properties(const SSL* ssl) {
-  Properties out;
-  out.emplace_back("transport_security_type", "ssl");
+bool peer_properties(const SSL* ssl, Properties* properties) {
+  Collector out(properties);
+  out.add("transport_security_type", "ssl");
   if (X509* certificate = SSL_get0_peer_certificate(ssl)) {
-    out.emplace_back("x509_subject", subject_of(certificate));
-    out.emplace_back("x509_common_name", common_name_of(certificate));
-    out.emplace_back("x509_pem_cert", pem_of(certificate));
-    add_alternative_names(certificate, &out);
+    out.add("x509_subject", subject_of(certificate));
+    out.add("x509_common_name", common_name_of(certificate));
+    out.add("x509_pem_cert", pem_of(certificate));
+    add_alternative_names(certificate, out);
   }
-  out.emplace_back("security_level", "TSI_PRIVACY_AND_INTEGRITY");
-  out.emplace_back("ssl_session_reused", SSL_session_reused(ssl) == 1 ? "true" : "false");
+  out.add("security_level", "TSI_PRIVACY_AND_INTEGRITY");
+  out.add("ssl_session_reused", SSL_session_reused(ssl) == 1 ? "true" : "false");
   ERR_clear_error();
-  return out;
+  return out.fits();
 }
 
 }  // namespace drover::engine::tls

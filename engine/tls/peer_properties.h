@@ -3,6 +3,7 @@
 // with).
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +15,11 @@ namespace drover::engine::tls {
 // What a connection proved, by the names of gRPC's AuthContext.
 using Properties = std::vector<std::pair<std::string, std::string>>;
 
-// Of a connection whose handshake is over.
-Properties peer_properties(const ssl_st* ssl);
+// How many bytes their names and values may have: each call carries them to its host. A certificate of RSA 4096 bits
+// with a few names takes about 4 KiB.
+inline constexpr size_t kMostIdentity = 16 << 10;
+
+// Of a connection whose handshake is over. False: they are larger than that.
+bool peer_properties(const ssl_st* ssl, Properties* out);
 
 }  // namespace drover::engine::tls

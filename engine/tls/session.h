@@ -94,8 +94,8 @@ class Session {
   void shrink();
   // Heap bytes, OpenSSL's estimated: session_test holds the estimate against what is taken.
   size_t memory() const;
-  // Of an open connection.
-  Properties properties() const;
+  // Of an open connection. False: they are larger than kMostIdentity, and the connection is to be closed.
+  bool properties(Properties* out) const;
 
  private:
   struct Bytes;  // the BIO, in session.cc
@@ -115,6 +115,8 @@ class Session {
   bool said_goodbye_ = false;
   bool shrunk_ = false;
   std::string_view input_;         // of the record at hand
+  size_t handshake_bytes_ = 0;     // that have come
+  size_t certificate_bytes_ = 0;   // of the peer
   CipherBatch* output_ = nullptr;  // where OpenSSL's bytes go; null: to own_
   std::array<unsigned char, 5> header_{};
   uint8_t header_size_ = 0;

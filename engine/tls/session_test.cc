@@ -191,7 +191,8 @@ TEST(TlsSession, ASessionIsResumedAndItsPeerStaysKnown) {
       client.give(encrypted(session, {"x"}));
       EXPECT_EQ(client.read(), "x");
       EXPECT_EQ(session.resumed(), again);
-      const Properties properties = session.properties();
+      Properties properties;
+      ASSERT_TRUE(session.properties(&properties));
       std::map<std::string, std::string> known(properties.begin(), properties.end());
       EXPECT_EQ(known["x509_common_name"], "alice");
       EXPECT_EQ(known["x509_pem_cert"], alice.pem());
@@ -204,6 +205,26 @@ TEST(TlsSession, ASessionIsResumedAndItsPeerStaysKnown) {
     shake_hands(other, client);
     EXPECT_EQ(other.state(), Session::State::kFailed) << "another context does not take the ticket, nor no certificate";
     SSL_SESSION_free(kept);
+  }
+}
+
+TEST(TlsSession, APeerWithTooManyNamesIsNotKnown) {
+  std::string names;
+  for (int i = 0; i < 600; ++i) names += ",DNS:host" + std::to_string(i);
+  const TestCertificate few("few", &root(), "EC", 0, names.substr(0, names.size() / 4)),
+      many("many", &root(), "EC", 0, names);
+  const auto context = context_of(mutual(ClientCertificates::kRequire));
+  for (const auto& [certificate, known] : {std::pair{&few, true}, std::pair{&many, false}}) {
+    Session session(context);
+    TestClient client;
+    client.use(*certificate);
+    shake_hands(session, client);
+    ASSERT_EQ(session.state(), Session::State::kOpen) << session.why();
+    Properties properties;
+    EXPECT_EQ(session.properties(&properties), known);
+    size_t bytes = 0;
+    for (const auto& [name, value] : properties) bytes += name.size() + value.size();
+    EXPECT_LE(bytes, kMostIdentity);
   }
 }
 
@@ -256,6 +277,21 @@ TEST(TlsSession, ClientsCertificatesCountAsTheListenerSays) {
   }
 }
 
+// All but the last byte of a ClientHello as large as OpenSSL takes, in records.
+std::string beginning_of_large_hello() {
+  constexpr size_t kBody = 131'000;
+  std::string message = {1, static_cast<char>(kBody >> 16), static_cast<char>(kBody >> 8 & 0xff),
+                         static_cast<char>(kBody & 0xff)};
+  message.resize(message.size() + kBody - 1, '\3');
+  std::string records;
+  for (size_t at = 0; at < message.size(); at += kRecordBytes) {
+    const std::string part = message.substr(at, kRecordBytes);
+    records += {22, 3, 1, static_cast<char>(part.size() >> 8), static_cast<char>(part.size() & 0xff)};
+    records += part;
+  }
+  return records;
+}
+
 // What OpenSSL takes is not told by it: the heap's growth is.
 size_t heap_in_use() {
   const struct mallinfo2 info = mallinfo2();
@@ -268,9 +304,14 @@ TEST(TlsSession, ItsMemoryIsWhatIsCharged) {
 #endif
   const TestCertificate alice("alice", &root());
   const auto context = context_of(mutual(ClientCertificates::kRequire));
+  std::vector<std::unique_ptr<TestCertificate>> padding;  // up to what the server takes
+  for (size_t bytes = 2'000; bytes < 30'000;) {
+    padding.push_back(std::make_unique<TestCertificate>("x" + std::to_string(padding.size()), &root()));
+    bytes += static_cast<size_t>(i2d_X509(padding.back()->certificate, nullptr)) + 8;
+  }
   for (int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
     constexpr size_t kSessions = 64;
-    std::vector<std::unique_ptr<Session>> half, open, shrunk;
+    std::vector<std::unique_ptr<Session>> half, open, shrunk, chained, large;
     std::string hello;
     {
       TestClient client(version);
@@ -301,6 +342,19 @@ TEST(TlsSession, ItsMemoryIsWhatIsCharged) {
       encrypted(session, {"text"});
     };
     measure("open", open, open_one);
+    measure("open, many certificates", chained, [&](Session& session) {
+      TestClient client(version);
+      client.use(alice);
+      for (const auto& one : padding) SSL_CTX_add1_chain_cert(client.context(), one->certificate);
+      shake_hands(session, client);
+      ASSERT_EQ(session.state(), Session::State::kOpen) << session.why();
+      client.write("text");
+      feed(session, client.take());
+    });
+    measure("within a large message of the handshake", large, [&](Session& session) {
+      feed(session, beginning_of_large_hello());
+      ASSERT_EQ(session.state(), Session::State::kHandshake) << session.why();
+    });
     measure("idle", shrunk, [&](Session& session) {
       open_one(session);
       session.shrink();

@@ -26,7 +26,7 @@ inline std::string pem_of(BIO* bio) {
 // A certificate for `name`, signed by itself or by another.
 struct TestCertificate {
   explicit TestCertificate(const std::string& name, const TestCertificate* by = nullptr, const char* kind = "EC",
-                           size_t bits = 2048)
+                           size_t bits = 2048, const std::string& more_names = {})
       : key(std::string_view(kind) == "EC" ? EVP_EC_gen("P-256") : EVP_RSA_gen(static_cast<unsigned>(bits))),
         certificate(X509_new()) {
     X509_set_version(certificate, 2);
@@ -40,7 +40,7 @@ struct TestCertificate {
                                -1, 0);
     X509_set_issuer_name(certificate, X509_get_subject_name(by != nullptr ? by->certificate : certificate));
     add(by == nullptr ? NID_basic_constraints : NID_subject_alt_name,
-        by == nullptr ? "critical,CA:TRUE" : "DNS:" + name);
+        by == nullptr ? "critical,CA:TRUE" : "DNS:" + name + more_names);
     X509_sign(certificate, by != nullptr ? by->key : key, EVP_sha256());
   }
   ~TestCertificate() {
