@@ -20,7 +20,7 @@ ROUNDS ?= 400
 PEERS ?=
 HPB_ARGS := $(if $(HYPERPROTOBENCH),--hyperprotobench $(abspath $(HYPERPROTOBENCH)))
 
-.PHONY: help setup configure build demo test check test-long bench bench-codec bench-echo bench-stream bench-tls bench-rtl bench-lines reproduce-rpcnic reproduce-dagger bench-dagger fit-cpu-costs synth prove format check-format tidy clean
+.PHONY: help setup configure build demo test check test-interop test-long bench bench-codec bench-echo bench-stream bench-tls bench-rtl bench-lines reproduce-rpcnic reproduce-dagger bench-dagger fit-cpu-costs synth prove format check-format tidy clean
 
 help: ## list the targets
 	@echo 'usage: make TARGET [PRESET=release|gcc|debug|asan|tsan] [JOBS=N] [HYPERPROTOBENCH=DIR] [UPB_SRC=DIR] [PEERS=all]'
@@ -45,6 +45,12 @@ test: setup configure ## build everything and run all tests but the long ones
 
 check: configure ## build and run the unit tests of what differs from main, or from the last commit
 	@.venv/bin/python tools/check.py --build-dir $(BUILD) --jobs $(JOBS)
+
+test-interop: ## gRPC's official interop client (Go) against a server on Drover and one on gRPC C++
+	@tools/setup.sh --interop
+	@cmake --preset $(PRESET) >build/configure.log
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target droverd interop_server interop_server_grpc
+	@.venv/bin/python -m pytest -q -p no:cacheprovider tests/test_interop.py --build-dir=$(BUILD)
 
 test-long: setup configure ## build everything and run the long tests: random runs, further compilers, attacks on a sanitized engine
 	@cmake --build --preset $(PRESET) -j $(JOBS)

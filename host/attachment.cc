@@ -232,6 +232,7 @@ bool Attachment::greet(const Offer& offer, AttachError* error) {
                                        worker_spin(offer.options, welcome->cpus));
   link_->reply_memory_wait_ns = offer.options.reply_memory_wait_ns;
   link_->check_requests = offer.options.check_requests;
+  link_->load_reports = offer.load_reports;
   return true;
 }
 

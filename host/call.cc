@@ -152,6 +152,8 @@ void Call::begin_async() {
 }
 
 void Call::take_metadata(grpc::ServerContextBase& from, bool end) {
+  if (end && link_.load_reports != nullptr) [[unlikely]]
+    report_load(from);
   if (!from.dirty_) [[likely]]
     return;
   auto take = [](auto& pairs, auto& into) {
@@ -260,6 +262,11 @@ const grpc::ServerContextBase& Call::context() const {
   return sync_context_;
 }
 
+void Call::report_load(grpc::ServerContextBase& of) {
+  load_reported = true;
+  of.drover_report_load(*link_.load_reports);
+}
+
 bool Call::needs_trailer() const { return !status.ok() || context().dirty_; }
 
 bool Call::has_initial_metadata() const { return !context().added_initial_.empty(); }
@@ -329,6 +336,8 @@ uint64_t Call::build_trailer(Arena& into) {
 bool Call::prepare_answer(uint64_t* response, uint64_t* trailer) {
   *response = 0;
   *trailer = 0;
+  if (link_.load_reports != nullptr && !load_reported) [[unlikely]]
+    report_load(const_cast<grpc::ServerContextBase&>(context()));
   if (cancel_asked.load(std::memory_order_relaxed)) [[unlikely]] {
     status = grpc::Status(grpc::StatusCode::CANCELLED, "the handler cancelled the call");
   }
@@ -404,7 +413,7 @@ void Call::give_up_reply() {
 }
 
 void Call::recycle() {
-  no_room = false;
+  no_room = load_reported = false;
   sync_context_.drover_reset();
   callback_context_.drover_reset();
   default_reactor_.binding_.store(0, std::memory_order_relaxed);

@@ -115,6 +115,7 @@ class Call {
   bool cancel_seen = false;   // OnCancel was called, or there is no reactor to call
   int reactions_running = 0;  // OnCancel and OnSendInitialMetadataDone on threads that lost the lead
   bool initial_metadata_asked = false;
+  bool load_reported = false;      // in the trailing metadata
   bool no_room = false;            // no memory for the reply, nor for a trailer that reports it
   int64_t memory_deadline_ns = 0;  // while waiting for room for the reply
 
@@ -170,6 +171,9 @@ class Call {
   // What the views of the client's metadata show may change under their reader: they have to be copied.
   bool check_requests() const { return link_.check_requests; }
 
+  // Null: the server reports no load.
+  const LoadReports* load_reports() const { return link_.load_reports.get(); }
+
   int64_t reply_memory_wait_ns() const { return link_.reply_memory_wait_ns; }
 
   // ---- any thread
@@ -193,6 +197,7 @@ class Call {
   bool needs_trailer() const;
   // There is a reply to send in COMPLETE.
   bool has_reply() const { return status.ok() && !method->reply_streams; }
+  void report_load(grpc::ServerContextBase& context);
   const grpc::ServerContextBase& context() const;
   bool linearize_answer(uint64_t* response, uint64_t* trailer);
   bool evacuate_reply();

@@ -37,7 +37,8 @@ struct EngineLink {
   const std::vector<grpc::internal::Method> methods;  // by the number in CALL; calls may outlive the server
   const SpinPolicy::Options spin;
   int64_t reply_memory_wait_ns = 1'000'000'000;
-  bool check_requests = false;  // HostOptions::check_requests
+  bool check_requests = false;                      // HostOptions::check_requests
+  std::shared_ptr<const LoadReports> load_reports;  // of each call; may be null
   ChunkPool tx;
   std::atomic<bool> gone{false};             // the engine is dead or detached
   std::atomic<bool> cancel_all{false};       // shutting down, and the deadline has passed

@@ -194,6 +194,7 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
   }
   drover::host::Offer offer;
   offer.options = *options;
+  offer.load_reports = load_reports_;
   for (const Port& port : ports_) {
     auto address = drover::host::decoded_address(port.address);
     if (!address) return error = port.address + ": a path has no NUL", fail();

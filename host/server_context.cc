@@ -1,3 +1,4 @@
+#include <grpcpp/ext/call_metric_recorder.h>
 #include <grpcpp/server_context.h>
 
 #include <ctime>
@@ -11,6 +12,7 @@
 #include "host/async_call.h"
 #include "host/auth_context.h"
 #include "host/call.h"
+#include "host/load_reports.h"
 
 namespace grpc {
 
@@ -103,6 +105,7 @@ void ServerContextBase::reset_slow() {
   compression_algorithm_ = GRPC_COMPRESS_NONE;
   added_initial_.clear();
   added_trailing_.clear();
+  load_.reset();
 }
 
 void ServerContextBase::drover_reset_client() {
@@ -121,6 +124,21 @@ void ServerContextBase::AddInitialMetadata(const std::string& key, const std::st
 void ServerContextBase::AddTrailingMetadata(const std::string& key, const std::string& value) {
   dirty_ = true;
   added_trailing_.emplace_back(key, value);
+}
+
+experimental::CallMetricRecorder* ServerContextBase::ExperimentalGetCallMetricRecorder() {
+  if (load_ != nullptr) return load_.get();
+  AsyncLock async_lock(*this);
+  const drover::host::LoadReports* reports = call_ == nullptr ? nullptr : call_->load_reports();
+  if (reports == nullptr) return nullptr;
+  dirty_ = true;
+  load_ = reports->make_recorder();
+  return load_.get();
+}
+
+void ServerContextBase::drover_report_load(const drover::host::LoadReports& reports) {
+  std::string report = reports.report(load_.get());
+  if (!report.empty()) AddTrailingMetadata(drover::host::LoadReports::kTrailer, report);
 }
 
 std::chrono::system_clock::time_point ServerContextBase::deadline() const { return Timespec2Timepoint(raw_deadline()); }

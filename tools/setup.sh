@@ -4,16 +4,18 @@
 #
 #   tools/setup.sh           what `make build` and `make demo` need
 #   tools/setup.sh --tests   and what only `make test` needs (Node and Go programs; without Node or Go, they skip)
+#   tools/setup.sh --interop and gRPC's official interop client (`make test-interop`)
 #
 # With everything installed it does nothing and takes well under a second. Logs to build/setup.log.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-with_tests=no
+with_tests=no with_interop=no
 case "${1:-}" in
   "") ;;
   --tests) with_tests=yes ;;
-  *) echo "usage: tools/setup.sh [--tests]" >&2; exit 2 ;;
+  --interop) with_tests=yes with_interop=yes ;;
+  *) echo "usage: tools/setup.sh [--tests | --interop]" >&2; exit 2 ;;
 esac
 
 log=build/setup.log
@@ -134,6 +136,20 @@ install_go() {
   fi
 }
 
+# The official interop client, of the version of grpc-go that the stock Go client has. Large: a minute or two.
+install_interop_client() {
+  local version bin=$PWD/tools/go/bin
+  version=$(awk '$1 == "google.golang.org/grpc" {print $2}' tests/clients/go/go.mod)
+  [[ -x $bin/interop_client && "$(cat "$bin/.interop" 2>/dev/null)" == "$version" ]] && return 0
+  command -v go >/dev/null || fail "no go: the interop client is a Go program (install what tests/clients/go/go.mod names)"
+  run "building gRPC's interop client $version with go" env GOBIN="$bin/interop" \
+    go install "google.golang.org/grpc/interop/client@$version" || fail "go could not build the interop client"
+  mv "$bin/interop/client" "$bin/interop_client"
+  rmdir "$bin/interop"
+  echo "$version" >"$bin/.interop"
+}
+
 install_packages
 install_python
 [[ $with_tests == no ]] || { install_node; install_go; }
+[[ $with_interop == no ]] || install_interop_client

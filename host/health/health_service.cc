@@ -12,9 +12,9 @@
 namespace drover::host {
 namespace {
 
-using grpc::health::v1::Health;
-using grpc::health::v1::HealthCheckRequest;
-using grpc::health::v1::HealthCheckResponse;
+using builtin::grpc::health::v1::Health;
+using builtin::grpc::health::v1::HealthCheckRequest;
+using builtin::grpc::health::v1::HealthCheckResponse;
 using ServingStatus = HealthCheckResponse::ServingStatus;
 
 class DefaultHealthService final : public HealthService, private Health::WithCallbackMethod_Watch<Health::Service> {

@@ -1,4 +1,4 @@
-// The health service (grpc.health.v1.Health): Check is served, Watch (streaming) not yet.
+// The health service (grpc.health.v1.Health): Check and Watch.
 #pragma once
 
 #include <string>

@@ -14,8 +14,9 @@
 #include <vector>
 
 namespace drover::host {
+class LoadReports;
 struct Offer;
-}
+}  // namespace drover::host
 
 namespace grpc {
 
@@ -64,8 +65,16 @@ class ServerBuilder {
   };
   experimental_type experimental() { return experimental_type(this); }
 
+  // As EnableCallMetricRecording (ext/call_metric_recorder.h) says.
+  void drover_report_load(std::shared_ptr<const drover::host::LoadReports> reports) {
+    load_reports_ = std::move(reports);
+  }
+
   // Null if something is wrong: what it is goes to stderr.
   virtual std::unique_ptr<Server> BuildAndStart();
+
+ protected:
+  std::shared_ptr<const drover::host::LoadReports> drover_load_reports() const { return load_reports_; }
 
  private:
   struct Port {
@@ -85,6 +94,7 @@ class ServerBuilder {
   std::vector<Port> ports_;
   std::vector<Service*> services_;
   std::vector<ServerCompletionQueue*> queues_;
+  std::shared_ptr<const drover::host::LoadReports> load_reports_;
   std::string host_;
   int max_receive_bytes_ = 0;  // 0: not set; -1: no limit
   int max_send_bytes_ = 0;

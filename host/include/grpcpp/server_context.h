@@ -6,7 +6,7 @@
 // gRPC: IsCancelled, TryCancel and the const accessors from any thread, the Add... functions from one at a time.
 //
 // Different from gRPC: initial metadata of a unary call always travels together with the reply, also after
-// StartSendInitialMetadata; compression settings have no effect; census and load reporting are absent.
+// StartSendInitialMetadata; compression settings have no effect; census is absent.
 #pragma once
 
 #include <grpc/compression.h>
@@ -29,6 +29,7 @@
 namespace drover::host {
 class AsyncCall;
 class Call;
+class LoadReports;
 }  // namespace drover::host
 
 struct grpc_call;
@@ -36,6 +37,10 @@ struct grpc_call;
 namespace grpc {
 
 class ServerUnaryReactor;
+
+namespace experimental {
+class CallMetricRecorder;
+}
 
 class ServerContextBase {
  public:
@@ -82,6 +87,9 @@ class ServerContextBase {
     done_asked_ = true;
   }
 
+  // For the call's load report (ext/call_metric_recorder.h); null unless the server's builder has switched it on.
+  experimental::CallMetricRecorder* ExperimentalGetCallMetricRecorder();
+
   // There is no gRPC core beneath.
   grpc_call* c_call() { return nullptr; }
   drover::host::Call* drover_call() const { return call_; }
@@ -103,6 +111,9 @@ class ServerContextBase {
     *tag = done_tag_;
     return done_asked_;
   }
+
+  // At the end of its call: the load report becomes trailing metadata.
+  void drover_report_load(const drover::host::LoadReports& reports);
 
   const Metadata& metadata() const;
   // Calls visit(is_initial, key, value) for everything that was added.
@@ -132,6 +143,7 @@ class ServerContextBase {
   grpc_compression_algorithm compression_algorithm_ = GRPC_COMPRESS_NONE;
   void* done_tag_ = nullptr;
   std::vector<std::pair<std::string, std::string>> added_initial_, added_trailing_;
+  std::unique_ptr<experimental::CallMetricRecorder> load_;
   mutable std::atomic<Metadata*> metadata_{nullptr};  // the client's; made at the first use, kept for later calls
 };
 

@@ -1,0 +1,69 @@
+"""gRPC's official interop client (Go) against an interop server on Drover's host library, and on gRPC C++ beside it.
+
+Its cases of accounts in a cloud are left out. `make test-interop` installs the client.
+"""
+
+import subprocess
+
+import pytest
+
+from certificates import Authority
+from conftest import TESTS
+from processes import ServerProcess
+
+CLIENT = TESTS.parent / "tools" / "go" / "bin" / "interop_client"
+
+CASES = [
+    "empty_unary", "large_unary", "client_streaming", "server_streaming", "ping_pong", "empty_stream",
+    "timeout_on_sleeping_server", "cancel_after_begin", "cancel_after_first_response", "status_code_and_message",
+    "special_status_message", "custom_metadata", "unimplemented_method", "unimplemented_service", "pick_first_unary",
+    "rpc_soak", "channel_soak", "orca_per_rpc", "orca_oob",
+]
+# Debian's gRPC C++ 1.51 has no load reports.
+ONLY_DROVER = {"orca_per_rpc", "orca_oob"}
+ARGUMENTS = {
+    "orca_per_rpc": ["--service_config_json", '{"loadBalancingConfig":[{"test_backend_metrics_load_balancer":{}}]}'],
+    "orca_oob": ["--service_config_json", '{"loadBalancingConfig":[{"test_backend_metrics_load_balancer":{}}]}'],
+    "rpc_soak": ["--soak_iterations", "200", "--soak_num_threads", "4", "--soak_overall_timeout_seconds", "60"],
+    "channel_soak": ["--soak_iterations", "48", "--soak_num_threads", "4", "--soak_overall_timeout_seconds", "60"],
+}
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    made = Authority(tmp_path_factory.mktemp("certificates"))
+    made.sign("server", alternative="DNS:localhost,IP:127.0.0.1")
+    return made
+
+
+@pytest.fixture(scope="module")
+def servers(build_dir, authority):
+    """Gives a server of that kind, with or without TLS, from its first use on."""
+    running = {}
+
+    def get(kind, secure):
+        if (kind, secure) not in running:
+            tls = ["--key", authority.key("server"), "--certificate", authority.pem("server")] if secure else []
+            program = build_dir / "tests" / ("interop_server" if kind == "drover" else "interop_server_grpc")
+            running[kind, secure] = ServerProcess(program, *map(str, tls), stock=kind != "drover")
+        return running[kind, secure]
+
+    yield get
+    for server in running.values():
+        server.kill() if server.stock else server.stop()
+
+
+@pytest.mark.parametrize("secure", [False, True], ids=["cleartext", "tls"])
+@pytest.mark.parametrize("kind", ["drover", "grpc"])
+@pytest.mark.parametrize("case", CASES)
+def test_the_official_client_is_content(servers, authority, kind, secure, case):
+    if not CLIENT.exists():
+        pytest.skip("no interop client: run `make test-interop`, with Go installed")
+    if kind == "grpc" and case in ONLY_DROVER:
+        pytest.skip("Debian's gRPC C++ 1.51 has no load reports")
+    server = servers(kind, secure)
+    tls = ["--use_tls", "--use_test_ca", "--ca_file", authority.pem(), "--server_host_override", "localhost"] if secure else []
+    done = subprocess.run(
+        [str(CLIENT), "--server_host", "127.0.0.1", "--server_port", str(server.port), "--test_case", case,
+         *map(str, tls), *ARGUMENTS.get(case, [])], capture_output=True, text=True, timeout=90)
+    assert done.returncode == 0, done.stderr[-2000:]
