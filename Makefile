@@ -20,7 +20,7 @@ ROUNDS ?= 400
 PEERS ?=
 HPB_ARGS := $(if $(HYPERPROTOBENCH),--hyperprotobench $(abspath $(HYPERPROTOBENCH)))
 
-.PHONY: help setup configure build demo test check test-interop test-long bench bench-codec bench-echo bench-stream bench-tls bench-rtl bench-lines reproduce-rpcnic reproduce-dagger bench-dagger fit-cpu-costs synth prove format check-format tidy clean
+.PHONY: help setup configure build demo test check test-interop package test-package test-long bench bench-codec bench-echo bench-stream bench-tls bench-rtl bench-lines reproduce-rpcnic reproduce-dagger bench-dagger fit-cpu-costs synth prove format check-format tidy clean
 
 help: ## list the targets
 	@echo 'usage: make TARGET [PRESET=release|gcc|debug|asan|tsan] [JOBS=N] [HYPERPROTOBENCH=DIR] [UPB_SRC=DIR] [PEERS=all]'
@@ -51,6 +51,16 @@ test-interop: ## gRPC's official interop client (Go) against a server on Drover 
 	@cmake --preset $(PRESET) >build/configure.log
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target droverd interop_server interop_server_grpc
 	@.venv/bin/python -m pytest -q -p no:cacheprovider tests/test_interop.py --build-dir=$(BUILD)
+
+package: ## Debian packages of the engine and of what services build with, into build/packages
+	@tools/setup.sh
+	@cmake --preset package >build/configure-package.log
+	@cmake --build --preset package -j $(JOBS)
+	@rm -rf build/packages && cd build/package && cpack >cpack.log || { tail -n 20 cpack.log >&2; exit 1; }
+	@ls -l build/packages/*.deb
+
+test-package: package ## install the packages over a copy of this machine's root, use them, remove them (as root)
+	@.venv/bin/python tests/packages/run.py --source . --packages build/packages
 
 test-long: setup configure ## build everything and run the long tests: random runs, further compilers, attacks on a sanitized engine
 	@cmake --build --preset $(PRESET) -j $(JOBS)

@@ -26,34 +26,38 @@ target_include_directories(drover_protobuf_names INTERFACE $<INSTALL_INTERFACE:i
 target_include_directories(drover_host PUBLIC $<INSTALL_INTERFACE:include/drover/host/include>)
 target_include_directories(drover_wkt PUBLIC $<INSTALL_INTERFACE:include/drover/wkt>)
 
-install(TARGETS ${libraries} protoc-gen-drover EXPORT drover_targets)
-install(EXPORT drover_targets FILE droverTargets.cmake NAMESPACE drover:: DESTINATION ${package_dir})
+install(TARGETS ${libraries} protoc-gen-drover EXPORT drover_targets COMPONENT development)
+install(EXPORT drover_targets FILE droverTargets.cmake NAMESPACE drover:: DESTINATION ${package_dir}
+        COMPONENT development)
 # Schemas at run time need protobuf C++: a part of the package for projects that have it.
-install(TARGETS drover_schema_builder EXPORT drover_schema_builder_targets)
+install(TARGETS drover_schema_builder EXPORT drover_schema_builder_targets COMPONENT development)
 install(EXPORT drover_schema_builder_targets FILE droverSchemaBuilderTargets.cmake NAMESPACE drover::
-        DESTINATION ${package_dir})
+        DESTINATION ${package_dir} COMPONENT development)
 foreach(program droverd drover)
   if(TARGET ${program})
-    install(TARGETS ${program})
+    install(TARGETS ${program} COMPONENT runtime)
   endif()
 endforeach()
 
-install(DIRECTORY ${header_rooms} DESTINATION include/drover FILES_MATCHING PATTERN "*.h"
+install(DIRECTORY ${header_rooms} DESTINATION include/drover COMPONENT development FILES_MATCHING PATTERN "*.h"
         PATTERN "*_testing.h" EXCLUDE PATTERN "testdata" EXCLUDE PATTERN "guide" EXCLUDE PATTERN "std" EXCLUDE)
-install(DIRECTORY compiler/proto/ DESTINATION include/drover/proto FILES_MATCHING PATTERN "*.proto")
-install(DIRECTORY ${DROVER_FORMATS_DIR}/ DESTINATION include/drover FILES_MATCHING PATTERN "*_format*.h"
+install(DIRECTORY compiler/proto/ DESTINATION include/drover/proto COMPONENT development
+        FILES_MATCHING PATTERN "*.proto")
+install(DIRECTORY ${DROVER_FORMATS_DIR}/ DESTINATION include/drover COMPONENT development
+        FILES_MATCHING PATTERN "*_format*.h"
         PATTERN "sv" EXCLUDE PATTERN "rtl" EXCLUDE)
 install(DIRECTORY $<TARGET_PROPERTY:drover_wkt,BINARY_DIR>/drover_wkt.gen/ DESTINATION include/drover/wkt
-        FILES_MATCHING PATTERN "*.pb.h")
+        COMPONENT development FILES_MATCHING PATTERN "*.pb.h")
 
 set(DROVER_INSTALLED_PROTO_DIR include/drover/proto)
 configure_package_config_file(cmake/droverConfig.cmake.in droverConfig.cmake INSTALL_DESTINATION ${package_dir}
                               PATH_VARS DROVER_INSTALLED_PROTO_DIR)
 write_basic_package_version_file(droverConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/droverConfig.cmake ${PROJECT_BINARY_DIR}/droverConfigVersion.cmake
-              cmake/DroverGenerate.cmake DESTINATION ${package_dir})
+              cmake/DroverGenerate.cmake DESTINATION ${package_dir} COMPONENT development)
 
 # The unit names the engine by its full path, which is known when it is installed.
 install(CODE "set(bin_dir \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
-configure_file(\"${PROJECT_SOURCE_DIR}/engine/droverd@.service.in\" \"${PROJECT_BINARY_DIR}/droverd@.service\" @ONLY)")
-install(FILES ${PROJECT_BINARY_DIR}/droverd@.service DESTINATION lib/systemd/system)
+configure_file(\"${PROJECT_SOURCE_DIR}/engine/droverd@.service.in\" \"${PROJECT_BINARY_DIR}/droverd@.service\" @ONLY)"
+        COMPONENT runtime)
+install(FILES ${PROJECT_BINARY_DIR}/droverd@.service DESTINATION lib/systemd/system COMPONENT runtime)
