@@ -5,8 +5,9 @@
 //   lines      index 0      index 1     index 2, last          all with one connection, call and function
 //
 // split() is for a sender's own bytes. LineAssembly takes lines as they come out of a ring or a datagram, which are
-// hostile: it takes exactly the lines that split() makes of some message, in order, and nothing else. Thread-safety:
-// one thread.
+// hostile: it takes exactly the lines that split() makes of some message, in order, and nothing else. A transport may
+// lose lines: a message of which one is missing is given up, and its other lines are dropped. Thread-safety: one
+// thread.
 #pragma once
 
 #include <algorithm>
@@ -53,19 +54,25 @@ inline AlignedLine line_of(const LineHead& head, std::span<const std::byte> mess
 class LineAssembly {
  public:
   enum class Taken {
-    kMore,     // a line in its turn; the message goes on
-    kWhole,    // message() has it all
-    kRefused,  // not the next line of this message, which is forgotten
+    kMore,        // a line in its turn; the message goes on
+    kWhole,       // message() has it all
+    kIncomplete,  // a line before this one is missing, or is another message's: this one's message is given up
+    kDropped,     // another line of a message that was given up
   };
 
   // `line` is well formed. A line of index 0 begins a message and forgets another that was under way.
   Taken take(const LineSlot& line) {
     if (line.index == 0) {
       bytes_.clear();
-      head_ = head_of(line);
-      next_ = 0;
+      begin(line);
+    } else if (!head_ || !same(*head_, line) || (!given_up_ && line.index != next_)) {
+      bytes_.clear();
+      begin(line);
+      given_up_ = true;
+      return Taken::kIncomplete;
+    } else if (given_up_) {
+      return Taken::kDropped;
     }
-    if (line.index != next_ || !head_ || !same(*head_, line)) return forget(), Taken::kRefused;
     const auto* from = reinterpret_cast<const std::byte*>(line.arguments);
     bytes_.insert(bytes_.end(), from, from + line.length);
     ++next_;
@@ -73,7 +80,8 @@ class LineAssembly {
     head_.reset();
     return Taken::kWhole;
   }
-  bool under_way() const { return head_.has_value(); }
+  // A message has begun, and may still become whole.
+  bool under_way() const { return head_.has_value() && !given_up_; }
   // Of the last message that was whole; until the next take().
   std::span<const std::byte> message() const { return bytes_; }
 
@@ -85,14 +93,16 @@ class LineAssembly {
     return head.connection == line.connection && head.function == line.function && head.call == line.call &&
            head.flags == (line.flags & ~kLineLast);
   }
-  void forget() {
-    head_.reset();
-    bytes_.clear();
+  void begin(const LineSlot& line) {
+    head_ = head_of(line);
+    next_ = 0;
+    given_up_ = false;
   }
 
   std::vector<std::byte> bytes_;
-  std::optional<LineHead> head_;  // of the message under way
+  std::optional<LineHead> head_;  // of the message under way, or given up
   uint32_t next_ = 0;             // the index that comes next
+  bool given_up_ = false;
 };
 
 }  // namespace drover::lines

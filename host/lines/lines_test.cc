@@ -182,6 +182,64 @@ TEST_F(LinesTest, ACallWithoutAnAnswerExpires) {
   EXPECT_EQ(client.counters().unknown, 1u);
 }
 
+// Whichever of its lines a transport loses: counted, and the call ends as one that is late does.
+TEST_F(LinesTest, AResponseWithoutOneOfItsLinesEndsAtTheCallsDeadline) {
+  const std::string large(4 * kLineArguments, 'l');
+  for (uint32_t lost = 0; lost < 4; ++lost) {
+    SCOPED_TRACE(lost);
+    BasicRpcClient<RingPort> client(&client_port_, kConnection, {.window = 4});
+    constexpr int64_t kTimeoutNs = 20'000'000;
+    const int64_t begun_ns = client_port_.now_ns();
+    ASSERT_EQ(client.begin(kEcho, {}, 5, kTimeoutNs), BeginResult::kOk);
+    Slot request;
+    ASSERT_TRUE(server_port_.try_pop(request));
+    const LineHead head{kConnection, kEcho, slot_as<LineSlot>(request).call, kLineResponse};
+    for (uint32_t i = 0; i < 4; ++i) {
+      if (i != lost) server_port_.try_push(to_slot(line_of(head, bytes_of(large), i)));
+    }
+    uint16_t status = kStatusOk;
+    auto ended = [&](const Completion& done) { status = done.status; };
+    EXPECT_EQ(client.poll(8, ended), 0u);
+    EXPECT_EQ(client.outstanding(), 1u);
+    EXPECT_EQ(client.counters().incomplete, lost == 3 ? 0u : 1u) << "without its last line it may still come";
+    EXPECT_EQ(client.counters().malformed, 0u);
+    while (client.expire(ended) == 0) {
+    }
+    EXPECT_EQ(status, kStatusDeadlineExceeded);
+    EXPECT_GE(client_port_.now_ns() - begun_ns, kTimeoutNs);
+    EXPECT_EQ(client.begin(kEcho, {}, 6), BeginResult::kOk);
+    serve();
+    EXPECT_EQ(client.poll(8, ended), 1u);
+    EXPECT_EQ(status, kStatusOk) << "a call in the same place of the window";
+  }
+}
+
+TEST_F(LinesTest, WithoutADeadlineAResponseWithoutALineEndsInDataLoss) {
+  ASSERT_EQ(client_.begin(kEcho, {}, 5), BeginResult::kOk);
+  Slot request;
+  ASSERT_TRUE(server_port_.try_pop(request));
+  const LineHead head{kConnection, kEcho, slot_as<LineSlot>(request).call, kLineResponse};
+  server_port_.try_push(to_slot(line_of(head, bytes_of(std::string(100, 'l')), 1)));
+  EXPECT_EQ(client_.poll(8, [](const Completion& done) { EXPECT_EQ(done.status, kStatusDataLoss); }), 1u);
+  EXPECT_EQ(client_.counters().incomplete, 1u);
+}
+
+TEST_F(LinesTest, ARequestWithoutOneOfItsLinesIsDroppedAndNeverRuns) {
+  const std::string large(4 * kLineArguments, 'l');
+  for (uint32_t lost = 0; lost < 4; ++lost) {
+    const LineHead head{kConnection, kEcho, lost, 0};
+    for (uint32_t i = 0; i < 4; ++i) {
+      if (i != lost) client_port_.try_push(to_slot(line_of(head, bytes_of(large), i)));
+    }
+    serve();
+  }
+  EXPECT_EQ(thread_.counters().incomplete, 3u) << "of the last one more may come";
+  EXPECT_EQ(text_of(one_call(kEcho, large).response()), large);
+  EXPECT_EQ(thread_.counters().incomplete, 4u);
+  EXPECT_EQ(thread_.counters().calls, 1u);
+  EXPECT_EQ(thread_.counters().malformed, 0u);
+}
+
 TEST_F(LinesTest, ARepeatedResponseMatchesNoCall) {
   ASSERT_EQ(client_.begin(kEcho, bytes_of("once"), 1), BeginResult::kOk);
   Slot request, response;
@@ -257,19 +315,27 @@ TEST(LineAssembly, TakesExactlyTheLinesOfAMessage) {
       LineSlot other = line;
       other.call ^= 1;
       LineAssembly copy = assembly;
-      if (i != 0) RC_ASSERT(copy.take(other) == LineAssembly::Taken::kRefused);
+      if (i != 0) RC_ASSERT(copy.take(other) == LineAssembly::Taken::kIncomplete);
       RC_ASSERT(assembly.take(line) == (i + 1 == lines ? LineAssembly::Taken::kWhole : LineAssembly::Taken::kMore));
     }
     RC_ASSERT(text_of(assembly.message()) == message);
   }));
 }
 
-TEST(LineAssembly, RefusesAGap) {
-  std::string message(200, 'm');
+TEST(LineAssembly, AMessageWithAGapIsGivenUpOnce) {
+  using Taken = LineAssembly::Taken;
+  const std::string message(200, 'm');
+  auto line = [&](uint32_t call, uint32_t index) { return line_of({1, 2, call, 0}, bytes_of(message), index); };
   LineAssembly assembly;
-  EXPECT_EQ(assembly.take(line_of({1, 2, 3, 0}, bytes_of(message), 0)), LineAssembly::Taken::kMore);
-  EXPECT_EQ(assembly.take(line_of({1, 2, 3, 0}, bytes_of(message), 2)), LineAssembly::Taken::kRefused);
-  EXPECT_EQ(assembly.take(line_of({1, 2, 3, 0}, bytes_of(message), 3)), LineAssembly::Taken::kRefused);
+  EXPECT_EQ(assembly.take(line(3, 0)), Taken::kMore);
+  EXPECT_EQ(assembly.take(line(3, 2)), Taken::kIncomplete);
+  EXPECT_EQ(assembly.take(line(3, 3)), Taken::kDropped);
+  EXPECT_FALSE(assembly.under_way());
+  EXPECT_EQ(assembly.take(line(4, 1)), Taken::kIncomplete) << "without its first line";
+  EXPECT_EQ(assembly.take(line(4, 2)), Taken::kDropped);
+  EXPECT_EQ(assembly.take(line(4, 1)), Taken::kDropped) << "the line in its turn comes too late";
+  for (uint32_t i = 0; i < 5; ++i) EXPECT_EQ(assembly.take(line(5, i)), i == 4 ? Taken::kWhole : Taken::kMore);
+  EXPECT_EQ(text_of(assembly.message()), message);
 }
 
 }  // namespace

@@ -9,7 +9,8 @@
 //
 // A call number is the call's place in the window and how often the place was used, so that a late or repeated response
 // matches no call: it is counted and dropped. Responses are hostile input. Over a transport that may lose lines, give
-// calls a time-out and call expire() now and then.
+// calls a time-out and call expire() now and then: a response of which a line is missing is counted and dropped, and
+// its call ends at its deadline. Nothing is sent again, so that a call runs at most once.
 //
 // Thread-safety: one thread. Ownership: the port must outlive the client. Costs no allocation for messages of one line.
 #pragma once
@@ -58,8 +59,9 @@ enum class BeginResult {
 
 struct ClientCounters {
   uint64_t calls = 0, completed = 0, expired = 0;
-  uint64_t unknown = 0;    // lines of no outstanding call: late, repeated, or of another connection
-  uint64_t malformed = 0;  // lines that no sender makes
+  uint64_t unknown = 0;     // lines of no outstanding call: late, repeated, or of another connection
+  uint64_t malformed = 0;   // lines that no sender makes
+  uint64_t incomplete = 0;  // responses of several lines that were dropped, because one of them is missing
 };
 
 struct RpcClientOptions {
@@ -195,11 +197,12 @@ class BasicRpcClient {
     if (line.index != 0 || (line.flags & kLineLast) == 0) [[unlikely]] {
       if (call.longer == nullptr) call.longer = std::make_unique<LineAssembly>();
       LineAssembly::Taken taken = call.longer->take(line);
-      if (taken == LineAssembly::Taken::kMore) return 0;
-      if (taken == LineAssembly::Taken::kRefused) {
-        ++counters_.malformed;
-        return end(place, {call.tag, kStatusInternal, {}}, completed), 1;
+      if (taken == LineAssembly::Taken::kIncomplete) {
+        ++counters_.incomplete;
+        // Nothing else would end it.
+        if (call.deadline_ns == kNever) return end(place, {call.tag, kStatusDataLoss, {}}, completed), 1;
       }
+      if (taken != LineAssembly::Taken::kWhole) return 0;
       message = call.longer->message();
     }
     uint16_t status = kStatusOk;

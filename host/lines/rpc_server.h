@@ -133,9 +133,10 @@ class RpcThreadedServer {
 
 struct ServerCounters {
   uint64_t calls = 0;
-  uint64_t failed = 0;     // answered by another status than kStatusOk
-  uint64_t malformed = 0;  // lines that no sender makes, or that do not follow the one before
-  uint64_t too_many = 0;   // messages of several lines dropped, because too many were under way
+  uint64_t failed = 0;      // answered by another status than kStatusOk
+  uint64_t malformed = 0;   // lines that no sender makes
+  uint64_t incomplete = 0;  // requests of several lines that were dropped, because one of them is missing
+  uint64_t too_many = 0;    // messages of several lines dropped, because too many were under way
 };
 
 struct ServerThreadOptions {
@@ -185,10 +186,12 @@ class BasicServerThread {
       }
       found = longer_.try_emplace(line.connection).first;
     }
+    // The last lines of the message before are missing.
+    if (line.index == 0 && found->second.under_way()) ++counters_.incomplete;
     LineAssembly::Taken taken = found->second.take(line);
     if (taken == LineAssembly::Taken::kWhole) answer(line, found->second.message());
-    if (taken == LineAssembly::Taken::kRefused) ++counters_.malformed;
-    if (taken != LineAssembly::Taken::kMore) longer_.erase(found);
+    if (taken == LineAssembly::Taken::kIncomplete) ++counters_.incomplete;
+    if ((line.flags & kLineLast) != 0) longer_.erase(found);
   }
 
   void answer(const LineSlot& line, std::span<const std::byte> arguments) {

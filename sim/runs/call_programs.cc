@@ -4,6 +4,18 @@
 #include <cmath>
 
 namespace drover::sim {
+
+void check_client(const lines::ClientCounters& counters, const CallOptions& options, CallBooks* books) {
+  if (counters.malformed != 0) books->fail("a client was given a line that no sender makes");
+  if (counters.incomplete != 0 && books->reliable) books->fail("a client was given a response with a line missing");
+  if (counters.unknown != 0 && options.timeout == 0) books->fail("a client was given a response to no call of its own");
+}
+
+void check_server(const lines::ServerCounters& counters, CallBooks* books) {
+  if (counters.malformed != 0) books->fail("a server was given a line that no sender makes");
+  if (counters.incomplete != 0 && books->reliable) books->fail("a server was given a request with a line missing");
+}
+
 // ---- client
 
 bool ConnectionPort::try_pop(Slot& taken) {
@@ -54,13 +66,7 @@ void ClientProgram::run() {
                   " calls have had no answer for 1 ms");
     }
   }
-  for (const Connection& each : connections_) {
-    const lines::ClientCounters& counters = each.client->counters();
-    if (counters.malformed != 0 && books_.reliable) books_.fail("a client was given a line that no sender makes");
-    if (counters.unknown != 0 && options_.timeout == 0) {
-      books_.fail("a client was given a response to no call of its own");
-    }
-  }
+  for (const Connection& each : connections_) check_client(each.client->counters(), options_, &books_);
   --books_.clients_running;
 }
 
@@ -111,9 +117,7 @@ bool ClientProgram::begin(Time due) {
 
 void ClientProgram::ended(const lines::Completion& done) {
   auto due = due_times_.extract(done.tag).mapped();
-  // Of a longer response a line may be missing, too.
-  bool cut = done.status == lines::kStatusInternal && !books_.reliable;
-  if (done.status == lines::kStatusDeadlineExceeded || cut) {
+  if (done.status == lines::kStatusDeadlineExceeded) {
     ++books_.lost;
     return;
   }
@@ -156,9 +160,7 @@ void ServerProgram::run() {
   while (books_.clients_running != 0) {
     if (thread_.serve(options_.poll) == 0) port_.idle();
   }
-  if (thread_.counters().malformed != 0 && books_.reliable) {
-    books_.fail("a server was given a line that no sender makes");
-  }
+  check_server(thread_.counters(), &books_);
 }
 
 uint16_t ServerProgram::handle(const lines::Request& request, lines::Response& response) {

@@ -35,6 +35,10 @@ struct CallBooks {
   bool within(Time time) const { return time >= begins && time < ends; }
 };
 
+// What a client or a server of a run may have counted; else the run fails.
+void check_client(const lines::ClientCounters& counters, const CallOptions& options, CallBooks* books);
+void check_server(const lines::ServerCounters& counters, CallBooks* books);
+
 // One of several connections on a port: what comes in on the port is given to them by offer().
 class ConnectionPort final : public LinePort {
  public:

@@ -44,10 +44,7 @@ void KeyValueClientProgram::run() {
   }
   if (!load_.error().empty()) books_.fail(load_.error());
   books_.lost += load_.expired();
-  if (client_.counters().malformed != 0) books_.fail("a client was given a line that no sender makes");
-  if (client_.counters().unknown != 0 && options_.timeout == 0) {
-    books_.fail("a client was given a response to no call of its own");
-  }
+  check_client(client_.counters(), options_, &books_);
   --books_.clients_running;
 }
 
@@ -70,7 +67,7 @@ void KeyValueServerProgram::run() {
   while (books_.clients_running != 0) {
     if (thread_.serve(options_.poll) == 0) port_.idle();
   }
-  if (thread_.counters().malformed != 0) books_.fail("a server was given a line that no sender makes");
+  check_server(thread_.counters(), &books_);
 }
 
 }  // namespace drover::sim

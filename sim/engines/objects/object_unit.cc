@@ -109,11 +109,8 @@ void ObjectUnit::from_network(const rtl::NicLine& in) {
   if (!carries_message(in.line)) return to_host_.pass(in);
   lines::LineAssembly& assembly = assemblies_[assembly_of(in.line)];
   lines::LineAssembly::Taken taken = assembly.take(in.line);
-  if (taken == lines::LineAssembly::Taken::kMore) return;
-  if (taken == lines::LineAssembly::Taken::kRefused) {
-    ++malformed_;
-    return;
-  }
+  if (taken == lines::LineAssembly::Taken::kIncomplete) ++malformed_;
+  if (taken != lines::LineAssembly::Taken::kWhole) return;
   const LineSlot& line = in.line;
   uint32_t cookie = next_incoming_++;
   std::span<const std::byte> bytes = assembly.message();
