@@ -13,6 +13,10 @@ nic_net_again.sv
 nic_net_sweep.sv
 nic_net_to_entry.sv
 nic_net_from_entry.sv
+nic_net_manager_pkg.sv
+nic_net_manager_jobs.sv
+nic_net_manager_steps.sv
+nic_net_manager_entries.sv
 nic_net_manager.sv
 nic_net_table_port.sv
 nic_net_registers.sv
