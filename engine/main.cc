@@ -145,6 +145,7 @@ ControlOptions control_options(const Config& c) {
 RemoteOptions remote_options(const Config& c) {
   RemoteOptions o;
   if (!c.lines_listen.empty()) o.listen = parse_listen_address(c.lines_listen).candidates.front();
+  AllowedPeers::parse(c.lines_allow, &o.peers.allowed);  // run_main has told what is wrong with it
   o.shared = c.threads > 1;
   o.max_connections = static_cast<uint32_t>(c.max_peer_connections);
   o.peers.max_peers = static_cast<uint32_t>(c.max_peers);
@@ -159,7 +160,7 @@ RemoteOptions remote_options(const Config& c) {
   return o;
 }
 
-// Returns what is wrong with lines.listen or lines.peers, or "".
+// Returns what is wrong with lines.listen, lines.allow or lines.peers, or "".
 std::string check_lines(const Config& c) {
   if (!c.lines_listen.empty()) {
     const ParsedAddress parsed = parse_listen_address(c.lines_listen);
@@ -168,6 +169,8 @@ std::string check_lines(const Config& c) {
       return "lines.listen: expected an IP address and a port";
     }
   }
+  AllowedPeers allowed;
+  if (std::string wrong = AllowedPeers::parse(c.lines_allow, &allowed); !wrong.empty()) return wrong;
   LinePeers peers;
   return LinePeers::parse(c.lines_peers, &peers);
 }

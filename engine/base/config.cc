@@ -111,6 +111,10 @@ std::vector<ConfigKey> make_keys() {
       text("lines.listen", &Config::lines_listen, nullptr,
            "Where other engines may open links to this one, by UDP: ADDRESS:PORT. They reach all names that hosts here "
            "serve with RPC lines. Empty: nowhere."),
+      text(
+          "lines.allow", &Config::lines_allow, nullptr,
+          "From where other engines may do so: IP addresses and networks, \"10.0.0.7,10.1.0.0/16,fd00::/8\". Datagrams "
+          "from elsewhere to lines.listen are counted and dropped. Empty: from everywhere."),
       text("lines.peers", &Config::lines_peers, nullptr,
            "Engines that serve names which no host here serves: \"NAME=ADDRESS:PORT,...\", a name or a beginning such "
            "as "

@@ -37,6 +37,7 @@ struct Config {
   int64_t max_line_names = 64;
   int64_t max_line_connections = 1024;
   std::string lines_listen;
+  std::string lines_allow;
   std::string lines_peers;
   int64_t max_peers = 256;
   int64_t max_peer_connections = 4096;

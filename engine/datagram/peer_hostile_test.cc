@@ -43,7 +43,7 @@ class PeerHostile : public ::testing::Test {
   }
   // Delivers it to b; the reason that was counted, or none.
   std::string refusal(const TestNetwork::Datagram& datagram) {
-    std::array<uint64_t, 17> before;
+    std::array<uint64_t, static_cast<size_t>(LinkRefusal::kNoRoom) + 1> before;
     for (size_t why = 0; why < before.size(); ++why) before[why] = b.table->refused(LinkRefusal(why));
     const uint64_t bytes = b.sent_bytes, taken = b.taken;
     network.deliver(datagram);
@@ -200,6 +200,75 @@ TEST_F(PeerHostile, AnEngineThatOnlyCallsTakesNoLinks) {
   hello.to = a.opening();
   network.deliver(hello);
   EXPECT_EQ(a.table->refused(LinkRefusal::kNotListening), 1u);
+}
+
+// An engine that takes links of the machines 1 and 200 to 207 alone.
+class PeerHostileAllow : public ::testing::Test {
+ protected:
+  PeerHostileAllow() : a(network, 1), b(network, 2, limited()), c(network, 3) {
+    network.recorder = [this](const TestNetwork::Datagram& datagram) { recorded.push_back(datagram); };
+  }
+  static PeerOptions limited() {
+    PeerOptions options;
+    EXPECT_EQ(AllowedPeers::parse("10.0.0.1,10.0.0.200/29", &options.allowed), "");
+    return options;
+  }
+  uint64_t not_allowed() const { return b.table->refused(LinkRefusal::kNotAllowed); }
+
+  TestNetwork network;
+  TestPeer a, b, c;
+  std::vector<TestNetwork::Datagram> recorded;
+};
+
+TEST_F(PeerHostileAllow, OthersOpenNoLinkAndHaveNoAnswer) {
+  ASSERT_NE(c.open(b), nullptr);
+  network.run_for(10'000 * kMs);
+  EXPECT_EQ(c.ended, std::vector<std::string>{"no engine answers there"});
+  EXPECT_GT(not_allowed(), 1u);
+  EXPECT_EQ(b.sent, 0u);
+  EXPECT_EQ(b.table->links(), 0u);
+  PeerLink* link = a.open(b);
+  a.push(*link, 1);
+  network.run_for(50 * kMs);
+  EXPECT_EQ(b.taken, 1u);
+}
+
+// What an allowed engine has sent, from addresses that are not allowed: not even a reset comes back.
+TEST_F(PeerHostileAllow, DatagramsFromElsewhereAreDroppedWhateverTheySay) {
+  PeerLink* link = a.open(b);
+  for (uint32_t i = 0; i < 50; ++i) a.push(*link, i);
+  network.run_for(50 * kMs);
+  ASSERT_EQ(b.taken, 50u);
+  const uint64_t sent = b.sent;
+  uint64_t delivered = 0;
+  for (TestNetwork::Datagram each : std::vector(recorded)) {
+    if (each.to != b.listening()) continue;
+    for (uint8_t machine : {3, 199, 208}) {
+      each.from = address_of(machine, 5000);
+      for (size_t size : {each.bytes.size(), each.bytes.size() / 2, size_t{0}}) {
+        each.bytes.resize(size);
+        network.deliver(each);
+        ++delivered;
+      }
+    }
+  }
+  EXPECT_GT(delivered, 20u);
+  EXPECT_EQ(not_allowed(), delivered);
+  EXPECT_EQ(b.sent, sent);
+  EXPECT_EQ(b.taken, 50u);
+  EXPECT_EQ(b.table->links(), 1u);
+  a.push(*link, 77);
+  network.run_for(50 * kMs);
+  EXPECT_EQ(b.taken, 51u);
+}
+
+TEST_F(PeerHostileAllow, TheEngineItselfOpensLinksToOthers) {
+  PeerLink* link = b.open(c);
+  b.push(*link, 1);
+  c.echo = true;
+  network.run_for(50 * kMs);
+  EXPECT_EQ(b.taken, 1u);
+  EXPECT_EQ(not_allowed(), 0u);
 }
 
 // Changed copies of what goes over the network, from the right address and from others, among the right ones. The

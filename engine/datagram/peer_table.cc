@@ -436,7 +436,10 @@ LinkRefusal PeerTable::take(uint32_t port, bool listening, const UdpAddress& fro
 
 void PeerTable::datagram(uint32_t port, bool listening, const UdpAddress& from, std::span<const std::byte> bytes,
                          bool truncated, int64_t now_ns, DatagramOut& out) {
-  const LinkRefusal refusal = truncated ? LinkRefusal::kSize : take(port, listening, from, bytes, now_ns, out);
+  const bool allowed = !listening || options_.allowed.allows(from);
+  const LinkRefusal refusal = !allowed    ? LinkRefusal::kNotAllowed
+                              : truncated ? LinkRefusal::kSize
+                                          : take(port, listening, from, bytes, now_ns, out);
   if (refusal == LinkRefusal::kOk) {
     received_->add();
   } else {

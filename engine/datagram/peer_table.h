@@ -25,6 +25,7 @@
 #include "datagram/siphash.h"
 #include "engine/base/metrics.h"
 #include "engine/base/token_bucket.h"
+#include "engine/datagram/allowed_peers.h"
 #include "engine/datagram/peer_link.h"
 #include "engine/datagram/udp_address.h"
 
@@ -41,6 +42,7 @@ struct PeerOptions {
   uint32_t window = 4096;               // slots
   SipKey cookie_key = {};               // random
   uint64_t seed = 0;                    // random; of secrets
+  AllowedPeers allowed = {};            // who may send to the port that takes links
   int64_t (*wall_ns)() = nullptr;       // CLOCK_REALTIME; null: the real one
 };
 

@@ -83,6 +83,45 @@ TEST(TwoEnginesInBadWeather, EveryCallIsAnsweredOnceAndServedOnce) {
   EXPECT_EQ(server.stop(), 2 * kCalls);
 }
 
+// An engine with lines.allow takes links from there alone, also where an IPv6 socket takes IPv4.
+TEST(TwoEnginesAllow, AnEngineFromElsewhereOpensNoConnection) {
+  const uint16_t port = free_udp_port();
+  EngineProcess there(serving(port, {"--lines.allow=127.0.0.2,10.0.0.0/8,::1"}));
+  ServerHost server(there, "echo");
+  EngineProcess here(calling(port, {"--lines.peer_timeout_ms=300"}));
+  LinesEngineOptions options = here.options();
+  options.calls = {"echo"};
+  auto engine = attach(options);
+  std::string error;
+  EXPECT_FALSE(engine->open("echo", 0, 0, &error));
+  EXPECT_EQ(error, "cannot open a connection to echo: no engine answers there");
+}
+
+TEST(TwoEnginesAllow, AnEngineOfTheListIsServed) {
+  for (const std::string where : {"127.0.0.1", "*"}) {
+    const uint16_t port = free_udp_port();
+    EngineProcess there(
+        {"--lines.listen=" + where + ":" + std::to_string(port), "--lines.allow=10.0.0.0/8,127.0.0.0/8"});
+    EngineProcess here(calling(port));
+    ServerHost server(there, "echo");
+    ClientHost client(here, "echo");
+    uint16_t status = 99;
+    EXPECT_EQ(client.call(kEcho, "allowed", &status), "allowed") << where;
+  }
+}
+
+TEST(TwoEnginesAllow, AListThatIsNoneIsAnErrorAtStart) {
+  const std::string command = std::string(DROVER_DROVERD) +
+                              " --engine.control_socket=unix:@allow-test --lines.listen=127.0.0.1:4799"
+                              " --lines.allow=10.0.0.1/8 2>&1";
+  FILE* output = ::popen(command.c_str(), "r");
+  ASSERT_NE(output, nullptr);
+  char text[256] = {};
+  EXPECT_NE(std::fgets(text, sizeof text, output), nullptr);
+  EXPECT_EQ(WEXITSTATUS(::pclose(output)), 2);
+  EXPECT_STREQ(text, "droverd: lines.allow: '10.0.0.1/8' has bits behind its prefix: an address, and not a network\n");
+}
+
 // All that went over the network, again, while the link lives, after its connections have numbers of others, and after
 // the server's engine has started anew.
 TEST(TwoEnginesAndAReplay, ARecordedRequestNeverRunsAgain) {
