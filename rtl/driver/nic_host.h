@@ -117,8 +117,8 @@ class NicSender {
     announced_ = producer_.pushed();
     store_(nic_doorbell(flow_), &announced_, sizeof announced_);
   }
-  // Synchronous threading: a response has come, which says that `lines` lines of its request were taken.
-  void taken(uint32_t lines) { taken_->position.fetch_add(lines, std::memory_order_release); }
+  // Synchronous threading: the first `lines` of all lines that were sent have been taken (nic_answers.h).
+  void taken(uint64_t lines) { taken_->position.store(lines, std::memory_order_release); }
 
   uint64_t sent() const { return producer_.pushed(); }
   uint32_t room() { return producer_.room(); }

@@ -4,6 +4,7 @@
 #include <Vdrover_nic_cxl.h>
 #include <Vdrover_nic_doorbell.h>
 #include <Vdrover_nic_mmio.h>
+#include <Vdrover_nic_synchronous.h>
 #include <Vdrover_nic_udp.h>
 
 #include <utility>
@@ -33,6 +34,7 @@ class DroverNicOf final : public NicDeviceOf<Top, DroverNic> {
 }  // namespace
 
 std::unique_ptr<DroverNic> DroverNic::make(const NicConfig& config, nic::Transport transport) {
+  if (config.synchronous) return std::make_unique<DroverNicOf<Vdrover_nic_synchronous>>(config);
   if (transport == nic::Transport::kUdp) return std::make_unique<DroverNicOf<Vdrover_nic_udp>>(config);
   switch (config.tx_interface) {
     case TxInterface::kMmio:

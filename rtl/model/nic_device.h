@@ -19,7 +19,7 @@ using NicFrame = std::vector<std::byte>;
 
 struct NicConfig {
   TxInterface tx_interface = TxInterface::kCoherent;
-  bool synchronous = false;  // the host half alone has it, for coherent
+  bool synchronous = false;  // threading; for coherent alone, and the reliable transport
   PowerUp power_up = {};
   Stall store_stall = {};  // holds back the stores' addresses and data, each for itself
   Stall answer_stall = {};

@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "rtl/driver/nic_answers.h"
 #include "rtl/testing/nic_ends.h"
 
 namespace drover::rtl {
@@ -36,6 +37,7 @@ struct Case {
   uint32_t connections = 8, flows = 4, calls = 60;
   uint32_t seed = 1;
   uint32_t stalls = 0;
+  uint32_t window = 0;  // synchronous threading, with so many calls of a connection under way; 0: asynchronous
 };
 
 // A client and a server NIC. The client's flows send calls on connections of theirs; the server answers each line.
@@ -49,6 +51,7 @@ class TwoNics {
     for (uint32_t flow = 0; flow < one.flows; ++flow) {
       client_.enable(flow);
       server_.enable(flow);
+      for (auto* answered : {&client_answered_, &server_answered_}) answered->emplace_back(one.window);
     }
     server_.set(offsetof(nic::ControlPage, flows_in_use), one.flows);
     server_.settle();
@@ -72,6 +75,7 @@ class TwoNics {
  private:
   static NicBenchOptions options(const Case& one, uint32_t more) {
     NicBenchOptions options{.tx_interface = one.tx_interface,
+                            .synchronous = one.window != 0,
                             .flows = one.flows,
                             .tx_lines = 64,
                             .rx_lines = 64,
@@ -86,17 +90,32 @@ class TwoNics {
   void send() {
     for (uint16_t c = 0; c < case_.connections; ++c) {
       auto& [call, index] = sending_[c];
-      if (call == case_.calls) continue;
-      if (!client_.send(c % case_.flows, call_of(c, call, index, lines_of(call)))) continue;
+      if (call == case_.calls || (case_.window != 0 && call >= calls_answered_[c] + case_.window)) continue;
+      if (!send(&client_, &client_answered_, c % case_.flows, call_of(c, call, index, lines_of(call)))) continue;
       if (++index == lines_of(call)) ++call, index = 0;
     }
   }
   // The server answers a call by its last line, on the connection's flow.
   void answer() {
     for (uint32_t flow = 0; flow < case_.flows; ++flow) {
-      for (const LineSlot& line : std::exchange(server_.received(flow), {})) serve(flow, line);
-      while (!answers_[flow].empty() && server_.send(flow, answers_[flow].front())) answers_[flow].pop_front();
+      for (const LineSlot& line : std::exchange(server_.received(flow), {})) {
+        came(&server_, &server_answered_, flow, line);
+        serve(flow, line);
+      }
+      while (!answers_[flow].empty() && send(&server_, &server_answered_, flow, answers_[flow].front())) {
+        answers_[flow].pop_front();
+      }
     }
+  }
+  // The host's part of synchronous threading.
+  using Answered = std::vector<AnsweredLines>;
+  bool send(NicEnd* end, Answered* answered, uint32_t flow, const LineSlot& line) {
+    if (!end->send(flow, line)) return false;
+    if (case_.window != 0) (*answered)[flow].sent(line, end->sender(flow).sent());
+    return true;
+  }
+  void came(NicEnd* end, Answered* answered, uint32_t flow, const LineSlot& line) {
+    if (case_.window != 0) end->sender(flow).taken((*answered)[flow].came(line));
   }
   // A call's lines come to one flow, in order, each once. By connection_flow, so do a connection's calls.
   void serve(uint32_t flow, const LineSlot& line) {
@@ -125,6 +144,8 @@ class TwoNics {
   void check() {
     for (uint32_t flow = 0; flow < case_.flows; ++flow) {
       for (const LineSlot& line : std::exchange(client_.received(flow), {})) {
+        came(&client_, &client_answered_, flow, line);
+        ++calls_answered_[line.connection];
         ASSERT_EQ(line.flags, kLineResponse | kLineLast);
         ASSERT_EQ(flow, line.connection % case_.flows);
         ASSERT_TRUE(seen_.insert({line.connection, line.call}).second) << "call " << line.call << " answered twice";
@@ -143,7 +164,26 @@ class TwoNics {
   std::set<Call> seen_;                                        // answered
   std::map<uint32_t, std::deque<LineSlot>> answers_;           // by flow
   size_t answered_ = 0;
+  std::map<uint16_t, uint32_t> calls_answered_;  // of each connection
+  Answered client_answered_, server_answered_;   // by flow
 };
+
+TEST(AnsweredLines, OnlyWhatAnswersALineSaysThatItWasTaken) {
+  constexpr uint16_t kConnection = 3;
+  AnsweredLines client(4), server(4);
+  for (uint32_t call = 0; call < 4; ++call) {  // of two lines each
+    client.sent(call_of(kConnection, call, 0, 2), 2 * call + 1);
+    client.sent(call_of(kConnection, call, 1, 2), 2 * call + 2);
+    server.sent(call_of(kConnection, call, 0, 1), call + 1);
+  }
+  EXPECT_EQ(client.came(call_of(kConnection, 2, 0, 1)), 6u) << "and all lines in front of its own";
+  EXPECT_EQ(client.came(call_of(kConnection, 0, 0, 1)), 6u) << "an earlier one takes nothing back";
+  EXPECT_EQ(client.came(call_of(kConnection + 1, 3, 0, 1)), 6u) << "of another connection";
+  EXPECT_EQ(client.came(call_of(kConnection, 11, 0, 1)), 6u) << "of no call that was sent";
+  EXPECT_EQ(client.came(call_of(kConnection, 3, 0, 1)), 8u);
+  EXPECT_EQ(server.came(call_of(kConnection, 5, 0, 1)), 2u) << "the next request in the place of call 1";
+  EXPECT_EQ(server.came(call_of(kConnection, 8, 0, 1)), 2u) << "two requests ahead";
+}
 
 TEST(DroverNic, CallsAreAnsweredThroughEveryInterface) {
   for (TxInterface tx_interface :
@@ -170,6 +210,22 @@ TEST(DroverNic, NoCallIsLostDoubledOrCrossedInBadWeather) {
                  .stalls = some(1) * some(60)});
     EXPECT_TRUE(two.run(3'000'000)) << two.answered() << " of " << two.total();
     EXPECT_EQ(two.client().violations() + two.server().violations(), 0u);
+  }
+}
+
+// The NICs publish no position, and the rings go round many times.
+TEST(DroverNic, WithSynchronousThreadingAnswersFreeTheLinesOfBothRings) {
+  for (uint32_t window : {1, 4}) {
+    SCOPED_TRACE(window);
+    for (NicWeather weather : {NicWeather{}, NicWeather{.loss = 8, .repeat = 8, .reorder = 8, .damage = 8}}) {
+      TwoNics two({.weather = weather, .connections = 16, .flows = 2, .calls = 100, .stalls = 20, .window = window});
+      EXPECT_TRUE(two.run(3'000'000)) << two.answered() << " of " << two.total();
+      EXPECT_EQ(two.client().violations() + two.server().violations(), 0u);
+      for (NicEnd* end : {&two.client(), &two.server()}) {
+        EXPECT_EQ(end->counter(offsetof(nic::NicCounters, positions_written)), 0u);
+        EXPECT_GT(end->sender(0).sent(), 10 * 64u);
+      }
+    }
   }
 }
 

@@ -238,7 +238,7 @@ TEST(NicPositions, SynchronousThreadingNeedsNone) {
   for (uint32_t i = 0; i < 100; ++i) {  // a call at a time: its response frees its line
     ASSERT_TRUE(bench.send(0, line_of(0, i)));
     ASSERT_TRUE(bench.run_until([&] { return bench.received() == i + 1; }, 300));
-    bench.sender(0).taken(1);
+    bench.sender(0).taken(i + 1);
   }
   expect_own_lines(&bench, 0, 100);
   EXPECT_EQ(COUNTER(bench, positions_written), 0u);

@@ -61,6 +61,7 @@ class NicWay {
 struct WholeNic {
   WholeNic(const NicBenchOptions& options, nic::Transport transport)
       : device(DroverNic::make({.tx_interface = options.tx_interface,
+                                .synchronous = options.synchronous,
                                 .power_up = {true, options.power_up_seed},
                                 .store_stall = Stalls(options.stalls_of_256, options.seed + 10),
                                 .line_stall = Stalls(options.stalls_of_256, options.seed + 12)},

@@ -28,6 +28,9 @@ struct CallShape {
   uint32_t clients = 1, servers = 1;    // flows of either host
   uint32_t connections = 1;             // of all clients together
   bool longer = false;                  // messages of several lines
+  uint32_t window = 1;                  // calls that a connection may have under way at once
+  uint32_t response_lines = 1;          // of a response, at the most
+  bool times_out = false;               // calls are given up
 };
 
 class EngineOptions {
@@ -81,6 +84,7 @@ struct CallEngineSetup {
   const EngineOptions& options;
   const EngineOptions* base;  // EngineType::base's; else null
   HostNode* host;
+  uint32_t window = 1;  // CallShape's
 };
 
 struct EngineType {

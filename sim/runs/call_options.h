@@ -1,6 +1,7 @@
 // The load of a run of calls: who calls whom, how often, with what. Keys calls.*.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -36,6 +37,8 @@ struct CallOptions {
   Time timeout = 0;                      // of a call; 0: none
   uint64_t seed = 1;
   void add_keys(Keys* keys);
+  // Of a client on one connection (lines::RpcClientOptions).
+  uint32_t window() const { return std::bit_ceil(outstanding); }
 };
 
 }  // namespace drover::sim

@@ -1,6 +1,5 @@
 #include "sim/runs/call_programs.h"
 
-#include <bit>
 #include <cmath>
 
 namespace drover::sim {
@@ -35,7 +34,7 @@ ClientProgram::ClientProgram(uint32_t number, uint16_t first, const CallOptions&
       books_(*books),
       first_(first),
       random_(options.seed * 64 + number) {
-  const lines::RpcClientOptions client{.window = std::bit_ceil(options.outstanding),
+  const lines::RpcClientOptions client{.window = options.window(),
                                        .timeout_ns = static_cast<int64_t>(options.timeout / kNanosecond)};
   for (uint32_t i = 0; i < options.connections; ++i) {
     Connection& each = connections_.emplace_back();

@@ -140,8 +140,10 @@ CallRun::Host CallRun::make_host(const std::string& name, uint32_t threads, Endp
   host.name = name;
   host.node = std::make_unique<HostNode>(static_cast<uint32_t>(hosts_.size()), this, system_.platform, messages_,
                                          endpoint, kMemory);
-  host.engine = system_.engine_type().make_for_calls(
-      {.options = system_.engine_options(), .base = system_.base_options(), .host = host.node.get()});
+  host.engine = system_.engine_type().make_for_calls({.options = system_.engine_options(),
+                                                      .base = system_.base_options(),
+                                                      .host = host.node.get(),
+                                                      .window = options_.window()});
   for (uint32_t i = 0; i < threads; ++i) {
     host.cores.push_back(std::make_unique<SimulatedCore>(&books_));
     host.ports.push_back(host.engine->open_flow(static_cast<uint8_t>(i), host.cores.back().get()));

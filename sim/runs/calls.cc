@@ -5,6 +5,7 @@
 #include "host/lines/line_message.h"
 #include "sim/runs/call_run.h"
 #include "sim/runs/isolated.h"
+#include "sim/runs/kv_programs.h"
 
 namespace drover::sim {
 namespace {
@@ -32,6 +33,12 @@ bool served(const CallResult& result) {
   return static_cast<double>(result.waiting) <= kWaiting * static_cast<double>(result.offered);
 }
 
+// At the most.
+uint32_t response_lines(const CallOptions& calls) {
+  if (calls.program == Calls::kLinesKv) return kKeyValueResponseLines;
+  return calls.messages != "none" ? kMaxMessageLines : lines::lines_of(calls.response);
+}
+
 }  // namespace
 
 std::string check_calls(const System& system) {
@@ -54,7 +61,10 @@ std::string check_calls(const System& system) {
                   .servers = calls.servers,
                   .connections = calls.clients * calls.connections,
                   .longer = calls.program == Calls::kLinesKv || calls.messages != "none" ||
-                            calls.request > kLineArguments || calls.response > kLineArguments};
+                            calls.request > kLineArguments || calls.response > kLineArguments,
+                  .window = calls.window(),
+                  .response_lines = response_lines(calls),
+                  .times_out = calls.timeout != 0};
   for (const EngineOptions* options : {system.base_options(), &system.engine_options()}) {
     std::string refused = options == nullptr ? "" : options->refuses(shape);
     if (!refused.empty()) return refused;

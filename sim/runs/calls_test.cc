@@ -162,6 +162,25 @@ TEST(Calls, OfALongerMessageAMissingLineLosesTheCallAlone) {
   }
 }
 
+// Each run checks by itself that every call is served once and answered once, by its own response.
+TEST(Calls, WithSynchronousThreadingTheNicsPublishNothingAndNoCallIsLost) {
+  const Pairs lines_kv = {{"calls.program", "lines_kv"}, {"calls.clients", "2"}, {"calls.outstanding", "8"}},
+              bad_network = {{"network.loss", "0.02"}, {"network.reorder", "0.05"}, {"network.reorder_keys", "true"}},
+              // Rings that go round many times, messages of several lines, connections that take turns.
+      small_rings = {{"line_nic.ring_lines", "64"}, {"calls.clients", "2"},    {"calls.connections", "2"},
+                     {"calls.request", "200"},      {"calls.response", "300"}, {"calls.outstanding", "2"}},
+              one_at_a_time = {{"calls.outstanding", "1"}};
+  for (const Pairs& keys : {Pairs{}, lines_kv, bad_network, small_rings, one_at_a_time}) {
+    CallResult result = run_of("dagger-synchronous", keys);
+    EXPECT_GT(result.checked, 20u);
+    EXPECT_EQ(result.lost, 0u);
+    for (size_t host : {0, 1}) EXPECT_EQ(figure(result, host, "positions_written"), 0u);
+  }
+  CallResult asynchronous = run_of("dagger");
+  EXPECT_GT(figure(asynchronous, 0, "positions_written"), 0u);
+  EXPECT_NEAR(run_of("dagger-synchronous").throughput(), asynchronous.throughput(), 0.1 * asynchronous.throughput());
+}
+
 TEST(Calls, ThreadsAddUpUntilTheEndpointIsTheLimit) {
   auto threads = [](const std::string& count, const std::string& interval) {
     return run_of("dagger", {{"calls.clients", count}, {"calls.servers", count}, {"coherent.interval", interval}})
@@ -284,7 +303,24 @@ TEST(Calls, WhatCannotBeRunIsNamed) {
   EXPECT_THAT(check_calls(dagger), HasSubstr("calls.timeout"));
   set_key(&dagger, "line_nic.interface", "mmio");
   EXPECT_THAT(check_calls(dagger), HasSubstr("coherent alone"));
+  System synchronous = load_system("dagger-synchronous").system;
+  EXPECT_EQ(check_calls(synchronous), "");
+  set_key(&synchronous, "calls.clients", "4");
+  EXPECT_THAT(check_calls(synchronous), HasSubstr("line_nic.ring_lines is at least 512"));
+  set_key(&synchronous, "calls.servers", "4");
+  EXPECT_EQ(check_calls(synchronous), "");
+  set_key(&synchronous, "line_nic.balance", "round-robin");
+  EXPECT_THAT(check_calls(synchronous), HasSubstr("line_nic.ring_lines is at least 512"));
+  set_key(&synchronous, "line_nic.ring_lines", "512");
+  EXPECT_EQ(check_calls(synchronous), "");
+  set_key(&synchronous, "calls.timeout", "10us");
+  EXPECT_THAT(check_calls(synchronous), HasSubstr("gives up no call"));
+  set_key(&synchronous, "line_nic.interface", "mmio");
+  EXPECT_THAT(check_calls(synchronous), HasSubstr("coherent and line_nic.transport"));
   System objects = load_system("dagger-objects").system;
+  set_key(&objects, "line_nic.threading", "synchronous");
+  EXPECT_THAT(check_calls(objects), HasSubstr("line_nic.threading = "));
+  set_key(&objects, "line_nic.threading", "asynchronous");
   set_key(&objects, "line_nic.transport", "udp");
   EXPECT_THAT(check_calls(objects), HasSubstr("line_nic.transport = reliable"));
   set_key(&objects, "line_nic.transport", "reliable");

@@ -1,7 +1,5 @@
 #include "sim/runs/kv_programs.h"
 
-#include <bit>
-
 namespace drover::sim {
 namespace {
 
@@ -21,7 +19,7 @@ KeyValueClientProgram::KeyValueClientProgram(uint32_t number, uint16_t connectio
       port_(*port),
       core_(*core),
       books_(*books),
-      client_(port, connection, {.window = std::bit_ceil(options.outstanding)}),
+      client_(port, connection, {.window = options.window()}),
       load_(port, &client_, load_options(number, options), [this](int64_t began_ns) { ended(began_ns); }) {
   ++books_.clients_running;
 }

@@ -8,6 +8,9 @@
 
 namespace drover::sim {
 
+// Of a Scan by KeyValueLoad: eight entries, of at most 52 bytes on the wire each.
+inline constexpr uint32_t kKeyValueResponseLines = 9;
+
 class KeyValueClientProgram final : public Program {
  public:
   KeyValueClientProgram(uint32_t number, uint16_t connection, const CallOptions& options, LinePort* port, Core* core,

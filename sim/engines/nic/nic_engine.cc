@@ -10,11 +10,13 @@ namespace {
 
 class NicEngine final : public CallEngine {
  public:
-  NicEngine(const NicOptions& options, HostNode* host)
+  NicEngine(const NicOptions& options, HostNode* host, uint32_t window)
       : options_(options),
         host_(*host),
-        nic_(rtl::DroverNic::make({.tx_interface = options.interface}, options.transport)),
-        host_side_(options_, host, nic_.get(), &now_),
+        nic_(rtl::DroverNic::make(
+            {.tx_interface = options.interface, .synchronous = options.threading == rtl::nic::Threading::kSynchronous},
+            options.transport)),
+        host_side_(options_, host, nic_.get(), &now_, window),
         table_(nic_->table_read_port(), nic_->table_write_port(), host, &now_) {
     nic_->add(table_.reads());
     nic_->add(table_.writes());
@@ -98,7 +100,7 @@ EngineType nic_engine() {
   type.by = "NIC";
   type.make_options = [] { return std::make_unique<NicOptions>(); };
   type.make_for_calls = [](const CallEngineSetup& setup) {
-    return std::make_unique<NicEngine>(static_cast<const NicOptions&>(setup.options), setup.host);
+    return std::make_unique<NicEngine>(static_cast<const NicOptions&>(setup.options), setup.host, setup.window);
   };
   return type;
 }

@@ -29,13 +29,15 @@ rtl::nic::PollRegister poll_register(const NicOptions& options) {
 
 }  // namespace
 
-NicHostSide::NicHostSide(const NicOptions& options, HostNode* host, rtl::NicDevice* nic, const Time* now)
+NicHostSide::NicHostSide(const NicOptions& options, HostNode* host, rtl::NicDevice* nic, const Time* now,
+                         uint32_t window)
     : options_(options),
       host_(*host),
       now_(*now),
       nic_(*nic),
       coherent_(host->coherent(), host->memory(), &host->endpoint(), [nic](uint64_t address) { nic->snoop(address); }),
-      writes_(nic->write_port(), &host->link(), host->memory(), 0, now, Ordering::kPosted) {
+      writes_(nic->write_port(), &host->link(), host->memory(), 0, now, Ordering::kPosted),
+      window_(window) {
   if (options_.interface == TxInterface::kCoherent) {
     coherent_reads_.emplace(nic->read_port(), nic->read_cached(), kRingReads, &coherent_, &host->link(), host->memory(),
                             now);
@@ -76,7 +78,7 @@ std::unique_ptr<LinePort> NicHostSide::open_flow(uint8_t flow, Core* core) {
   for (const rtl::NicStore& store : rtl::nic_enable(registers)) set(store.address, store.value);
   set(rtl::nic_control(offsetof(ControlPage, flows_in_use)), ++flows_);
   CoherentLink* coherent = options_.interface == TxInterface::kCoherent ? &coherent_ : nullptr;
-  return std::make_unique<NicPort>(options_, flow, memory, &host_, &nic_, coherent, core);
+  return std::make_unique<NicPort>(options_, flow, memory, &host_, &nic_, coherent, core, window_);
 }
 
 void NicHostSide::advance() {

@@ -16,7 +16,8 @@ namespace drover::sim {
 class NicHostSide {
  public:
   // Adds its parts to the device, which has not been reset. `now` is the engine's time.
-  NicHostSide(const NicOptions& options, HostNode* host, rtl::NicDevice* nic, const Time* now);
+  // `window`: CallShape's.
+  NicHostSide(const NicOptions& options, HostNode* host, rtl::NicDevice* nic, const Time* now, uint32_t window);
 
   // After the reset.
   void configure();
@@ -39,6 +40,7 @@ class NicHostSide {
   AxiWriteBridge writes_;
   std::optional<AxiReadBridge> reads_;  // one of both, by the interface
   std::optional<CoherentReadBridge> coherent_reads_;
+  const uint32_t window_;
   uint64_t flows_ = 0, changes_ = 0;
   Time next_change_ = 0;
 };

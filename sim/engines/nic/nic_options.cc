@@ -5,6 +5,7 @@
 namespace drover::sim {
 
 using rtl::nic::BalancePolicy;
+using rtl::nic::Threading;
 using rtl::nic::Transport;
 using rtl::nic::TxInterface;
 
@@ -42,6 +43,11 @@ void NicOptions::add_keys(Keys* keys) {
       "line_nic.change_every",
       "the soft configuration (batches, polling, flows in use) changes this often while the run goes on; 0: never",
       &change_every);
+  keys->choice(
+      "line_nic.threading",
+      "asynchronous (the NIC publishes how far it has taken the TX rings), synchronous (the answers to calls say "
+      "so; coherent and reliable only)",
+      &threading, {{"asynchronous", Threading::kAsynchronous}, {"synchronous", Threading::kSynchronous}});
   keys->choice("line_nic.transport", "between NICs: reliable, udp (coherent only; what the network loses is lost)",
                &transport, {{"reliable", Transport::kReliable}, {"udp", Transport::kUdp}});
   keys->count("line_nic.tick", "reliable: cycles between looks at what is not acknowledged", &tick,
@@ -55,7 +61,23 @@ void NicOptions::add_keys(Keys* keys) {
 
 std::string NicOptions::summary() const {
   return std::string("; ") + rtl::nic::tx_interface_name(interface) + ", batch " + std::to_string(batch) +
-         (adaptive ? " adaptive" : "") + ", " + (reliable() ? "reliable" : "UDP");
+         (adaptive ? " adaptive" : "") + ", " + (reliable() ? "reliable" : "UDP") +
+         (threading == Threading::kSynchronous ? ", synchronous" : "");
+}
+
+// What its hosts must keep to: rtl/driver/nic_answers.h.
+std::string NicOptions::synchronous_refuses(const CallShape& shape) const {
+  if (interface != TxInterface::kCoherent || !reliable()) {
+    return "is there for line_nic.interface = coherent and line_nic.transport = reliable alone";
+  }
+  if (shape.times_out) return "gives up no call: calls.timeout is 0";
+  const bool spread = balance != BalancePolicy::kConnectionFlow;
+  const uint64_t clients_of_a_server = spread ? shape.clients : (shape.clients + shape.servers - 1) / shape.servers;
+  const uint64_t connections = clients_of_a_server * (shape.connections / shape.clients);
+  const uint64_t lines = connections * shape.window * shape.response_lines;
+  if (lines <= ring_lines) return "";
+  return "needs room for the responses to all calls under way in a server's ring: line_nic.ring_lines is at least " +
+         std::to_string(lines);
 }
 
 std::string NicOptions::refuses(const CallShape& shape) const {
@@ -65,6 +87,11 @@ std::string NicOptions::refuses(const CallShape& shape) const {
   }
   if (!reliable() && interface != TxInterface::kCoherent) {
     return "there is a NIC with line_nic.transport = udp for line_nic.interface = coherent alone";
+  }
+  if (threading == Threading::kSynchronous) {
+    if (std::string refused = synchronous_refuses(shape); !refused.empty()) {
+      return "line_nic.threading = synchronous " + refused;
+    }
   }
   if (shape.longer && balance != BalancePolicy::kConnectionFlow && shape.connections > rtl::DroverNic::kConnections) {
     return "line_nic.balance remembers where a longer message goes for " +

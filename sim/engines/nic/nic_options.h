@@ -20,6 +20,7 @@ struct NicOptions final : CopyableEngineOptions<NicOptions> {
   rtl::nic::BalancePolicy balance = rtl::nic::BalancePolicy::kConnectionFlow;
   uint32_t key_offset = 0, key_length = 8;
   Time change_every = 0;
+  rtl::nic::Threading threading = rtl::nic::Threading::kAsynchronous;
   rtl::nic::Transport transport = rtl::nic::Transport::kReliable;
   uint32_t tick = 400;  // cycles of the reliable transport's clock
   uint32_t resend_ticks = 8, max_doublings = 3, max_resends = 40;
@@ -29,6 +30,9 @@ struct NicOptions final : CopyableEngineOptions<NicOptions> {
   std::string refuses(const CallShape& shape) const override;
   bool reliable() const override { return transport == rtl::nic::Transport::kReliable; }
   Time period() const { return 1'000'000'000'000 / clock; }
+
+ private:
+  std::string synchronous_refuses(const CallShape& shape) const;
 };
 
 }  // namespace drover::sim

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "channel/line.h"
+
 namespace drover::sim {
 namespace {
 
@@ -14,15 +16,23 @@ ConsumerPosition* position_at(HostNode& host, uint64_t offset) {
 }  // namespace
 
 NicPort::NicPort(const NicOptions& options, uint8_t flow, const FlowMemory& memory, HostNode* host, rtl::NicDevice* nic,
-                 CoherentLink* coherent, Core* core)
-    : options_(options), flow_(flow), memory_(memory), host_(*host), nic_(*nic), coherent_(coherent), core_(*core) {
+                 CoherentLink* coherent, Core* core, uint32_t window)
+    : options_(options),
+      flow_(flow),
+      memory_(memory),
+      host_(*host),
+      nic_(*nic),
+      coherent_(coherent),
+      core_(*core),
+      taken_(position_at(*host, memory.tx_position)) {
+  if (options.threading == rtl::nic::Threading::kSynchronous) answered_.emplace(window);
   uint32_t lines = in_host_memory() ? options.ring_lines : rtl::NicDevice::kFlowLines;
   void* slots = host_.memory().data() + memory.tx_ring;
   if (!in_host_memory()) {
     window_.resize(lines);
     slots = window_.data();
   }
-  out_ = RingProducer(slots, lines, position_at(host_, memory.tx_position));
+  out_ = RingProducer(slots, lines, taken_);
   in_ =
       RingConsumer(host_.memory().data() + memory.rx_ring, options.ring_lines, position_at(host_, memory.rx_position));
 }
@@ -38,6 +48,7 @@ bool NicPort::try_push(const Slot& line) {
     core_.spend(Work::kShared, host_.cores().store_shared);
   }
   out_.try_push(line);
+  if (answered_) answered_->sent(line_view(line), out_.pushed());
   if (!in_host_memory()) {
     Time cost = options_.interface == TxInterface::kMmio ? host_.cores().mmio_line : host_.cores().device_line;
     store(static_cast<uint32_t>(flow_ * rtl::nic::kFlowPageBytes + slot * sizeof(Slot)), &window_[slot], sizeof(Slot),
@@ -56,7 +67,9 @@ bool NicPort::try_pop(Slot& taken) {
     return false;
   }
   core_.spend(Work::kTake, host_.cores().take);
-  return in_.try_pop(taken);
+  if (!in_.try_pop(taken)) return false;
+  if (answered_) taken_->position.store(answered_->came(line_view(taken)), std::memory_order_release);
+  return true;
 }
 
 // A batch that is not full waits for more lines, but not for ever.

@@ -5,12 +5,15 @@
 //   mmio       a line is stored, uncached, into the flow's window of the NIC, over the link
 //   cxl        a line is stored into the NIC's own memory, over the link, without waiting for it
 //
-// In each of them lines come back through the RX ring in host memory, and rings are channel/ring.h's.
+// In each of them lines come back through the RX ring in host memory, and rings are channel/ring.h's. With synchronous
+// threading the port itself finds how far the NIC has taken the TX ring (rtl/driver/nic_answers.h).
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "channel/ring.h"
+#include "rtl/driver/nic_answers.h"
 #include "rtl/model/nic_device.h"
 #include "sim/engines/nic/nic_options.h"
 
@@ -23,9 +26,9 @@ struct FlowMemory {
 
 class NicPort final : public LinePort {
  public:
-  // `coherent` is null for other interfaces.
+  // `coherent` is null for other interfaces. `window`: CallShape's.
   NicPort(const NicOptions& options, uint8_t flow, const FlowMemory& memory, HostNode* host, rtl::NicDevice* nic,
-          CoherentLink* coherent, Core* core);
+          CoherentLink* coherent, Core* core, uint32_t window);
 
   bool try_push(const Slot& line) override;
   bool has_room(uint32_t count) override { return out_.room(count) >= count; }
@@ -53,8 +56,10 @@ class NicPort final : public LinePort {
   std::vector<Slot> window_;  // mmio, cxl: the ring as the host knows it; its content goes to the NIC
   RingProducer out_;
   RingConsumer in_;
-  uint64_t rung_ = 0;      // doorbell: lines of which the NIC knows
-  Time first_unrung_ = 0;  // when the first of the others was pushed
+  ConsumerPosition* const taken_;               // of the TX ring
+  std::optional<rtl::AnsweredLines> answered_;  // synchronous
+  uint64_t rung_ = 0;                           // doorbell: lines of which the NIC knows
+  Time first_unrung_ = 0;                       // when the first of the others was pushed
 };
 
 }  // namespace drover::sim

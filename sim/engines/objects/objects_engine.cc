@@ -125,7 +125,7 @@ ObjectsEngine::ObjectsEngine(const ObjectsOptions& options, const NicOptions& ni
       messages_(host->messages()),
       nic_(rtl::Nic::make({.tx_interface = nic_options.interface})),
       net_(rtl::NetworkHalf::make()),
-      host_side_(nic_options_, host, nic_.get(), &now_),
+      host_side_(nic_options_, host, nic_.get(), &now_, 1),
       table_(net_->table_read_port(), net_->table_write_port(), host, &now_),
       registers_{.write = [this](size_t offset, uint64_t value) { network_request(true, offset, value); },
                  .read = [this](size_t offset) { return network_request(false, offset, 0); }},
