@@ -10,7 +10,7 @@
 // A call number is the call's place in the window and how often the place was used, so that a late or repeated response
 // matches no call: it is counted and dropped. Responses are hostile input. Over a transport that may lose lines, give
 // calls a time-out and call expire() now and then: a response of which a line is missing is counted and dropped, and
-// its call ends at its deadline. Nothing is sent again, so that a call runs at most once.
+// its call ends at its deadline. Nothing is sent again: a call runs at most once, unless the transport repeats lines.
 //
 // Thread-safety: one thread. Ownership: the port must outlive the client. Costs no allocation for messages of one line.
 #pragma once
