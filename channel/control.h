@@ -63,7 +63,8 @@ struct RegisterImage {
   uint64_t size = 0;
 };
 
-inline constexpr uint32_t kAllMethodFlags = kMethodRequestStreams | kMethodReplyStreams;
+inline constexpr uint32_t kAllMethodFlags =
+    kMethodRequestStreams | kMethodReplyStreams | kMethodRefusesDeflate | kMethodRefusesGzip;
 
 // Methods are numbered in the order in which they are sent, over all packets; a CALL names one by that number.
 struct RegisterMethods {

@@ -162,7 +162,7 @@ TEST(Control, ValuesOutOfRangeAreNamed) {
       {RegisterImage{kMaxImageBytes + 1}, "image size"},
       {RegisterMethods{{{"a/b", 0, 0, 0, 0}}}, "path"},
       {RegisterMethods{{{"/a/b", kMaxImages, 0, 0, 0}}}, "image index"},
-      {RegisterMethods{{{"/a/b", 0, 0, 0, 0, kAllMethodFlags + 1}}}, "method flags is 4, expected 0 to 3"},
+      {RegisterMethods{{{"/a/b", 0, 0, 0, 0, kAllMethodFlags + 1}}}, "method flags is 16, expected 0 to 15"},
       {Listen{"", 0}, "address is empty"},
       {Listen{"x", 1}, "flags is 1, expected 0 to 0"},
       {Listen{std::string(kMaxControlString + 1, 'x'), 0}, "address has 4097"},

@@ -84,6 +84,10 @@ TransportOptions transport_options(const Config& c) {
   o.max_age_grace_ns = c.max_connection_age_grace_ms * kMs;
   const int64_t share = c.max_connections_per_address != 0 ? c.max_connections_per_address : c.max_connections / 2;
   o.max_connections_per_address = static_cast<uint32_t>(std::max<int64_t>(share, 1));
+  const bool all = c.compression_algorithms == "all";
+  o.compressions =
+      Compressions(all || c.compression_algorithms == "deflate", all || c.compression_algorithms == "gzip");
+  o.compression_level = static_cast<int>(c.compression_level);
   auto limits = [](int64_t memory, int64_t calls) {
     return AccountLimits{static_cast<size_t>(memory), static_cast<size_t>(calls)};
   };

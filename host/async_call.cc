@@ -92,28 +92,30 @@ void AsyncCall::read(Message* message, void* tag) {
 }
 
 // As far as it can be done here; the rest is the leader's.
-void AsyncCall::put(const Message& message) {
+void AsyncCall::put(const Message& message, const grpc::WriteOptions& options) {
+  write_as_it_is_ = options.get_no_compression();
   call_of_.take_metadata(*context_, false);
   kept_.reset();
   write_from_ = nullptr;
   put_ = kPut;
   if (call_of_.cancelled.load(std::memory_order_relaxed)) return;
   ReplyQueue& replies = call_of_.stream->replies;
-  if (replies.has_room() && replies.put(call_of_, &message) == ReplyQueue::Put::kDone) return;
+  if (replies.has_room() && replies.put(call_of_, &message, write_as_it_is_) == ReplyQueue::Put::kDone) return;
   kept_ = std::make_unique<Arena>();
   write_from_ = message::deep_copy_into(call_of_.method->reply_type(), message, kept_.get());
   put_ = write_from_ == nullptr ? kCannotBePut : kNotPut;
 }
 
-void AsyncCall::write(const Message& message, void* tag) {
+void AsyncCall::write(const Message& message, const grpc::WriteOptions& options, void* tag) {
   queue_->begin();
   write_tag_ = tag;
-  put(message);
+  put(message, options);
   ask(kWriteAsked);
 }
 
-void AsyncCall::write_and_finish(const Message& message, const grpc::Status& status, void* tag) {
-  put(message);
+void AsyncCall::write_and_finish(const Message& message, const grpc::WriteOptions& options, const grpc::Status& status,
+                                 void* tag) {
+  put(message, options);
   begin_finish(nullptr, status, tag);
   status_ = status;
   ask(kLastWriteAsked | kFinishAsked);
@@ -157,11 +159,12 @@ namespace grpc::internal {
 
 void ServerAsyncStreamingInterface::send_initial_metadata(void* tag) { drover_call_->send_initial_metadata(tag); }
 void ServerAsyncStreamingInterface::read(drover::Message* message, void* tag) { drover_call_->read(message, tag); }
-void ServerAsyncStreamingInterface::write(const drover::Message& message, void* tag) {
-  drover_call_->write(message, tag);
+void ServerAsyncStreamingInterface::write(const drover::Message& message, const WriteOptions& options, void* tag) {
+  drover_call_->write(message, options, tag);
 }
-void ServerAsyncStreamingInterface::write_and_finish(const drover::Message& message, const Status& status, void* tag) {
-  drover_call_->write_and_finish(message, status, tag);
+void ServerAsyncStreamingInterface::write_and_finish(const drover::Message& message, const WriteOptions& options,
+                                                     const Status& status, void* tag) {
+  drover_call_->write_and_finish(message, options, status, tag);
 }
 void ServerAsyncStreamingInterface::finish(const drover::Message* reply, const Status& status, void* tag) {
   drover_call_->finish(reply, status, tag);

@@ -53,8 +53,9 @@ class AsyncCall final : public grpc::internal::StreamReactor, public WaitingCall
   // ---- the application's threads
   void send_initial_metadata(void* tag);
   void read(Message* message, void* tag);
-  void write(const Message& message, void* tag);
-  void write_and_finish(const Message& message, const grpc::Status& status, void* tag);
+  void write(const Message& message, const grpc::WriteOptions& options, void* tag);
+  void write_and_finish(const Message& message, const grpc::WriteOptions& options, const grpc::Status& status,
+                        void* tag);
   // Null: no reply, or one that streams.
   void finish(const Message* reply, const grpc::Status& status, void* tag);
   // The context is destroyed before the call has ended.
@@ -62,7 +63,7 @@ class AsyncCall final : public grpc::internal::StreamReactor, public WaitingCall
 
  private:
   void begin_finish(const Message* reply, const grpc::Status& status, void* tag);
-  void put(const Message& message);
+  void put(const Message& message, const grpc::WriteOptions& options);
 
   void OnSendInitialMetadataDone(bool ok) override;
   void OnReadDone(bool ok) override;

@@ -29,6 +29,8 @@ struct Offer {
   std::vector<std::string> line_names;  // served with RPC lines
   // Names by which this process is to find an engine, beside its addresses: those that it serves or opens.
   std::vector<std::string> engine_names;
+  ReplyCompressionDefaults compression;
+  uint32_t method_flags = 0;  // of MethodFlag, of all methods: the compressions that are refused
   // As in Hello: 0 is the engine's own setting.
   uint32_t ring_slots = 0;
   uint64_t rx_bytes = 0, tx_bytes = 0;

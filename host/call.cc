@@ -8,6 +8,7 @@
 #include "channel/call_records.h"
 #include "generated/generated_message.h"
 #include "host/log.h"
+#include "host/reply_compression.h"
 #include "message/operations.h"
 
 namespace drover::host {
@@ -161,6 +162,8 @@ void Call::take_metadata(grpc::ServerContextBase& from, bool end) {
     pairs.clear();
   };
   sync_context_.dirty_ = true;
+  if (from.compression_level_set_) sync_context_.set_compression_level(from.compression_level_);
+  if (from.compression_algorithm_set_) sync_context_.set_compression_algorithm(from.compression_algorithm_);
   take(from.added_initial_, sync_context_.added_initial_);
   if (end) take(from.added_trailing_, sync_context_.added_trailing_);
 }
@@ -257,9 +260,9 @@ CallInbox& Call::ask_cancel() {
   return inbox_;
 }
 
-const grpc::ServerContextBase& Call::context() const {
-  if (method->kind == grpc::internal::Method::Kind::kCallback) return callback_context_;
-  return sync_context_;
+bool Call::needs_trailer() const {
+  const grpc::ServerContextBase& says = context();
+  return !status.ok() || !says.added_initial_.empty() || !says.added_trailing_.empty();
 }
 
 void Call::report_load(grpc::ServerContextBase& of) {
@@ -267,7 +270,13 @@ void Call::report_load(grpc::ServerContextBase& of) {
   of.drover_report_load(*link_.load_reports);
 }
 
-bool Call::needs_trailer() const { return !status.ok() || context().dirty_; }
+ReplyCompression Call::chosen_compression() const {
+  const grpc::ServerContextBase& says = context();
+  if (link_.compression.off) return ReplyCompression::kNone;
+  if (says.compression_level_set_) return reply_compression(says.compression_level_);
+  if (says.compression_algorithm_set_) return reply_compression(says.compression_algorithm_);
+  return link_.compression.standard;
+}
 
 bool Call::has_initial_metadata() const { return !context().added_initial_.empty(); }
 

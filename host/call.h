@@ -146,6 +146,10 @@ class Call {
   void give_up_reply();
   // What AddInitialMetadata has collected, as a CallTrailer.
   bool has_initial_metadata() const;
+  // How its reply's messages are to be compressed, as a slot has it.
+  uint8_t compression() const {
+    return static_cast<uint8_t>(context().dirty_ ? chosen_compression() : link_.compression.standard);
+  }
   size_t initial_metadata_size() const;
   uint64_t build_initial_metadata(Arena& into);
   // True if the application has a reactor of its own, whose OnDone is to be called.
@@ -195,10 +199,14 @@ class Call {
   uint64_t build_trailer(Arena& into);
   size_t trailer_size() const;
   bool needs_trailer() const;
+  ReplyCompression chosen_compression() const;
   // There is a reply to send in COMPLETE.
   bool has_reply() const { return status.ok() && !method->reply_streams; }
   void report_load(grpc::ServerContextBase& context);
-  const grpc::ServerContextBase& context() const;
+  const grpc::ServerContextBase& context() const {
+    if (method->kind == grpc::internal::Method::Kind::kCallback) return callback_context_;
+    return sync_context_;
+  }
   bool linearize_answer(uint64_t* response, uint64_t* trailer);
   bool evacuate_reply();
 

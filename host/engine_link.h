@@ -20,6 +20,12 @@
 
 namespace drover::host {
 
+// Of ServerBuilder: how replies are compressed.
+struct ReplyCompressionDefaults {
+  ReplyCompression standard = ReplyCompression::kNone;  // of calls whose context says nothing
+  bool off = false;                                     // no reply is compressed, whatever its context says
+};
+
 // Immutable but for the atomics and the pool, which is thread-safe.
 struct EngineLink {
   EngineLink(Region shared, const RegionLayout& region_layout, std::vector<UniqueFd> eventfds,
@@ -39,6 +45,7 @@ struct EngineLink {
   int64_t reply_memory_wait_ns = 1'000'000'000;
   bool check_requests = false;                      // HostOptions::check_requests
   std::shared_ptr<const LoadReports> load_reports;  // of each call; may be null
+  ReplyCompressionDefaults compression;
   ChunkPool tx;
   std::atomic<bool> gone{false};             // the engine is dead or detached
   std::atomic<bool> cancel_all{false};       // shutting down, and the deadline has passed

@@ -5,10 +5,10 @@
 
 namespace drover::host {
 
-ReplyQueue::Put ReplyQueue::put(Call& call, const Message* message) {
+ReplyQueue::Put ReplyQueue::put(Call& call, const Message* message, bool as_it_is) {
   uint32_t number = written_.load(std::memory_order_relaxed);
   Entry& entry = entries_[number % kMaxStreamMessages];
-  entry = {0, 0, {0, 0}, ring_next_, 0, message == nullptr, false};
+  entry = {0, 0, {0, 0}, ring_next_, 0, message == nullptr, as_it_is, call.compression(), false};
   bool metadata = !metadata_sent_ && call.has_initial_metadata();
   bool in_ring = !metadata && message != nullptr && put_in_ring(call.method->reply_type(), *message, &entry);
   if (!in_ring && (metadata || message != nullptr)) {
@@ -72,7 +72,8 @@ ReplyQueue::Put ReplyQueue::put_in_run(Call& call, const Message* message, Entry
 bool ReplyQueue::next(Outgoing* out) {
   if (given_ == written_.load(std::memory_order_seq_cst)) return false;
   const Entry& entry = entries_[given_ % kMaxStreamMessages];
-  *out = {entry.response, entry.trailer, given_ % kMaxStreamMessages, entry.headers_only};
+  *out = {entry.response,     entry.trailer,  given_ % kMaxStreamMessages,
+          entry.headers_only, entry.as_it_is, entry.compression};
   ++given_;
   return true;
 }

@@ -47,13 +47,15 @@ class ReplyQueue {
     return written_.load(std::memory_order_relaxed) == reclaimed_.load(std::memory_order_acquire);
   }
   // Needs has_room. Null: no message, but the call's initial metadata alone. The first message takes that along.
-  Put put(Call& call, const Message* message);
+  // `as_it_is`: the message is not to be compressed.
+  Put put(Call& call, const Message* message, bool as_it_is = false);
 
   // ---- the leader
   struct Outgoing {
     uint64_t response, trailer;  // as in ReplyMessageSlot
     uint32_t index;              // for release
-    bool headers_only;
+    bool headers_only, as_it_is;
+    uint8_t compression;  // as Call::compression
   };
   // The next message that was written and not given out yet.
   bool next(Outgoing* out);
@@ -70,7 +72,8 @@ class ReplyQueue {
     ChunkRun run;       // 0 chunks: in the ring, or without memory
     uint32_t ring_end;  // of the ring as it was after this message
     uint32_t bytes;
-    bool headers_only;
+    bool headers_only, as_it_is;
+    uint8_t compression;
     bool released;
   };
 

@@ -12,6 +12,7 @@
 #include "host/listen_address.h"
 #include "host/log.h"
 #include "host/queue_poller.h"
+#include "host/reply_compression.h"
 #include "host/runtime.h"
 #include "host/server_parts.h"
 #include "host/tls_offer.h"
@@ -120,12 +121,55 @@ ServerBuilder& ServerBuilder::SetSyncServerOption(SyncServerOption option, int v
 ServerBuilder& ServerBuilder::add_argument(const std::string& name, const std::string& value) {
   if (name == GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH) return SetMaxReceiveMessageSize(std::atoi(value.c_str()));
   if (name == GRPC_ARG_MAX_SEND_MESSAGE_LENGTH) return SetMaxSendMessageSize(std::atoi(value.c_str()));
+  const int number = std::atoi(value.c_str());
+  if (name == GRPC_COMPRESSION_CHANNEL_DEFAULT_ALGORITHM) {
+    return SetDefaultCompressionAlgorithm(static_cast<grpc_compression_algorithm>(number));
+  }
+  if (name == GRPC_COMPRESSION_CHANNEL_DEFAULT_LEVEL) {
+    return SetDefaultCompressionLevel(static_cast<grpc_compression_level>(number));
+  }
+  if (name == GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET) {
+    disabled_compression_ = ~static_cast<uint32_t>(number);
+    return *this;
+  }
+  if (name == GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION) {
+    compresses_replies_ = number != 0;
+    return *this;
+  }
   static std::set<std::string> said;
   if (said.insert(name).second) {
     log(LogLevel::kInfo, "channel argument %s has no effect on Drover; the engine's configuration may have its like",
         name.c_str());
   }
   return *this;
+}
+
+ServerBuilder& ServerBuilder::SetCompressionAlgorithmSupportStatus(grpc_compression_algorithm algorithm, bool enabled) {
+  const uint32_t bit = algorithm < GRPC_COMPRESS_ALGORITHMS_COUNT ? uint32_t{1} << algorithm : 0;
+  disabled_compression_ = enabled ? disabled_compression_ & ~bit : disabled_compression_ | bit;
+  return *this;
+}
+
+ServerBuilder& ServerBuilder::SetDefaultCompressionLevel(grpc_compression_level level) {
+  default_compression_level_ = level;
+  default_compression_level_set_ = true;
+  return *this;
+}
+
+ServerBuilder& ServerBuilder::SetDefaultCompressionAlgorithm(grpc_compression_algorithm algorithm) {
+  default_compression_ = algorithm;
+  return *this;
+}
+
+void ServerBuilder::offer_compression(drover::host::Offer* offer) const {
+  using drover::host::reply_compression;
+  auto disabled = [this](grpc_compression_algorithm one) { return (disabled_compression_ >> one & 1) != 0; };
+  if (disabled(GRPC_COMPRESS_DEFLATE)) offer->method_flags |= drover::kMethodRefusesDeflate;
+  if (disabled(GRPC_COMPRESS_GZIP)) offer->method_flags |= drover::kMethodRefusesGzip;
+  offer->compression.off = !compresses_replies_;
+  if (!compresses_replies_) return;
+  offer->compression.standard = default_compression_level_set_ ? reply_compression(default_compression_level_)
+                                                               : reply_compression(default_compression_);
 }
 
 bool ServerBuilder::check(std::string* error) const {
@@ -211,6 +255,7 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
     }
   }
   if (offer.methods.empty()) return error = "no service has a method", fail();
+  offer_compression(&offer);
   prepare_queues(*parts, &offer);
   std::vector<uint32_t> bound;
   parts->runtime = drover::host::Runtime::start(std::move(offer), &bound, &error);

@@ -100,7 +100,7 @@ const std::multimap<string_ref, string_ref>& ServerContextBase::client_metadata(
 
 void ServerContextBase::reset_slow() {
   dirty_ = false;
-  compression_level_set_ = false;
+  compression_level_set_ = compression_algorithm_set_ = false;
   compression_level_ = GRPC_COMPRESS_LEVEL_NONE;
   compression_algorithm_ = GRPC_COMPRESS_NONE;
   added_initial_.clear();

@@ -208,7 +208,8 @@ void Streams::push_replies(Call* call) {
   while (stream.replies.next(&out)) {
     ReplyMessageSlot slot{};
     slot.type = static_cast<uint8_t>(ResponseSlotType::kMessage);
-    slot.flags = out.headers_only ? kReplyMessageHeadersOnly : 0;
+    slot.flags = (out.headers_only ? kReplyMessageHeadersOnly : 0) | (out.as_it_is ? kReplyMessageAsItIs : 0);
+    slot.compression = out.compression;
     slot.call = call->engine_call;
     slot.generation = call->generation;
     slot.tx_call = kMessageBit | stream.index * kMaxStreamMessages | out.index;
@@ -351,7 +352,7 @@ bool Streams::settle_write(Call* call, bool* moved) {
     ReplyQueue::Put result = ReplyQueue::Put::kDone;
     if (reactor.put_ == StreamReactor::kNotPut) {
       if (!stream.replies.has_room()) return true;
-      result = stream.replies.put(*call, reactor.write_from_);
+      result = stream.replies.put(*call, reactor.write_from_, reactor.write_as_it_is_);
     } else if (reactor.put_ == StreamReactor::kCannotBePut) {
       result = ReplyQueue::Put::kTooDeep;
     }

@@ -19,7 +19,7 @@ constexpr int64_t kMemoryLookNs = 1'000'000;  // how often a writer looks for ro
 bool is_over(const Call& call) { return call.cancelled.load(std::memory_order_acquire); }
 
 // Null: the initial metadata alone.
-bool put(Call& call, const drover::Message* message) {
+bool put(Call& call, const drover::Message* message, bool as_it_is = false) {
   Stream& stream = *call.stream;
   int64_t deadline = 0;
   while (!is_over(call) && stream.failure.ok()) {
@@ -27,7 +27,7 @@ bool put(Call& call, const drover::Message* message) {
       Streams::wait(&call, [&] { return stream.replies.has_room() || is_over(call); }, -1);
       continue;
     }
-    ReplyQueue::Put result = stream.replies.put(call, message);
+    ReplyQueue::Put result = stream.replies.put(call, message, as_it_is);
     if (result == ReplyQueue::Put::kDone) {
       call.initial_metadata_sent = true;
       Streams::announce(&call);
@@ -66,8 +66,8 @@ bool SyncStream::read(drover::Message* message) {
   }
 }
 
-bool SyncStream::write(const drover::Message& message, const WriteOptions& /*options*/) {
-  return put(*call_, &message);
+bool SyncStream::write(const drover::Message& message, const WriteOptions& options) {
+  return put(*call_, &message, options.get_no_compression());
 }
 
 }  // namespace grpc::internal

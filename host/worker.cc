@@ -505,6 +505,7 @@ bool Worker::complete(Call* call) {
     slot.generation = call->generation;
     slot.tx_call = call->id;
     slot.status = static_cast<uint32_t>(call->status.error_code());
+    slot.compression = call->compression();
     slot.response = response;
     slot.trailer = trailer;
     if ((slot.flags & kCompleteFinished) != 0) call->forget_request();

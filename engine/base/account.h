@@ -124,6 +124,8 @@ class Account {
   FairQueue::Share& share() { return share_; }
   // The same of the time for large requests (engine/dispatch/long_parses.h).
   FairQueue::Share& parsing_share() { return parsing_share_; }
+  // The same of the time for compressed messages (engine/grpc/message_coder.h).
+  FairQueue::Share& coding_share() { return coding_share_; }
   // The widest account, from this one upwards, that holds more memory than its limit; null: all is well.
   Account* over();
 
@@ -146,6 +148,7 @@ class Account {
   TokenBucket decoding_;
   FairQueue::Share share_;
   FairQueue::Share parsing_share_;
+  FairQueue::Share coding_share_;
   uint32_t references_ = 0;
   const Level level_;
   const std::string name_;

@@ -179,6 +179,13 @@ std::vector<ConfigKey> make_keys() {
           "and 1/256 from an address that is new. Blocks that repeat are not decoded. A connection beyond it is "
           "closed."),
 
+      choice("compression.algorithms", &Config::compression_algorithms, {"all", "gzip", "deflate", "none"},
+             "How messages may be compressed, both ways. A request compressed otherwise ends in UNIMPLEMENTED, and "
+             "replies are not compressed otherwise, whatever a service asks for."),
+      integer("compression.level", &Config::compression_level, 1, 9, "zlib's level",
+              "How hard replies are compressed: 1 costs the engine the least time, 9 gives the smallest replies. gRPC "
+              "has 6."),
+
       bytes("http2.stream_window", &Config::stream_window, 65535, 0x7fffffff,
             "Flow control window of one request stream."),
       bytes("http2.connection_window", &Config::connection_window, 65535, 0x7fffffff,

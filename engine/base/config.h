@@ -65,6 +65,9 @@ struct Config {
   int64_t max_calls_per_address = 32'768;
   int64_t header_rate = 256 << 20;
 
+  std::string compression_algorithms = "all";
+  int64_t compression_level = 6;
+
   int64_t stream_window = 4 << 20;
   int64_t connection_window = 16 << 20;
   int64_t reset_burst = 10'000;

@@ -69,12 +69,18 @@ struct Call {
   // Filled in by the dispatcher in open.
   bool request_streams = false;           // messages may come one by one; the transport calls start
   bool reply_streams = false;             // several Replies may come
-  uint32_t max_request_bytes = 4u << 20;  // of one message
+  uint32_t max_request_bytes = 4u << 20;  // of one message, once decompressed
+  // Its service takes no such requests, and its replies are not to be compressed so.
+  bool refuses_deflate = false, refuses_gzip = false;
   MethodMetrics* metrics = nullptr;
 
   // The dispatcher's own.
   void* dispatch = nullptr;
 };
+
+// How a reply's messages are to be compressed: by an algorithm, or as much as that; the transport uses an algorithm
+// only if the client takes it. The values are those of channel.toml.
+enum class Compress : uint8_t { kNo, kDeflate, kGzip, kLow, kMedium, kHigh };
 
 // Whether more follows a message.
 enum class More : uint8_t {
@@ -86,11 +92,13 @@ enum class More : uint8_t {
 // status ends the call; a unary reply is that step alone. Pieces and buffers belong to the dispatcher and stay as
 // they are until the transport reports the step by reply_sent, or has copied them.
 struct Reply {
-  std::span<const Header> initial;  // with the first step of a call only; copied before `reply` returns
-  bool has_message = false;         // exactly one message (perhaps of 0 bytes)
-  std::span<const Piece> message;   // its encoded bytes, in order
-  size_t message_size = 0;          // of all pieces together
-  bool ends = true;                 // what follows is valid, and the last of the call
+  std::span<const Header> initial;    // with the first step of a call only; copied before `reply` returns
+  bool has_message = false;           // exactly one message (perhaps of 0 bytes)
+  std::span<const Piece> message;     // its encoded bytes, in order
+  size_t message_size = 0;            // of all pieces together
+  Compress compress = Compress::kNo;  // with the first step of a call: all its messages
+  bool as_it_is = false;              // this message is not compressed all the same
+  bool ends = true;                   // what follows is valid, and the last of the call
   StatusCode code = StatusCode::kOk;
   std::string_view status_message;   // raw UTF-8; the transport encodes it as its protocol has it
   std::span<const Header> trailing;  // copied before `reply` returns

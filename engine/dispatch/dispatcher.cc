@@ -83,8 +83,11 @@ Status Dispatcher::open(Call& call) {
   if (state == nullptr) [[unlikely]] {
     return {StatusCode::kResourceExhausted, "too many calls of this client are in progress"};
   }
-  if (route->flags == 0) [[likely]]
+  if ((route->flags | route->refuses) == 0) [[likely]]
     return {};
+  call.refuses_deflate = (route->refuses & kMethodRefusesDeflate) != 0;
+  call.refuses_gzip = (route->refuses & kMethodRefusesGzip) != 0;
+  if (route->flags == 0) return {};
   try {
     calls_.begin_stream(*state);
   } catch (const std::bad_alloc&) {

@@ -12,6 +12,8 @@
 namespace drover::engine {
 namespace {
 
+static_assert(static_cast<int>(Compress::kHigh) == static_cast<int>(ReplyCompression::kHigh));
+
 constexpr size_t kLongTrailerBytes = 4096;  // such a trailer takes time of its own
 constexpr std::string_view kNoRoomInTx = "the service's reply found no room in its shared memory (channel.tx_bytes)";
 
@@ -62,6 +64,15 @@ bool ResponseReader::read_trailer_of(const CallState& state, const CompleteSlot&
   return true;
 }
 
+DROVER_NOINLINE bool ResponseReader::read_compression(const CompleteSlot& slot, Answer* answer) {
+  if (slot.compression > static_cast<uint8_t>(ReplyCompression::kHigh)) {
+    *answer = broken("a compression that there is not");
+    return false;
+  }
+  answer->reply.compress = static_cast<Compress>(slot.compression);
+  return true;
+}
+
 DROVER_NOINLINE bool ResponseReader::read_head_of_stream(const CallState& state, const CompleteSlot& slot,
                                                          Answer* answer) {
   Reply& reply = answer->reply;
@@ -79,6 +90,8 @@ DROVER_NOINLINE bool ResponseReader::read_head_of_stream(const CallState& state,
   }
   reply.ends = !step;
   reply.has_message = step && (slot.flags & kReplyMessageHeadersOnly) == 0;
+  reply.as_it_is = step && (slot.flags & kReplyMessageAsItIs) != 0;
+  if (slot.compression != 0 && !read_compression(slot, answer)) return false;
   return reply.has_message && slot.response != 0;
 }
 
@@ -93,6 +106,8 @@ DROVER_INLINE bool ResponseReader::read_head(const CallState& state, const Compl
   if (slot.trailer != 0 && !read_trailer_of(state, slot, answer)) return false;
   if (reply.code != StatusCode::kOk) return false;
   reply.has_message = true;
+  if (slot.compression != 0 && !read_compression(slot, answer)) [[unlikely]]
+    return false;
   return slot.response != 0;  // 0: an empty message
 }
 

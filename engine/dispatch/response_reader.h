@@ -74,6 +74,7 @@ class ResponseReader {
   // Status and trailer. False: *answer is done.
   bool read_head(const CallState& state, const CompleteSlot& slot, Answer* answer);
   bool read_head_of_stream(const CallState& state, const CompleteSlot& slot, Answer* answer);
+  bool read_compression(const CompleteSlot& slot, Answer* answer);
   bool read_trailer_of(const CallState& state, const CompleteSlot& slot, Answer* answer);
   void take_over(CallState& state, std::unique_ptr<Encoded> encoded, Answer* answer);
   void failed(const CallState& state, const EncodeResult& result, Answer* answer);

@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "channel/control_format.h"
 #include "engine/base/metrics.h"
 #include "engine/base/status.h"
 #include "engine/call/call.h"
@@ -28,6 +29,9 @@ namespace drover::engine {
 class HostLink;
 struct CallState;
 
+// Of MethodFlag: those that all hosts of a method must agree on.
+inline constexpr uint32_t kStreamMethodFlags = kMethodRequestStreams | kMethodReplyStreams;
+
 struct Route {
   struct Target {
     HostLink* link;
@@ -36,7 +40,9 @@ struct Route {
   std::string_view path;  // its metrics'
   uint32_t listener = 0;
   uint64_t hash = 0;
-  uint32_t flags = 0;  // of MethodFlag: its targets', or its last targets'
+  // Of MethodFlag: its targets', or its last targets'.
+  uint32_t flags = 0;    // which of both ways stream
+  uint32_t refuses = 0;  // compressions that one of them does not take
   std::vector<Target> targets;
   uint32_t cursor = 0;  // round robin over all targets' workers
   uint32_t calls = 0;   // that refer to it

@@ -10,6 +10,7 @@
 
 #include "engine/call/call.h"
 #include "engine/grpc/grpc_wire.h"
+#include "engine/grpc/message_coding.h"
 #include "engine/grpc/reply_fields.h"
 #include "engine/grpc/request_head.h"
 #include "engine/grpc/stream_io.h"
@@ -36,6 +37,7 @@ struct CallStream : http2::Stream, Call {
   std::unique_ptr<StreamIo> io;  // of a call that streams, and perhaps of an earlier one
   bool streams() const { return request_streams || reply_streams; }
   uint32_t held = 0;  // received bytes that are kept from the connection's window while the call waits
+  std::unique_ptr<MessageCoding> coding;  // once a message of the call is compressed
   ReplyFields reply;
   int64_t progress_ns = 0;  // when the request, then the reply, last moved as much as it must,
   size_t moved_before = 0;  // and how far it had come then: bytes received, then bytes that are left to send
@@ -50,6 +52,8 @@ inline void CallStream::reset() {
   held = 0;
   reply.clear();
   if (io != nullptr) io->clear();
+  if (coding != nullptr) [[unlikely]]
+    coding.reset();
   moved_before = 0;
 }
 

@@ -1,7 +1,8 @@
 // EchoSink: a CallSink for tests and for measuring the transport alone. Answers a request with its own bytes, its x-
 // metadata as initial and its y- metadata as trailing metadata; "x-status: N" ends the call with status N and the
 // message "status N". Paths: "/hold" is never answered (until the test says so), "/missing" is UNIMPLEMENTED,
-// "/stream" is a stream each way: each message comes back, and the call ends when the client half-closes.
+// "/stream" is a stream each way: each message comes back, and the call ends when the client half-closes. "/collect" is
+// a stream of requests: the answer is all of them, one behind the other.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +43,9 @@ class EchoSink : public CallSink {
       spare_.pop_back();
     }
     echo->hold = call.path == "/hold";
-    call.request_streams = call.reply_streams = echo->streams = call.path == "/stream";
+    echo->collects = call.path == "/collect";
+    call.reply_streams = call.path == "/stream";
+    call.request_streams = echo->streams = call.reply_streams || echo->collects;
     call.metrics = last_metrics_;
     call.max_request_bytes = max_request_bytes;
     call.dispatch = echo;
@@ -80,6 +83,7 @@ class EchoSink : public CallSink {
   void half_close(Call& call) override {
     if (!static_cast<Echo*>(call.dispatch)->streams) std::abort();
     ++half_closed;
+    if (static_cast<Echo*>(call.dispatch)->collects) return answer(call);
     Reply reply;
     replies_.reply(call, reply);
   }
@@ -110,6 +114,8 @@ class EchoSink : public CallSink {
     reply.has_message = true;
     reply.message = {&step.piece, 1};
     reply.message_size = bytes.size();
+    reply.compress = wish;
+    reply.as_it_is = as_they_are;
     if (!replies_.reply(call, reply)) return;
     if (call.dispatch == &echo && !echo.steps.empty()) echo.steps.pop_back();
   }
@@ -136,6 +142,7 @@ class EchoSink : public CallSink {
     echo.piece = {echo.bytes.data(), echo.bytes.size()};
     reply.message = {&echo.piece, 1};
     reply.message_size = echo.bytes.size();
+    reply.compress = wish;
     replies_.reply(call, reply);
   }
   void abandon(Call& call) override {
@@ -153,6 +160,8 @@ class EchoSink : public CallSink {
   }
 
   uint32_t max_request_bytes = 4u << 20;
+  Compress wish = Compress::kNo;  // of replies
+  bool as_they_are = false;       // messages of streams
   bool hold = false;
   bool no_memory = false;          // message_buffer refuses
   size_t first_buffer = SIZE_MAX;  // how much of a message message_buffer gives at first
@@ -173,6 +182,7 @@ class EchoSink : public CallSink {
     bool in_buffer = false;
     bool hold = false;
     bool streams = false;
+    bool collects = false;
     struct Step {
       std::string bytes;
       Piece piece;
@@ -183,9 +193,10 @@ class EchoSink : public CallSink {
   void stream_message(Call& call, std::string_view wire) {
     auto& echo = *static_cast<Echo*>(call.dispatch);
     messages.emplace_back(wire);
+    if (echo.collects) echo.bytes.append(wire);
     echo.unconsumed.push_back(wire.size());
     if (consumes) consume(call, 1);
-    if (echoes) send(call, wire);
+    if (echoes && !echo.collects) send(call, wire);
   }
 
   void end(Call& call) {
@@ -193,7 +204,8 @@ class EchoSink : public CallSink {
     std::erase(held, &call);
     std::erase(streams_, &call);
     auto* echo = static_cast<Echo*>(call.dispatch);
-    echo->in_buffer = false;
+    echo->in_buffer = echo->collects = false;
+    echo->bytes.clear();
     echo->steps.clear();
     echo->unconsumed.clear();
     spare_.push_back(echo);

@@ -19,6 +19,17 @@ log::Limit g_memory_limit;
 
 CallStream& call_of(http2::Stream& stream) { return static_cast<CallStream&>(stream); }
 
+// The service does not take requests of that encoding.
+bool refuses(const Call& call, Encoding encoding) {
+  return (call.refuses_gzip && encoding == Encoding::kGzip) || (call.refuses_deflate && encoding == Encoding::kDeflate);
+}
+
+// Whether the message, of a reply that has begun, is to be compressed.
+bool compresses(const CallStream& stream, const Reply& reply) {
+  return stream.coding != nullptr && stream.coding->reply_compression != Compression::kNone && !reply.as_it_is &&
+         reply.message_size != 0;
+}
+
 }  // namespace
 
 GrpcConnection::GrpcConnection(GrpcContext& context, ByteSink& out, Peer peer, uint32_t listener)
@@ -28,6 +39,7 @@ GrpcConnection::GrpcConnection(GrpcContext& context, ByteSink& out, Peer peer, u
       listener_(listener),
       account_(context.ledger.open_connection(network_of(peer_.address), context.now_ns())),
       session_(context.session_options, context.scratch, *this, context.clock()),
+      coder_(context.coders, *account_.get(), context.options.compression_level),
       life_(context.options, context.now_ns()),
       opened_ns_(context.now_ns()),
       idle_since_ns_(context.now_ns()),
@@ -69,15 +81,9 @@ std::span<char> GrpcConnection::receive_into() const {
   return rest.first(std::min(rest.size(), left));
 }
 
-// An allocation that fails ends the connection that asked for it, not the process.
-template <typename Work>
-void GrpcConnection::guarded(Work work) {
-  try {
-    work();
-  } catch (const std::bad_alloc&) {
-    dead_ = true;
-    log::error(g_memory_limit, "connection ended: no memory", {{"peer", peer_.address}});
-  }
+void GrpcConnection::end_for_memory() {
+  dead_ = true;
+  log::error(g_memory_limit, "connection ended: no memory", {{"peer", peer_.address}});
 }
 
 void GrpcConnection::give_back() {
@@ -98,7 +104,7 @@ http2::Stream* GrpcConnection::new_stream() {
 
 http2::Head* GrpcConnection::make_head(const http2::HeadSummary& summary, const std::vector<http2::Field>& fields,
                                        bool too_large) {
-  return new RequestHead(summary, fields, too_large, context_.options.max_header_bytes);
+  return new RequestHead(summary, fields, too_large, context_.options.max_header_bytes, context_.options.compressions);
 }
 
 Status GrpcConnection::check_request(const RequestHead& head, std::string_view timeout, int64_t& timeout_ns) const {
@@ -136,6 +142,11 @@ void GrpcConnection::on_headers(http2::Stream& http2_stream, http2::Head& http2_
   stream.metrics->started.add();
   if (!opened.ok()) return refuse(stream, opened);
   stream.begun = true;
+  if (refuses(stream, head.encoding)) [[unlikely]] {
+    return fail_request(stream, {StatusCode::kUnimplemented,
+                                 "Compression algorithm '" +
+                                     std::string(compression_name(compression_of(head.encoding))) + "' is disabled."});
+  }
   if (!stream.streams()) [[likely]]
     return;
   if (stream.io == nullptr) stream.io = std::make_unique<StreamIo>();
@@ -155,9 +166,9 @@ void GrpcConnection::on_data(http2::Stream& http2_stream, const char* bytes, siz
   if (stream.request_streams) [[unlikely]]
     return on_stream_data(stream, bytes, size);
   const bool was_view = stream.assembler.is_view();
-  Status error = stream.assembler.feed(
-      bytes, size, stream.max_request_bytes, stream.request().encoding,
-      [&](size_t all, size_t received) { return context_.sink->message_buffer(stream, all, received); });
+  Status error =
+      stream.assembler.feed(bytes, size, stream.max_request_bytes, stream.request().encoding,
+                            [&](size_t all, size_t received) { return message_memory(stream, all, received); });
   if (!error.ok()) {
     session_.consume_stream(stream, static_cast<uint32_t>(size));
     consumed_ += size;
@@ -180,21 +191,28 @@ void GrpcConnection::on_stream_data(CallStream& stream, const char* bytes, size_
   constexpr size_t kBytesAUnit = 1024;  // of parsing small messages
   consumed_ += size;
   context_.scratch.pace.spend(1 + size / kBytesAUnit);
-  Status error = stream.io->receive(stream, session_, bytes, size, [&](std::string_view message) {
-    stream.metrics->request_bytes.add(message.size());
-    context_.sink->message(stream, message, More::kMay);
-    return stream.begun && !stream.ignore_data;
+  Status error = stream.io->receive(stream, session_, bytes, size, [&](StreamAssembler::Message message) {
+    if (message.compressed && !message.bytes.empty()) [[unlikely]]
+      return take_compressed(stream, message.bytes);
+    return give_message(stream, message.bytes);
   });
   if (!error.ok()) {
     if (error.code == StatusCode::kUnimplemented) error.message += ": " + stream.request().encoding_name;
     return fail_request(stream, error);
   }
+  if (!stream.begun || stream.ignore_data) return;
   if (stream.io->requests.message_size() >= kLargeMessage) session_.allow_data_frames(kLargeFrame);
+  if (stream.io->requests.holds()) [[unlikely]]
+    go_on_later(stream);
 }
 
 void GrpcConnection::consumed(CallStream& stream, size_t messages, size_t bytes) {
   if (stream.failed) return;
-  guarded([&] { stream.io->consumed(stream, session_, messages, bytes); });
+  guarded([&] {
+    stream.io->consumed(stream, session_, messages, bytes);
+    if (stream.io->requests.holds() && !stream.ignore_data) [[unlikely]]
+      go_on_later(stream);
+  });
 }
 
 void GrpcConnection::on_end(http2::Stream& http2_stream) {
@@ -202,14 +220,16 @@ void GrpcConnection::on_end(http2::Stream& http2_stream) {
   if (stream.http_error != 0) return refuse_http(stream, stream.http_error);
   if (!stream.begun || stream.ignore_data) return;
   if (stream.request_streams) {
-    if (Status error = stream.io->requests.finish(); !error.ok()) return fail_request(stream, error);
-    stream.request_done = true;
-    return context_.sink->half_close(stream);
+    stream.io->half_close_held = stream.io->requests.holds();
+    if (!stream.io->half_close_held) end_request(stream);
+    return;
   }
   if (Status error = stream.assembler.finish(); !error.ok()) return fail_request(stream, error);
   stream.request_done = true;
   drop_view(stream);
   const uint32_t size = stream.assembler.message_size();
+  if (stream.assembler.compressed() && size > 0) [[unlikely]]
+    return decompress_request(stream);
   constexpr size_t kMessageBytesAUnit = 2048;  // of parsing it
   if (size >= kMessageBytesAUnit) context_.scratch.pace.spend(size / kMessageBytesAUnit);
   stream.metrics->request_bytes.add(size);
@@ -220,6 +240,13 @@ void GrpcConnection::on_end(http2::Stream& http2_stream) {
     consumed_ -= size;
     stream.held = size;
   }
+}
+
+// Of a request that streams: all its messages have been given to the dispatcher.
+void GrpcConnection::end_request(CallStream& stream) {
+  if (Status error = stream.io->requests.finish(); !error.ok()) return fail_request(stream, error);
+  stream.request_done = true;
+  context_.sink->half_close(stream);
 }
 
 // The request is broken: the dispatcher forgets the call, the client gets a status.
@@ -240,8 +267,8 @@ void GrpcConnection::spill_views() {
   for (CallStream* stream : views) stream->view_listed = false;
   for (CallStream* stream : views) {
     if (stream->ignore_data || !stream->begun) continue;  // answered meanwhile
-    Status error = stream->assembler.spill(
-        [&](size_t all, size_t received) { return context_.sink->message_buffer(*stream, all, received); });
+    Status error =
+        stream->assembler.spill([&](size_t all, size_t received) { return message_memory(*stream, all, received); });
     if (!error.ok()) fail_request(*stream, error);
   }
   views.clear();
@@ -285,18 +312,31 @@ void GrpcConnection::send_reply(CallStream& stream, const Reply& reply) {
   }
   const bool body = reply.has_message && reply.code == StatusCode::kOk;
   const bool trailers_only = !body && reply.initial.empty();
-  const bool accept =
-      reply.code == StatusCode::kUnimplemented && stream.head() && !stream.request().encoding_name.empty();
-  stream.reply.start(reply, trailers_only, accept);
+  const bool accept = reply.code == StatusCode::kUnimplemented && stream.head() &&
+                      (!stream.request().encoding_name.empty() || refuses(stream, stream.request().encoding));
+  stream.reply.start(reply, trailers_only);
+  if (accept) stream.reply.set_encoding({}, accept_encoding(compressions_of(stream)));
+  if (body && reply.compress != Compress::kNo) [[unlikely]]
+    choose_reply_compression(stream, reply.compress);
   reply_bytes_ += stream.reply.memory();
   if (!headers_fit(stream)) return;
   session_.send_headers(stream);
   if (body) {
-    char prefix[kGrpcPrefixBytes] = {};
-    http2::put_u32(prefix + 1, static_cast<uint32_t>(reply.message_size));
-    session_.send_body(stream, {prefix, sizeof(prefix)}, reply.message, reply.message_size);
+    if (compresses(stream, reply)) [[unlikely]]
+      return compress_reply(stream, reply);
+    return send_only_message(stream, reply.message, reply.message_size, false);
   }
   session_.end(stream, !trailers_only);
+  stream.moved_before = stream.unsent();
+}
+
+// Of a reply that does not stream: the message and the end.
+void GrpcConnection::send_only_message(CallStream& stream, std::span<const Piece> pieces, size_t size,
+                                       bool compressed) {
+  char prefix[kGrpcPrefixBytes] = {compressed};
+  http2::put_u32(prefix + 1, static_cast<uint32_t>(size));
+  session_.send_body(stream, {prefix, sizeof(prefix)}, pieces, size);
+  session_.end(stream, true);
   stream.moved_before = stream.unsent();
 }
 
@@ -316,6 +356,8 @@ bool GrpcConnection::send_step(CallStream& stream, const Reply& reply) {
   if (!io.headers_sent) {
     io.headers_sent = true;
     stream.reply.start_headers(reply.initial);
+    if (reply.compress != Compress::kNo) [[unlikely]]
+      choose_reply_compression(stream, reply.compress);
     reply_bytes_ += stream.reply.memory();
     if (!headers_fit(stream)) return true;
     session_.send_headers(stream);
@@ -324,7 +366,8 @@ bool GrpcConnection::send_step(CallStream& stream, const Reply& reply) {
   if (io.replies.next() == nullptr) io.replies.progress_ns = context_.now_ns();
   stream.metrics->response_bytes.add(reply.message_size);
   const size_t before = io.replies.memory();
-  const bool copied = io.send(stream, session_, reply);
+  const bool copied = compresses(stream, reply) ? send_compressed_message(stream, reply)
+                                                : io.send(stream, session_, reply.message, reply.message_size, false);
   reply_bytes_ += io.replies.memory() - before;
   return copied;
 }
@@ -519,6 +562,8 @@ void GrpcConnection::end_call(CallStream& stream, bool sent) {
 }
 
 void GrpcConnection::release(CallStream& stream) {
+  if (stream.coding != nullptr) [[unlikely]]
+    coder_.forget(stream);
   release_window(stream);
   reply_bytes_ -= stream.reply.memory();
   if (stream.streams() && stream.io != nullptr) {

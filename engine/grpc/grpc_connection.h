@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "engine/grpc/call_stream.h"
 #include "engine/grpc/connection_life.h"
 #include "engine/grpc/grpc_context.h"
+#include "engine/grpc/message_coder.h"
 #include "engine/grpc/on_the_way.h"
 #include "engine/http2/session.h"
 #include "engine/net/send_batch.h"
@@ -64,6 +66,11 @@ class GrpcConnection final : private http2::SessionHandler {
   void started(CallStream& stream) { release_window(stream); }
   void consumed(CallStream& stream, size_t messages, size_t bytes);
 
+  // Messages wait to be compressed or decompressed.
+  bool has_messages_to_code() const { return coder_.busy(); }
+  // Works on them until that time (CLOCK_MONOTONIC). Flush afterwards.
+  void work_on_messages(int64_t end_ns);
+
   // Graceful end: GOAWAY as a notice now, the final one when the peer has answered a ping (or after kDrainNoticeNs).
   void drain();
   // Time-outs; call about once a second, and more often while draining.
@@ -110,8 +117,16 @@ class GrpcConnection final : private http2::SessionHandler {
   void on_goaway(uint32_t, http2::ErrorCode) override {}  // the peer closes when its calls are done
   void on_failed(http2::ErrorCode code, std::string_view why) override;
 
+  // An allocation that fails ends the connection that asked for it, not the process.
   template <typename Work>
-  void guarded(Work work);
+  void guarded(Work work) {
+    try {
+      work();
+    } catch (const std::bad_alloc&) {
+      end_for_memory();
+    }
+  }
+  void end_for_memory();
   Status check_request(const RequestHead& head, std::string_view timeout, int64_t& timeout_ns) const;
   void fail_request(CallStream& stream, const Status& error);
   void spill_views();
@@ -120,13 +135,33 @@ class GrpcConnection final : private http2::SessionHandler {
   void give_back();
 
   void on_stream_data(CallStream& stream, const char* bytes, size_t size);
+  StreamAssembler::Took give_message(CallStream& stream, std::string_view message);
+  void end_request(CallStream& stream);
   void send_reply(CallStream& stream, const Reply& reply);
+  void send_only_message(CallStream& stream, std::span<const Piece> pieces, size_t size, bool compressed);
   bool send_step(CallStream& stream, const Reply& reply);
   bool send_end(CallStream& stream, const Reply& reply);
   void abort_stream(CallStream& stream, const Status& error);
   bool headers_fit(CallStream& stream);
   void refuse(CallStream& stream, const Status& error);   // gRPC status, trailers-only
   void refuse_http(CallStream& stream, uint32_t status);  // HTTP status and a line of text
+
+  // compressed_messages.cc
+  std::span<char> message_memory(CallStream& stream, size_t size, size_t received);
+  void decompress_request(CallStream& stream);
+  void give_request(CallStream& stream);
+  bool may_decompress(const CallStream& stream) const;
+  StreamAssembler::Took take_compressed(CallStream& stream, std::string_view message);
+  StreamAssembler::Took give_decompressed(CallStream& stream);
+  void go_on_later(CallStream& stream);
+  void go_on_with_messages(CallStream& stream);
+  Compressions compressions_of(const CallStream& stream) const;
+  void choose_reply_compression(CallStream& stream, Compress wish);
+  void compress_reply(CallStream& stream, const Reply& reply);
+  void send_compressed_reply(CallStream& stream);
+  bool send_compressed_message(CallStream& stream, const Reply& reply);
+  void go_on_with_replies(CallStream& stream);
+
   Flushed write_all();
   bool settle(ssize_t result);
   void finish_sent();
@@ -145,6 +180,7 @@ class GrpcConnection final : private http2::SessionHandler {
   const uint32_t listener_;
   const AccountRef account_;
   http2::Session session_;
+  MessageCoder coder_;
 
   std::vector<CallStream*> views_;  // requests that lie in the receive buffer
   OnTheWay on_the_way_;             // what the session has produced and the kernel has not taken

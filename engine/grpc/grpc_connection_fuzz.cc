@@ -1,6 +1,7 @@
 // Fuzzes a connection: arbitrary bytes, in arbitrary pieces, with time passing, a slow socket and replies that come
 // late. Input: commands; each byte c says what to do next.
-//   c < 0x20            advance time by c * 100 ms and sweep
+//   c < 0x1f            advance time by c * 100 ms and sweep; a slice of work on compressed messages
+//   0x1f                replies are compressed in another way from now on
 //   0x20 <= c < 0x40    the socket takes (c - 0x20) * 64 bytes, flush
 //   0x40                answer the oldest held call, and consume a message of the oldest stream
 //   0x41  the region fills up     0x42  and has room again
@@ -38,9 +39,12 @@ void run(Input input, Rig& rig) {
   rig.receive(std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") + std::string("\0\0\0\4\0\0\0\0\0", 9));
   while (input.size > 0 && !rig.connection->finished()) {
     uint8_t c = input.next();
-    if (c < 0x20) {
+    if (c == 0x1f) {
+      rig.sink.wish = static_cast<Compress>((static_cast<int>(rig.sink.wish) + 2) % 6);
+    } else if (c < 0x20) {
       rig.now += c * int64_t{100'000'000};
       rig.connection->sweep();
+      rig.connection->work_on_messages(0);
     } else if (c < 0x40) {
       rig.writable += static_cast<size_t>(c - 0x20) * 64;
       rig.connection->flush();

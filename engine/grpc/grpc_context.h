@@ -9,6 +9,7 @@
 #include "engine/base/metrics.h"
 #include "engine/call/call.h"
 #include "engine/grpc/call_stream.h"
+#include "engine/grpc/coder_pool.h"
 #include "engine/grpc/transport_options.h"
 #include "engine/http2/session.h"
 #include "engine/net/send_batch.h"
@@ -40,6 +41,7 @@ class GrpcContext {
   CallSink* sink = nullptr;
   SendBatch batch;
   http2::SessionScratch scratch;
+  CoderPool coders;
 
  private:
   static constexpr size_t kSpareStreams = 4096;

@@ -70,6 +70,7 @@ class Rig : public ReplySink, public ByteSink {
   }
   GrpcConnection::Flushed flush() {
     GrpcConnection::Flushed result;
+    while (connection->has_messages_to_code()) connection->work_on_messages(monotonic_ns());
     while ((result = connection->flush()) == GrpcConnection::Flushed::kMore) {
     }
     return result;

@@ -147,13 +147,75 @@ bool is_legal_response_metadata(std::string_view name, std::string_view encoded_
   return true;
 }
 
+Encoding parse_encoding(std::string_view value, Compressions known) {
+  if (value == "identity") return Encoding::kIdentity;
+  if (value == "gzip" && known.has(Compression::kGzip)) return Encoding::kGzip;
+  if (value == "deflate" && known.has(Compression::kDeflate)) return Encoding::kDeflate;
+  return Encoding::kUnsupported;
+}
+
+std::string_view compression_name(Compression compression) {
+  switch (compression) {
+    case Compression::kDeflate:
+      return "deflate";
+    case Compression::kGzip:
+      return "gzip";
+    case Compression::kNone:
+      break;
+  }
+  return "identity";
+}
+
+Compressions parse_accept_encoding(std::string_view value) {
+  Compressions taken;
+  while (true) {
+    const size_t comma = value.find(',');
+    std::string_view one = value.substr(0, comma);
+    while (!one.empty() && one.front() == ' ') one.remove_prefix(1);
+    while (!one.empty() && one.back() == ' ') one.remove_suffix(1);
+    if (one == "gzip") taken.add(Compression::kGzip);
+    if (one == "deflate") taken.add(Compression::kDeflate);
+    if (comma == std::string_view::npos) return taken;
+    value.remove_prefix(comma + 1);
+  }
+}
+
+std::string_view accept_encoding(Compressions known) {
+  const bool gzip = known.has(Compression::kGzip), deflate = known.has(Compression::kDeflate);
+  if (gzip) return deflate ? "identity, deflate, gzip" : "identity, gzip";
+  return deflate ? "identity, deflate" : "identity";
+}
+
+// gRPC ranks gzip below deflate: the lowest level takes the first of the list that the client takes, the highest the
+// last, and the middle one the one in the middle, rounded up.
+Compression choose_compression(Compress wish, Compressions taken) {
+  const bool gzip = taken.has(Compression::kGzip), deflate = taken.has(Compression::kDeflate);
+  const auto first_of = [](bool first, Compression one, bool second, Compression other) {
+    return first ? one : second ? other : Compression::kNone;
+  };
+  switch (wish) {
+    case Compress::kNo:
+      break;
+    case Compress::kDeflate:
+      return deflate ? Compression::kDeflate : Compression::kNone;
+    case Compress::kGzip:
+      return gzip ? Compression::kGzip : Compression::kNone;
+    case Compress::kLow:
+      return first_of(gzip, Compression::kGzip, deflate, Compression::kDeflate);
+    case Compress::kMedium:
+    case Compress::kHigh:
+      return first_of(deflate, Compression::kDeflate, gzip, Compression::kGzip);
+  }
+  return Compression::kNone;
+}
+
 Status check_message_prefix(const unsigned char (&prefix)[kGrpcPrefixBytes], uint32_t max_bytes, Encoding encoding,
                             uint32_t* size) {
   *size = uint32_t{prefix[1]} << 24 | uint32_t{prefix[2]} << 16 | uint32_t{prefix[3]} << 8 | prefix[4];
   if (prefix[0] > 1) {
     return {StatusCode::kInternal, "invalid compressed flag " + std::to_string(prefix[0]) + " in the message prefix"};
   }
-  if (prefix[0] == 1) {
+  if (prefix[0] == 1 && encoding != Encoding::kDeflate && encoding != Encoding::kGzip) {
     if (encoding == Encoding::kUnsupported) return {StatusCode::kUnimplemented, "grpc-encoding is not supported"};
     return {StatusCode::kInternal, "compressed flag set with no or identity grpc-encoding"};
   }

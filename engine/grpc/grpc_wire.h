@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "engine/call/call.h"
+#include "engine/compress/compression.h"
 
 namespace drover::engine {
 
@@ -62,12 +63,23 @@ bool is_reserved_request_header(std::string_view name);
 bool is_legal_response_metadata(std::string_view name, std::string_view encoded_value);
 
 // grpc-encoding's value as this engine sees it.
-enum class Encoding : uint8_t { kNone, kIdentity, kUnsupported };
-inline Encoding parse_encoding(std::string_view value) {
-  return value == "identity" ? Encoding::kIdentity : Encoding::kUnsupported;
+enum class Encoding : uint8_t { kNone, kIdentity, kDeflate, kGzip, kUnsupported };
+// `known`: what may be used.
+Encoding parse_encoding(std::string_view value, Compressions known);
+// How a message with the compressed flag is compressed.
+inline Compression compression_of(Encoding encoding) {
+  return encoding == Encoding::kGzip ? Compression::kGzip : Compression::kDeflate;
 }
+// grpc-encoding's value.
+std::string_view compression_name(Compression compression);
+// The known ones of grpc-accept-encoding's value: names, separated by commas.
+Compressions parse_accept_encoding(std::string_view value);
+// grpc-accept-encoding's value.
+std::string_view accept_encoding(Compressions known);
+// The algorithm that gRPC chooses, of those that the client takes; kNone if it takes none that would do.
+Compression choose_compression(Compress wish, Compressions taken);
 
-// Checks the bytes in front of a message. Fills in its size.
+// Checks the bytes in front of a message. Fills in its size, compressed or not.
 Status check_message_prefix(const unsigned char (&prefix)[kGrpcPrefixBytes], uint32_t max_bytes, Encoding encoding,
                             uint32_t* size);
 
@@ -97,6 +109,8 @@ class RequestAssembler {
   // After finish() returned no error: the message if it is a view, else an empty view (it is in alloc's memory).
   std::string_view view() const { return view_ ? std::string_view(view_, size_) : std::string_view(); }
   uint32_t message_size() const { return size_; }
+  // The message has the compressed flag. Known before alloc is called.
+  bool compressed() const { return prefix_[0] != 0; }
   // Where the message's next bytes belong, once alloc has given its memory.
   std::span<char> rest() const { return buffer_.empty() ? buffer_ : buffer_.subspan(filled_); }
   // Bytes of the message that have come.

@@ -63,14 +63,14 @@ void ReplyFields::set_message(std::string_view message) {
   message_.resize(cut);
 }
 
-void ReplyFields::start(const Reply& reply, bool trailers_only, bool accept_encoding) {
+void ReplyFields::start(const Reply& reply, bool trailers_only) {
   start_headers(reply.initial);
   start_end(reply, trailers_only);
-  accept_encoding_ = accept_encoding;
 }
 
 void ReplyFields::start_headers(std::span<const Header> initial) {
-  trailers_only_ = accept_encoding_ = false;
+  trailers_only_ = false;
+  encoding_ = accept_encoding_ = {};
   if (!initial.empty()) copy(initial, initial_, initial_size_);
 }
 
@@ -94,6 +94,8 @@ void ReplyFields::write_headers(http2::FieldWriter& out) const {
   }
   out.constant(http2::kStaticStatus200);
   out.usual(kContentTypeNumber, kContentType);
+  if (!encoding_.empty()) out.field("grpc-encoding", encoding_, http2::Indexing::kAdd);
+  if (!accept_encoding_.empty()) out.field("grpc-accept-encoding", accept_encoding_, http2::Indexing::kAdd);
   for (const auto& [name, value] : initial_) out.field(name, value);
   if (trailers_only_) write_trailers(out);
 }
@@ -106,7 +108,6 @@ void ReplyFields::write_trailers(http2::FieldWriter& out) const {
     out.field("grpc-status", kCodes[number < std::size(kCodes) ? number : 2], http2::Indexing::kAdd);
   }
   if (!message_.empty()) out.field("grpc-message", message_);
-  if (accept_encoding_) out.field("grpc-accept-encoding", "identity");
   for (const auto& [name, value] : trailing_) out.field(name, value);
 }
 

@@ -18,11 +18,16 @@ class ReplyFields {
 
   void clear();
   // Copies the reply's fields; -bin values are encoded, and what would break the protocol is left out. `trailers_only`:
-  // one block carries everything. `accept_encoding`: says which encodings we have.
-  void start(const Reply& reply, bool trailers_only, bool accept_encoding);
+  // one block carries everything.
+  void start(const Reply& reply, bool trailers_only);
   // The same in two steps, of a reply that streams.
   void start_headers(std::span<const Header> initial);
   void start_end(const Reply& reply, bool trailers_only);
+  // After start or start_headers: what grpc-encoding and grpc-accept-encoding say. Neither is copied; empty: no field.
+  void set_encoding(std::string_view encoding, std::string_view accepted) {
+    encoding_ = encoding;
+    accept_encoding_ = accepted;
+  }
   // For a request that is not gRPC. A body of `body_size` bytes of text follows.
   void start_http_error(uint32_t http_status, size_t body_size) {
     http_status_ = http_status;
@@ -44,7 +49,7 @@ class ReplyFields {
   size_t http_body_ = 0;
   StatusCode code_ = StatusCode::kOk;
   bool trailers_only_ = false;
-  bool accept_encoding_ = false;
+  std::string_view encoding_, accept_encoding_;
   std::string message_;  // percent-encoded
   std::vector<Header> initial_;
   std::vector<Header> trailing_;

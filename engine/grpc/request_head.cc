@@ -3,12 +3,13 @@
 namespace drover::engine {
 
 RequestHead::RequestHead(const http2::HeadSummary& summary, const std::vector<http2::Field>& fields,
-                         bool fields_missing, size_t max_bytes)
+                         bool fields_missing, size_t max_bytes, Compressions known)
     : Head(summary.content_length),
       path(summary.path),
       authority(summary.authority),
       is_post(summary.method == "POST"),
       too_large(fields_missing),
+      known_(known),
       bytes_left_(max_bytes) {
   for (size_t i = summary.first_regular; i < fields.size(); ++i) take(fields[i]);
   strings_ += path.capacity() + authority.capacity() + metadata.capacity() * sizeof(Header);
@@ -31,8 +32,10 @@ void RequestHead::take(const http2::Field& field) {
   if (name == "content-type") {
     is_grpc = is_grpc_content_type(value);
   } else if (name == "grpc-encoding") {
-    encoding = parse_encoding(value);
+    encoding = parse_encoding(value, known_);
     if (encoding == Encoding::kUnsupported) encoding_name.assign(value);
+  } else if (name == "grpc-accept-encoding") {
+    taken = parse_accept_encoding(value) & known_;
   } else if (name == "host" && authority.empty()) {
     authority.assign(value);
   } else if (is_reserved_request_header(name)) {

@@ -19,9 +19,10 @@ class RequestHead final : public http2::Head {
   // The field that differs from call to call; it is not in the head.
   static constexpr std::string_view kVariableField = "grpc-timeout";
 
-  // `max_bytes`: of the fields, counted as HTTP/2 does; a -bin field counts once for each value in it.
+  // `max_bytes`: of the fields, counted as HTTP/2 does; a -bin field counts once for each value in it. `known`: the
+  // encodings that are supported.
   RequestHead(const http2::HeadSummary& summary, const std::vector<http2::Field>& fields, bool too_large,
-              size_t max_bytes);
+              size_t max_bytes, Compressions known);
 
   size_t memory() const override { return sizeof(*this) + strings_; }
 
@@ -31,6 +32,7 @@ class RequestHead final : public http2::Head {
   std::vector<Header> metadata;  // the application's; -bin values are decoded
   std::string encoding_name;     // grpc-encoding, if it is one that we do not have
   Encoding encoding = Encoding::kNone;
+  Compressions taken;  // of grpc-accept-encoding, and supported
   bool is_post = false;
   bool is_grpc = false;
   bool bad_binary = false;
@@ -40,6 +42,7 @@ class RequestHead final : public http2::Head {
   void take(const http2::Field& field);
   void add_metadata(std::string_view name, std::string&& value);
 
+  const Compressions known_;
   size_t bytes_left_;
   size_t strings_ = 0;  // heap bytes, about
 };

@@ -1,57 +1,48 @@
 #include "engine/grpc/stream_assembler.h"
 
 #include <algorithm>
-#include <new>
 
 namespace drover::engine {
+namespace {
+
+Status no_room() { return {StatusCode::kResourceExhausted, "too many bytes of requests wait for the service"}; }
+
+}  // namespace
 
 void StreamAssembler::clear() {
-  drop_buffer();
+  buffer_.clear();
+  behind_.clear();
+  behind_at_ = 0;
+  held_ = false;
   prefix_bytes_ = 0;
   size_ = 0;
-  filled_ = 0;
   received_ = 0;
   account_ = nullptr;
 }
 
-void StreamAssembler::drop_buffer() {
-  if (capacity_ != 0 && account_ != nullptr) account_->release(Resource::kMemory, capacity_);
-  buffer_.reset();
-  capacity_ = 0;
-}
-
-// False: over the account's budget, or no memory.
-bool StreamAssembler::grow() {
-  const size_t capacity = std::min<size_t>(size_, std::max(kFirstBuffer, 2 * capacity_));
-  const size_t more = capacity - capacity_;
-  if (account_ != nullptr && !account_->charge(Resource::kMemory, more)) return false;
-  std::unique_ptr<char[]> buffer(new (std::nothrow) char[capacity]);
-  if (buffer == nullptr) {
-    if (account_ != nullptr) account_->release(Resource::kMemory, more);
-    return false;
-  }
-  if (filled_ > 0) std::memcpy(buffer.get(), buffer_.get(), filled_);
-  buffer_ = std::move(buffer);
-  capacity_ = capacity;
-  return true;
-}
-
 Status StreamAssembler::collect(const char* data, size_t size) {
   while (size > 0) {
-    if (filled_ == capacity_ && !grow()) {
-      return {StatusCode::kResourceExhausted, "too many bytes of requests wait for the service"};
-    }
-    const size_t take = std::min(size, capacity_ - filled_);
-    if (data != buffer_.get() + filled_) std::memcpy(buffer_.get() + filled_, data, take);
+    if (buffer_.rest().empty() && !buffer_.grow(kFirstBuffer, size_)) return no_room();
+    const size_t take = std::min(size, buffer_.rest().size());
+    if (data != buffer_.rest().data()) std::memcpy(buffer_.rest().data(), data, take);
     data += take;
     size -= take;
-    filled_ += take;
+    buffer_.add(take);
   }
   return {};
 }
 
+Status StreamAssembler::put_behind(const char* data, size_t size) {
+  if (size == 0) return {};
+  const size_t whole = behind_.size() + size;
+  if (whole > behind_.capacity() && !behind_.reserve(std::max(whole, 2 * behind_.capacity()))) return no_room();
+  std::memcpy(behind_.rest().data(), data, size);
+  behind_.add(size);
+  return {};
+}
+
 Status StreamAssembler::finish() const {
-  return partial() ? message_cut_short(prefix_bytes_, filled_, size_) : Status{};
+  return partial() ? message_cut_short(prefix_bytes_, buffer_.size(), size_) : Status{};
 }
 
 }  // namespace drover::engine

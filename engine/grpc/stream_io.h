@@ -11,7 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+#include <span>
 #include <utility>
 
 #include "engine/call/call.h"
@@ -27,18 +27,29 @@ class StreamIo {
   void clear();
 
   // ---- the request
-  // DATA of the request. deliver(std::string_view message) -> bool gives a message to the dispatcher; false: the call
-  // is over, and the rest is dropped. Not ok: such a request cannot be.
+  // DATA of the request. deliver(StreamAssembler::Message) -> Took, which calls delivering() before it gives a message
+  // to the dispatcher. Not ok: such a request cannot be.
   template <typename Deliver>
   Status receive(http2::Stream& stream, http2::Session& session, const char* bytes, size_t size, Deliver deliver) {
     kept_ += size;
-    Status error = requests.feed(bytes, size, [&](std::string_view message) {
-      ++unconsumed_;
-      return deliver(message);
-    });
-    if (unconsumed_ == 0) session.consume_stream(stream, static_cast<uint32_t>(std::exchange(kept_, 0)));
+    Status error = requests.feed(bytes, size, deliver);
+    if (unconsumed_ == 0) give_back(stream, session, SIZE_MAX);
     return error;
   }
+  // The message that was held has been taken.
+  template <typename Deliver>
+  Status resume(http2::Stream& stream, http2::Session& session, Deliver deliver) {
+    Status error = requests.resume(deliver);
+    if (unconsumed_ == 0) give_back(stream, session, SIZE_MAX);
+    return error;
+  }
+  // The dispatcher gets a message of so many bytes, once decompressed, which it reports as consumed.
+  void delivering(size_t bytes) {
+    ++unconsumed_;
+    unconsumed_bytes_ += bytes;
+  }
+  // Of messages that the host is not done with.
+  size_t unconsumed_bytes() const { return unconsumed_bytes_; }
   // The host is done with these messages.
   void consumed(http2::Stream& stream, http2::Session& session, size_t messages, size_t bytes);
   // The client waits for none of our window, and has begun a message that it does not end.
@@ -47,20 +58,26 @@ class StreamIo {
 
   // ---- the reply
   // The next message. True: it was copied. Throws std::bad_alloc.
-  bool send(http2::Stream& stream, http2::Session& session, const Reply& reply);
+  bool send(http2::Stream& stream, http2::Session& session, std::span<const Piece> message, size_t size,
+            bool compressed);
+  // A message was put into `replies`, or waits no more.
+  void go_on(http2::Stream& stream, http2::Session& session);
   // No message follows.
   void end(http2::Stream& stream, http2::Session& session, bool with_trailers);
   // The stream's body has been produced. Returns the offset behind it.
   uint64_t body_sent(http2::Stream& stream, http2::Session& session);
   ReplyQueue replies;
   bool headers_sent = false;
-  bool aborted = false;  // the transport has ended the call, and the dispatcher does not know yet
+  bool half_close_held = false;  // the request has ended behind a message that is held
+  bool aborted = false;          // the transport has ended the call, and the dispatcher does not know yet
 
  private:
   void begin_body(http2::Stream& stream, http2::Session& session);
+  void give_back(http2::Stream& stream, http2::Session& session, size_t bytes);
 
   size_t unconsumed_ = 0;  // messages
-  size_t kept_ = 0;        // bytes of the stream's window
+  size_t unconsumed_bytes_ = 0;
+  size_t kept_ = 0;  // bytes of the stream's window
   bool ending_ = false;
   bool with_trailers_ = false;
 };

@@ -129,6 +129,13 @@ bool Transport::work(Connection& connection, int64_t until_ns) {
   return connection.has_backlog() || connection.dirty;
 }
 
+// As work(), of compressed messages.
+bool Transport::work_on_messages(Connection& connection, int64_t until_ns) {
+  connection.http2.work_on_messages(until_ns);
+  connection.mark_dirty();
+  return connection.http2.has_messages_to_code();
+}
+
 void Transport::add_dirty(Connection& connection) {
   connection.dirty = true;
   if (!connection.waits()) dirty_.push_back(&connection);
@@ -159,6 +166,8 @@ void Transport::flush_dirty(int64_t end_ns) {
 void Transport::flush(Connection& connection) {
   connection.dirty = false;
   if (connection.closed || connection.linger_until_ns != 0) return;
+  if (connection.http2.has_messages_to_code()) [[unlikely]]
+    coding_.add(connection.coding_turn, connection.http2.account().parent()->coding_share());
   if (!connection.ready_to_write()) {
     if (!connection.closed) charge(connection);
     return;
@@ -198,6 +207,7 @@ void Transport::settle(Connection& connection, GrpcConnection::Flushed flushed) 
 void Transport::close(Connection& connection) {
   if (connection.closed) return;
   waiting_.remove(connection);
+  coding_.remove(connection.coding_turn);
   connection.close();
   connections_.erase(connection.place_in_list);
   closed_.push_back(&connection);
@@ -214,6 +224,11 @@ bool Transport::end_turn(int64_t now_ns) {
       return work(static_cast<Connection&>(member), until_ns);
     });
   }
+  if (!coding_.empty()) [[unlikely]] {
+    coding_.run(monotonic_ns() + kCodingNs, [](FairQueue::Member& member, int64_t until_ns) {
+      return work_on_messages(static_cast<Connection::CodingTurn&>(member).connection, until_ns);
+    });
+  }
   if (!closed_.empty()) {
     for (Connection* connection : closed_) {
       std::erase(dirty_, connection);
@@ -221,7 +236,7 @@ bool Transport::end_turn(int64_t now_ns) {
     }
     closed_.clear();
   }
-  return !dirty_.empty() || !waiting_.empty();
+  return !dirty_.empty() || !waiting_.empty() || !coding_.empty();
 }
 
 int64_t Transport::next_turn_ns() const { return std::min(next_sweep_ns_, acceptor_.resume_ns()); }

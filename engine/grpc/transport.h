@@ -7,7 +7,8 @@
 //
 // A turn takes a bounded time, whatever clients ask. Input is worked upon, and replies are written, as they come until
 // the turn has lasted for kAtOnceNs or kTurnNs. What is left waits in a FairQueue, in which addresses have equal shares
-// of time; it has kWaitingNs of each turn.
+// of time; it has kWaitingNs of each turn. Messages to be compressed or decompressed wait in a queue of their own, with
+// kCodingNs of each turn.
 //
 // Thread-safety: everything on the loop's thread, or before it runs.
 #pragma once
@@ -76,6 +77,8 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink,
   static constexpr int64_t kTurnNs = 1'000'000;
   // Of a turn: for what waits, and for time-outs.
   static constexpr int64_t kWaitingNs = 500'000;
+  // Of a turn: for compressed messages that found no time as they came.
+  static constexpr int64_t kCodingNs = 500'000;
   static constexpr int64_t kSweepSliceNs = 200'000;
   // Written between two looks at the clock.
   static constexpr size_t kWriteConnections = 32;
@@ -93,6 +96,7 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink,
   void fail_tls(Connection& connection, std::string_view why) override;
 
   bool work(Connection& connection, int64_t until_ns);
+  static bool work_on_messages(Connection& connection, int64_t until_ns);
   void flush_dirty(int64_t end_ns);
   void flush(Connection& connection);
   void submit();
@@ -112,6 +116,7 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink,
   std::vector<Connection*> dirty_;
   std::vector<Connection*> flushing_;
   FairQueue waiting_;
+  FairQueue coding_;
   int64_t turn_ns_ = 0;              // the turn that the scratch memory's pace is set for
   std::vector<Connection*> closed_;  // destroyed at the end of the turn: events of this turn may name them
   int64_t next_sweep_ns_ = kNoDeadline;

@@ -100,7 +100,14 @@ class TransportConnection final : public SecureHandler, public ByteSink, public 
   // Heap bytes that the peer makes it hold.
   size_t memory() const { return http2.memory() + backlog_.capacity() + (secure_ == nullptr ? 0 : secure_->memory()); }
 
+  // Its place among those with compressed messages that wait for time.
+  struct CodingTurn : FairQueue::Member {
+    explicit CodingTurn(TransportConnection& of) : connection(of) {}
+    TransportConnection& connection;
+  };
+
   GrpcConnection http2;
+  CodingTurn coding_turn{*this};
   bool closed = false;
   bool dirty = false;  // to be flushed: in the transport's list, or it waits for time
   int64_t linger_until_ns = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "engine/base/account.h"
+#include "engine/compress/compression.h"
 
 namespace drover::engine {
 
@@ -26,6 +27,8 @@ struct TransportOptions {
   int64_t keepalive_timeout_ns = 20'000'000'000;  // for any bytes after that
   int64_t max_age_ns = 0;                         // of a connection, and a tenth more or less; 0: no limit
   int64_t max_age_grace_ns = 0;                   // for its calls after that; 0: no limit
+  Compressions compressions{true, true};          // of messages: those that are supported
+  int compression_level = 6;                      // zlib's, 1 to 9
 
   // What clients may make one engine thread hold, and the calls that they may have in progress there.
   LedgerLimits ledger = {{{{size_t{320} << 20, 65'536}, {size_t{160} << 20, 32'768}, {size_t{64} << 20, 2'000}}},

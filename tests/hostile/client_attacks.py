@@ -1,19 +1,23 @@
 """Attacks of network clients without credentials; CASES is the table."""
+import gzip
 import os
 import socket
 import struct
 import time
 import urllib.request
+import zlib
 
 import http2
 import images
 from host import Host, method
 from http2 import (CONTINUATION, ENHANCE_YOUR_CALM, INITIAL_WINDOW_SIZE, MOST, NEWEST, Closed, Connection,
-                   connect_many, data, frame, grpc_message, headers, indexed, literal, priority, request,
+                   bytes_field, connect_many, data, frame, grpc_message, headers, indexed, literal, priority, request,
                    request_block, reset, streams, varint_field, window_update)
 from judge import Bound
 from measure import MIB
 from rig import SERVICE, Case
+
+STREAMS = "/drover.testing.StreamService/"
 
 WIDE_OPEN = {INITIAL_WINDOW_SIZE: MOST}
 KIB = 1 << 10
@@ -237,6 +241,46 @@ def costly_requests(target):
     return {"requests": sent}
 
 
+GZIP = literal(b"grpc-encoding", b"gzip")
+
+
+def gzip_message(message):
+    """A message of a gRPC body, compressed by gzip."""
+    packed = gzip.compress(message, 9)
+    return struct.pack(">BI", 1, len(packed)) + packed
+
+
+def data_frames(stream, body, size=16384):
+    """The body of a request, to its end."""
+    parts = [body[at:at + size] for at in range(0, len(body), size)]
+    return b"".join(data(stream, part) for part in parts[:-1]) + data(stream, parts[-1], http2.END_STREAM)
+
+
+def bombs(target):
+    """Requests of a few KB that decompress to all that is allowed, or to more than that; blocks that give no output;
+    streams of such messages; on many connections at once."""
+    most = 4 << 20  # limits.max_request_bytes
+    parts = zlib.compressobj(1, zlib.DEFLATED, 31)
+    empty = b"".join(parts.compress(b"x") + parts.flush(zlib.Z_FULL_FLUSH) for _ in range(3000)) + parts.flush()
+    bodies = [gzip_message(bytes_field(1, bytes(most - 16))), gzip_message(bytes(30 << 20)),
+              struct.pack(">BI", 1, len(empty)) + empty, gzip_message(bytes(most))]
+    items = gzip_message(bytes_field(2, bytes(most - 16))) * 8
+    sent, end = 0, time.monotonic() + target.pick(0.7, 5)
+    while time.monotonic() < end:
+        held = connect_many(target.pick(4, 16), target.service, greeting=WIDE_OPEN)
+        for connection in held:
+            wire = b"".join(headers(stream, request_block(SERVICE + "Echo", GZIP)) + data_frames(stream, body)
+                            for stream, body in zip(streams(8), bodies * 2))
+            wire += headers(17, request_block(STREAMS + "Collect", GZIP)) + data_frames(17, items)
+            send_quietly(connection, wire, 2)
+            sent += 9
+        time.sleep(target.pick(0.1, 0.5))
+        for connection in held:
+            connection.close()
+    target.claim(sent > 0, "no request was sent")
+    return {"requests": sent}
+
+
 # ---- peers that do not read, or slowly
 
 def unread_replies(target):
@@ -391,6 +435,7 @@ CASES = [
     Case("reopened_connections", reopened_connections, CALM,
          flags=(f"--limits.max_calls_per_address={CALLS_PER_ADDRESS}",)),
     Case("costly_requests", costly_requests, Bound(private=64 * MIB)),
+    Case("bombs", bombs, Bound(private=256 * MIB)),
     Case("unread_replies", unread_replies, Bound(private=64 * MIB)),
     Case("trickled_windows", trickled_windows, Bound(private=64 * MIB), only_long=True),
     Case("window_zero", window_zero, Bound(private=128 * MIB), payload=20_000,

@@ -262,7 +262,7 @@ class Host:
 
     def complete(self, channel, call, response=0, status=0, trailer=0, flags=1):
         """COMPLETE with FINISHED; `response` is a region offset."""
-        self.push(channel, CompleteSlot(0, ResponseSlotType.COMPLETE, flags, 0, call.call, call.generation,
+        self.push(channel, CompleteSlot(0, ResponseSlotType.COMPLETE, flags, 0, 0, call.call, call.generation,
                                         self.next_tx_call, status, response, trailer))
         self.next_tx_call += 1
         self.ring(channel // self.welcome.workers)

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "asked_for.h"
 #include "stream_service.h"
 #include "testing.grpc.pb.h"
 
@@ -90,16 +91,25 @@ class QueueUnary final : public QueueCall {
  private:
   void again() override { new QueueUnary(service_, queue_, requester_, work_); }
   void begin() override {
-    Reply reply;
-    grpc::Status status = work_(&context_, request_, &reply);
-    responder_.Finish(reply, status, finish_tag());
+    early_ = early_millis(&context_);
+    status_ = work_(&context_, request_, &reply_);
+    if (early_ > 0) return responder_.SendInitialMetadata(&step_);
+    responder_.Finish(reply_, status_, finish_tag());
+  }
+  // The initial metadata have gone, and then the time has passed.
+  void step(bool ok) override {
+    if (ok && early_ > 0) return pause_then_step(std::exchange(early_, 0));
+    responder_.Finish(reply_, status_, finish_tag());
   }
 
   Service* const service_;
   const Requester requester_;
   const Work work_;
   Request request_;
+  Reply reply_;
+  grpc::Status status_;
   Responder responder_{&context_};
+  int64_t early_ = 0;
 };
 
 // Looks once a millisecond, by an alarm.
@@ -176,6 +186,7 @@ class QueueSpread final : public QueueStream {
   void again() override { new QueueSpread(service_, queue_); }
   void begin() override {
     QueueStream::begin();
+    compress_as_asked(&context_);
     item_.set_payload(std::string(static_cast<size_t>(request_.size()), 's'));
     next();
   }
@@ -188,7 +199,7 @@ class QueueSpread final : public QueueStream {
     if (sent_ == request_.count()) return writer_.Finish(status_of(request_.code()), finish_tag());
     item_.set_number(sent_++);
     ++stream_counters.written;
-    writer_.Write(item_, &step_);
+    writer_.Write(item_, write_options(context_), &step_);
   }
   SpreadRequest request_;
   grpc::ServerAsyncWriter<Item> writer_{&context_};
@@ -206,9 +217,11 @@ class QueueCollect final : public QueueStream {
   void again() override { new QueueCollect(service_, queue_); }
   void begin() override {
     QueueStream::begin();
+    if ((early_ = early_millis(&context_)) > 0) return reader_.SendInitialMetadata(&step_);
     reader_.Read(&item_, &step_);
   }
   void step(bool ok) override {
+    if (std::exchange(early_, 0) > 0) return reader_.Read(&item_, &step_);
     if (ok && pauses(item_.pause_millis())) return;
     if (ok) {
       item_.set_pause_millis(0);
@@ -220,6 +233,7 @@ class QueueCollect final : public QueueStream {
     reader_.Finish(summary, grpc::Status::OK, finish_tag());
   }
   grpc::ServerAsyncReader<Summary, Item> reader_{&context_};
+  int64_t early_ = 0;
   Item item_;
   Collected collected_;
 };

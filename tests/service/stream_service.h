@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "asked_for.h"
 #include "testing.grpc.pb.h"
 
 namespace drover::testing {
@@ -70,11 +71,13 @@ class SyncStreams final : public StreamService::Service {
   grpc::Status Spread(grpc::ServerContext* context, const SpreadRequest* request,
                       grpc::ServerWriter<Item>* writer) override {
     Running running(context);
+    compress_as_asked(context);
+    const grpc::WriteOptions options = write_options(*context);
     Item item;
     item.set_payload(std::string(static_cast<size_t>(request->size()), 's'));
     for (int64_t i = 0; i < request->count(); ++i) {
       item.set_number(i);
-      if (!writer->Write(item)) break;
+      if (!writer->Write(item, options)) break;
       ++stream_counters.written;
       pause(request->pause_millis());
     }
@@ -82,6 +85,7 @@ class SyncStreams final : public StreamService::Service {
   }
   grpc::Status Collect(grpc::ServerContext* context, grpc::ServerReader<Item>* reader, Summary* summary) override {
     Running running(context);
+    if (early_millis(context) > 0) reader->SendInitialMetadata();
     Collected collected;
     Item item;
     while (reader->Read(&item)) collected.add(item);
@@ -131,7 +135,7 @@ class CallbackStreams final : public StreamService::CallbackService {
 
   class Spreader final : public Counted<grpc::ServerWriteReactor<Item>> {
    public:
-    explicit Spreader(const SpreadRequest* request) : request_(request) {
+    Spreader(const SpreadRequest* request, grpc::WriteOptions options) : request_(request), options_(options) {
       item_.set_payload(std::string(static_cast<size_t>(request->size()), 's'));
       next();
     }
@@ -146,16 +150,20 @@ class CallbackStreams final : public StreamService::CallbackService {
     void next() {
       if (sent_ == request_->count()) return Finish(status_of(request_->code()));
       item_.set_number(sent_++);
-      StartWrite(&item_);
+      StartWrite(&item_, options_);
     }
     const SpreadRequest* request_;
+    const grpc::WriteOptions options_;
     int64_t sent_ = 0;
     Item item_;
   };
 
   class Collector final : public Counted<grpc::ServerReadReactor<Item>> {
    public:
-    explicit Collector(Summary* summary) : summary_(summary) { StartRead(&item_); }
+    Collector(Summary* summary, bool early) : summary_(summary) {
+      if (early) StartSendInitialMetadata();
+      StartRead(&item_);
+    }
     void OnReadDone(bool ok) override {
       if (!ok) {
         collected_.show(summary_);
@@ -194,11 +202,12 @@ class CallbackStreams final : public StreamService::CallbackService {
     Item item_;
   };
 
-  grpc::ServerWriteReactor<Item>* Spread(grpc::CallbackServerContext*, const SpreadRequest* request) override {
-    return new Spreader(request);
+  grpc::ServerWriteReactor<Item>* Spread(grpc::CallbackServerContext* context, const SpreadRequest* request) override {
+    compress_as_asked(context);
+    return new Spreader(request, write_options(*context));
   }
-  grpc::ServerReadReactor<Item>* Collect(grpc::CallbackServerContext*, Summary* summary) override {
-    return new Collector(summary);
+  grpc::ServerReadReactor<Item>* Collect(grpc::CallbackServerContext* context, Summary* summary) override {
+    return new Collector(summary, early_millis(context) > 0);
   }
   grpc::ServerBidiReactor<Item, Item>* Talk(grpc::CallbackServerContext*) override { return new Talker(false); }
   grpc::ServerBidiReactor<Item, Item>* Early(grpc::CallbackServerContext* context) override {

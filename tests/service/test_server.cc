@@ -4,6 +4,8 @@
 //   test_server --address HOST:PORT [--callback | --queues]     prints "listening on PORT", serves until SIGTERM
 //     [--key FILE --certificate FILE]...  TLS
 //     [--client-ca FILE] [--clients N]    N: grpc_ssl_client_certificate_request_type
+//     [--compress N] [--compress-level N] grpc_compression_algorithm, grpc_compression_level of replies
+//     [--disable N]                       an algorithm that is not supported
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
@@ -23,6 +25,7 @@
 #include <string>
 #include <thread>
 
+#include "asked_for.h"
 #include "queue_service.h"
 #include "stream_service.h"
 #include "testing.grpc.pb.h"
@@ -124,7 +127,8 @@ std::string read_file(const char* path) {
 }
 
 class SyncService final : public TestService::Service {
-  grpc::Status Echo(grpc::ServerContext*, const EchoRequest* request, EchoReply* reply) override {
+  grpc::Status Echo(grpc::ServerContext* context, const EchoRequest* request, EchoReply* reply) override {
+    drover::testing::compress_as_asked(context);
     echo(*request, reply);
     return grpc::Status::OK;
   }
@@ -137,7 +141,8 @@ class SyncService final : public TestService::Service {
     metadata(context, *request, reply);
     return grpc::Status::OK;
   }
-  grpc::Status Sized(grpc::ServerContext*, const SizedRequest* request, SizedReply* reply) override {
+  grpc::Status Sized(grpc::ServerContext* context, const SizedRequest* request, SizedReply* reply) override {
+    drover::testing::compress_as_asked(context);
     sized(*request, reply);
     return grpc::Status::OK;
   }
@@ -173,6 +178,7 @@ class CallbackService final : public TestService::CallbackService {
   }
   grpc::ServerUnaryReactor* Echo(grpc::CallbackServerContext* context, const EchoRequest* request,
                                  EchoReply* reply) override {
+    drover::testing::compress_as_asked(context);
     echo(*request, reply);
     return finish(context, grpc::Status::OK);
   }
@@ -217,11 +223,29 @@ class CallbackService final : public TestService::CallbackService {
   }
   grpc::ServerUnaryReactor* Metadata(grpc::CallbackServerContext* context, const MetadataRequest* request,
                                      MetadataReply* reply) override {
+    const int64_t early = drover::testing::early_millis(context);
     metadata(context, *request, reply);
-    return finish(context, grpc::Status::OK);
+    if (early == 0) return finish(context, grpc::Status::OK);
+    // Sends its initial metadata, and the reply some time after that is done.
+    class Early final : public grpc::ServerUnaryReactor {
+     public:
+      explicit Early(int64_t millis) : millis_(millis) { StartSendInitialMetadata(); }
+      void OnSendInitialMetadataDone(bool ok) override {
+        std::thread([this, ok] {
+          drover::testing::pause(millis_);
+          Finish(ok ? grpc::Status::OK : grpc::Status::CANCELLED);
+        }).detach();
+      }
+      void OnDone() override { delete this; }
+
+     private:
+      const int64_t millis_;
+    };
+    return new Early(early);
   }
   grpc::ServerUnaryReactor* Sized(grpc::CallbackServerContext* context, const SizedRequest* request,
                                   SizedReply* reply) override {
+    drover::testing::compress_as_asked(context);
     return elsewhere(context, [request, reply] { sized(*request, reply); });
   }
   grpc::ServerUnaryReactor* Stats(grpc::CallbackServerContext* context, const StatsRequest*,
@@ -250,7 +274,8 @@ void request_calls(TestService::AsyncService* service, grpc::ServerCompletionQue
       return work(context, request, reply);
     });
   };
-  serve.operator()<EchoRequest, EchoReply>(&Service::RequestEcho, [](auto*, const auto& request, auto* reply) {
+  serve.operator()<EchoRequest, EchoReply>(&Service::RequestEcho, [](auto* context, const auto& request, auto* reply) {
+    drover::testing::compress_as_asked(context);
     echo(request, reply);
     return grpc::Status::OK;
   });
@@ -262,10 +287,12 @@ void request_calls(TestService::AsyncService* service, grpc::ServerCompletionQue
                                                      metadata(context, request, reply);
                                                      return grpc::Status::OK;
                                                    });
-  serve.operator()<SizedRequest, SizedReply>(&Service::RequestSized, [](auto*, const auto& request, auto* reply) {
-    sized(request, reply);
-    return grpc::Status::OK;
-  });
+  serve.operator()<SizedRequest, SizedReply>(&Service::RequestSized,
+                                             [](auto* context, const auto& request, auto* reply) {
+                                               drover::testing::compress_as_asked(context);
+                                               sized(request, reply);
+                                               return grpc::Status::OK;
+                                             });
   serve.operator()<StatsRequest, StatsReply>(&Service::RequestStats, [](auto*, const auto&, auto* reply) {
     stats(reply);
     return grpc::Status::OK;
@@ -289,6 +316,7 @@ int main(int argc, char** argv) {
   std::string address = "127.0.0.1:0";
   bool callback = false, queues = false;
   grpc::SslServerCredentialsOptions tls;
+  grpc::ServerBuilder builder;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--address") == 0 && i + 1 < argc) {
       address = argv[++i];
@@ -304,9 +332,16 @@ int main(int argc, char** argv) {
       tls.pem_root_certs = read_file(argv[++i]);
     } else if (std::strcmp(argv[i], "--clients") == 0 && i + 1 < argc) {
       tls.client_certificate_request = static_cast<grpc_ssl_client_certificate_request_type>(std::atoi(argv[++i]));
+    } else if (std::strcmp(argv[i], "--compress") == 0 && i + 1 < argc) {
+      builder.SetDefaultCompressionAlgorithm(static_cast<grpc_compression_algorithm>(std::atoi(argv[++i])));
+    } else if (std::strcmp(argv[i], "--compress-level") == 0 && i + 1 < argc) {
+      builder.SetDefaultCompressionLevel(static_cast<grpc_compression_level>(std::atoi(argv[++i])));
+    } else if (std::strcmp(argv[i], "--disable") == 0 && i + 1 < argc) {
+      builder.SetCompressionAlgorithmSupportStatus(static_cast<grpc_compression_algorithm>(std::atoi(argv[++i])),
+                                                   false);
     } else {
       std::cerr << "usage: test_server [--address HOST:PORT] [--callback | --queues] [--key FILE --certificate FILE] "
-                   "[--client-ca FILE] [--clients N]\n";
+                   "[--client-ca FILE] [--clients N] [--compress N] [--compress-level N] [--disable N]\n";
       return 2;
     }
   }
@@ -320,7 +355,6 @@ int main(int argc, char** argv) {
   CallbackService callback_service;
   drover::testing::SyncStreams sync_streams;
   drover::testing::CallbackStreams callback_streams;
-  grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort(
       address, tls.pem_key_cert_pairs.empty() ? grpc::InsecureServerCredentials() : grpc::SslServerCredentials(tls),

@@ -51,9 +51,12 @@ class ServerBuilder {
     return add_argument(name, argument_text(value));
   }
   ServerBuilder& SetResourceQuota(const ResourceQuota& quota);
-  ServerBuilder& SetCompressionAlgorithmSupportStatus(grpc_compression_algorithm, bool) { return *this; }
-  ServerBuilder& SetDefaultCompressionLevel(grpc_compression_level) { return *this; }
-  ServerBuilder& SetDefaultCompressionAlgorithm(grpc_compression_algorithm) { return *this; }
+  // Requests compressed by an algorithm that is not enabled are refused (UNIMPLEMENTED), and no reply is compressed by
+  // it. All are enabled at first, as far as the engine's configuration allows (compression.algorithms).
+  ServerBuilder& SetCompressionAlgorithmSupportStatus(grpc_compression_algorithm algorithm, bool enabled);
+  // Of replies whose context says nothing. A level goes before an algorithm.
+  ServerBuilder& SetDefaultCompressionLevel(grpc_compression_level level);
+  ServerBuilder& SetDefaultCompressionAlgorithm(grpc_compression_algorithm algorithm);
 
   // Recorded. Drover's threads are set by DROVER_WORKERS and DROVER_MAX_THREADS; MAX_POLLERS bounds the latter.
   enum SyncServerOption { NUM_CQS, MIN_POLLERS, MAX_POLLERS, CQ_TIMEOUT_MSEC };
@@ -89,6 +92,7 @@ class ServerBuilder {
   static std::string argument_text(long value) { return std::to_string(value); }
   static std::string argument_text(const void*) { return "(pointer)"; }
   bool check(std::string* error) const;
+  void offer_compression(drover::host::Offer* offer) const;
   void prepare_queues(Server::Parts& parts, drover::host::Offer* offer) const;
 
   std::vector<Port> ports_;
@@ -99,6 +103,11 @@ class ServerBuilder {
   int max_receive_bytes_ = 0;  // 0: not set; -1: no limit
   int max_send_bytes_ = 0;
   int max_threads_ = 0;
+  uint32_t disabled_compression_ = 0;  // 1 << grpc_compression_algorithm
+  bool default_compression_level_set_ = false;
+  grpc_compression_level default_compression_level_ = GRPC_COMPRESS_LEVEL_NONE;
+  grpc_compression_algorithm default_compression_ = GRPC_COMPRESS_NONE;
+  bool compresses_replies_ = true;
 };
 
 }  // namespace grpc

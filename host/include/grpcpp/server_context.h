@@ -6,7 +6,7 @@
 // gRPC: IsCancelled, TryCancel and the const accessors from any thread, the Add... functions from one at a time.
 //
 // Different from gRPC: initial metadata of a unary call always travels together with the reply, also after
-// StartSendInitialMetadata; compression settings have no effect; census is absent.
+// StartSendInitialMetadata; census is absent.
 #pragma once
 
 #include <grpc/compression.h>
@@ -68,6 +68,9 @@ class ServerContextBase {
   // The request's :authority.
   string_ref ExperimentalGetAuthority() const;
 
+  // How the reply's messages are compressed, set before the first of them: by an algorithm, if the client takes it, or
+  // by one that fits the level. What does not become smaller is sent as it is. The engine does it (limits and cost:
+  // docs/guide.md). A level goes before an algorithm.
   void set_compression_level(grpc_compression_level level) {
     compression_level_ = level;
     compression_level_set_ = dirty_ = true;
@@ -76,7 +79,7 @@ class ServerContextBase {
   grpc_compression_level compression_level() const { return compression_level_; }
   void set_compression_algorithm(grpc_compression_algorithm algorithm) {
     compression_algorithm_ = algorithm;
-    dirty_ = true;
+    compression_algorithm_set_ = dirty_ = true;
   }
   grpc_compression_algorithm compression_algorithm() const { return compression_algorithm_; }
 
@@ -138,7 +141,7 @@ class ServerContextBase {
   bool was_cancelled_ = false;
   bool done_asked_ = false;
   bool dirty_ = false;  // something below differs from a fresh context
-  bool compression_level_set_ = false;
+  bool compression_level_set_ = false, compression_algorithm_set_ = false;
   grpc_compression_level compression_level_ = GRPC_COMPRESS_LEVEL_NONE;
   grpc_compression_algorithm compression_algorithm_ = GRPC_COMPRESS_NONE;
   void* done_tag_ = nullptr;

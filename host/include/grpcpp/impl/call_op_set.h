@@ -1,6 +1,6 @@
 // WriteOptions: how a message of a stream is written; gRPC's class.
 //
-// The flags are kept, and have no effect on Drover.
+// On Drover no_compression has an effect; the other flags are kept.
 #pragma once
 
 #include <cstdint>

@@ -74,10 +74,10 @@ class ServerAsyncWriter final : public ServerAsyncWriterInterface<W> {
  public:
   explicit ServerAsyncWriter(ServerContext* /*context*/) {}
   void SendInitialMetadata(void* tag) override { this->send_initial_metadata(tag); }
-  void Write(const W& message, void* tag) override { this->write(message, tag); }
-  void Write(const W& message, WriteOptions /*options*/, void* tag) override { this->write(message, tag); }
-  void WriteAndFinish(const W& message, WriteOptions /*options*/, const Status& status, void* tag) override {
-    this->write_and_finish(message, status, tag);
+  void Write(const W& message, void* tag) override { this->write(message, WriteOptions(), tag); }
+  void Write(const W& message, WriteOptions options, void* tag) override { this->write(message, options, tag); }
+  void WriteAndFinish(const W& message, WriteOptions options, const Status& status, void* tag) override {
+    this->write_and_finish(message, options, status, tag);
   }
   void Finish(const Status& status, void* tag) override { this->finish(nullptr, status, tag); }
 };
@@ -88,10 +88,10 @@ class ServerAsyncReaderWriter final : public ServerAsyncReaderWriterInterface<W,
   explicit ServerAsyncReaderWriter(ServerContext* /*context*/) {}
   void SendInitialMetadata(void* tag) override { this->send_initial_metadata(tag); }
   void Read(R* message, void* tag) override { this->read(message, tag); }
-  void Write(const W& message, void* tag) override { this->write(message, tag); }
-  void Write(const W& message, WriteOptions /*options*/, void* tag) override { this->write(message, tag); }
-  void WriteAndFinish(const W& message, WriteOptions /*options*/, const Status& status, void* tag) override {
-    this->write_and_finish(message, status, tag);
+  void Write(const W& message, void* tag) override { this->write(message, WriteOptions(), tag); }
+  void Write(const W& message, WriteOptions options, void* tag) override { this->write(message, options, tag); }
+  void WriteAndFinish(const W& message, WriteOptions options, const Status& status, void* tag) override {
+    this->write_and_finish(message, options, status, tag);
   }
   void Finish(const Status& status, void* tag) override { this->finish(nullptr, status, tag); }
 };

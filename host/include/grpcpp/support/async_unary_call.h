@@ -5,6 +5,7 @@
 // operation has been begun.
 #pragma once
 
+#include <grpcpp/impl/call_op_set.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/status.h>
 
@@ -28,8 +29,8 @@ class ServerAsyncStreamingInterface {
  protected:
   void send_initial_metadata(void* tag);
   void read(drover::Message* message, void* tag);
-  void write(const drover::Message& message, void* tag);
-  void write_and_finish(const drover::Message& message, const Status& status, void* tag);
+  void write(const drover::Message& message, const WriteOptions& options, void* tag);
+  void write_and_finish(const drover::Message& message, const WriteOptions& options, const Status& status, void* tag);
   void finish(const drover::Message* reply, const Status& status, void* tag);
 
  private:

@@ -56,12 +56,14 @@ class StreamReactor : public ServerReactor {
     read_into_ = message;
     ask(kReadAsked);
   }
-  void start_write(const drover::Message* message, const WriteOptions& /*options*/) {
+  void start_write(const drover::Message* message, const WriteOptions& options) {
     write_from_ = message;
+    write_as_it_is_ = options.get_no_compression();
     ask(kWriteAsked);
   }
-  void start_write_and_finish(const drover::Message* message, const WriteOptions& /*options*/, Status status) {
+  void start_write_and_finish(const drover::Message* message, const WriteOptions& options, Status status) {
     write_from_ = message;
+    write_as_it_is_ = options.get_no_compression();
     status_ = std::move(status);
     ask(kLastWriteAsked | kFinishAsked);
   }
@@ -92,6 +94,7 @@ class StreamReactor : public ServerReactor {
   drover::host::Call* call_ = nullptr;  // once bound
   drover::Message* read_into_ = nullptr;
   const drover::Message* write_from_ = nullptr;
+  bool write_as_it_is_ = false;  // not compressed
   Status status_;
   // Of completion queues, whose messages are copied by the thread that writes them.
   enum Put : uint8_t { kNotPut, kPut, kCannotBePut };
