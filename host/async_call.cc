@@ -75,12 +75,9 @@ void AsyncCall::OnWriteDone(bool ok) { queue_->push(write_tag_, ok); }
 void AsyncCall::send_initial_metadata(void* tag) {
   queue_->begin();
   call_of_.take_metadata(*context_, false);
-  if (call_of_.stream == nullptr) {
-    queue_->push(tag, !call_of_.cancelled.load(std::memory_order_acquire));  // it goes with the reply
-    return;
-  }
   metadata_tag_ = tag;
-  metadata_put_ = call_of_.method->reply_streams && !call_of_.cancelled.load(std::memory_order_relaxed) &&
+  if (call_of_.stream == nullptr) return call_of_.post(call_of_.initial_metadata_event);
+  metadata_put_ = !call_of_.cancelled.load(std::memory_order_relaxed) &&
                   call_of_.stream->replies.put(call_of_, nullptr) == ReplyQueue::Put::kDone;
   start_initial_metadata();
 }

@@ -46,6 +46,8 @@ class AsyncCall final : public grpc::internal::StreamReactor, public WaitingCall
   // The event of RequestX; the application may use its objects from here on.
   void announce(const CallRequest& request);
   void cancelled();
+  // Of a call without a stream: the event of SendInitialMetadata.
+  void headers_sent() { OnSendInitialMetadataDone(!call_of_.cancelled.load(std::memory_order_acquire)); }
   // The call is completed. The last look at the application's objects.
   void over();
   void recycle() override;

@@ -82,6 +82,7 @@ Call::Call(CallInbox& inbox, uint32_t call_id, EngineLink& link, void* first_chu
 Call::~Call() {
   arena.reset();
   memory.free_extra();
+  free_headers();
 }
 
 bool Call::check_request(uint64_t offset) {
@@ -301,6 +302,26 @@ uint64_t Call::build_initial_metadata(Arena& into) {
   return link_.region.offset_of(record);
 }
 
+bool Call::put_headers(uint64_t* trailer) {
+  *trailer = 0;
+  if (has_initial_metadata()) {
+    const uint32_t chunks = ChunkPool::chunks_for(initial_metadata_size());
+    const uint64_t offset = link_.tx.allocate(chunks);
+    if (offset == ChunkPool::kNone) return false;
+    headers_ = {offset, chunks};
+    Arena arena(Arena::FixedMemory{link_.region.base() + offset, size_t{chunks} * kChunkSize});
+    *trailer = build_initial_metadata(arena);
+  }
+  headers_with_engine = initial_metadata_sent = true;
+  return true;
+}
+
+void Call::free_headers() {
+  if (headers_.chunks != 0) link_.tx.free(headers_.offset, headers_.chunks);
+  headers_ = {};
+  headers_with_engine = false;
+}
+
 // What COMPLETE has to carry.
 template <class Visit>
 void Call::visit_unsent_metadata(Visit&& visit) const {
@@ -438,7 +459,8 @@ void Call::recycle() {
   initial_metadata_event.kind = CallEvent::Kind::kInitialMetadataAsked;
   status = grpc::Status();
   reactor = nullptr;
-  active = bound = completed = finished = released = cancel_seen = initial_metadata_asked = false;
+  active = bound = completed = finished = released = cancel_seen = initial_metadata_asked = initial_metadata_sent =
+      false;
   reactions_running = 0;
   cancelled.store(false, std::memory_order_relaxed);
   cancel_asked.store(false, std::memory_order_relaxed);

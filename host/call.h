@@ -116,8 +116,9 @@ class Call {
   int reactions_running = 0;  // OnCancel and OnSendInitialMetadataDone on threads that lost the lead
   bool initial_metadata_asked = false;
   bool load_reported = false;      // in the trailing metadata
-  bool no_room = false;            // no memory for the reply, nor for a trailer that reports it
-  int64_t memory_deadline_ns = 0;  // while waiting for room for the reply
+  bool headers_with_engine = false;  // put_headers' memory is in use
+  bool no_room = false;              // no memory for the reply, nor for a trailer that reports it
+  int64_t memory_deadline_ns = 0;    // while waiting for room for the reply
 
   std::atomic<bool> cancelled{false};     // what IsCancelled says
   std::atomic<bool> cancel_asked{false};  // TryCancel was called
@@ -152,6 +153,10 @@ class Call {
   }
   size_t initial_metadata_size() const;
   uint64_t build_initial_metadata(Arena& into);
+  // The same in memory of its own, for a call without a stream, in front of its reply. False: no room in tx.
+  bool put_headers(uint64_t* trailer);
+  // The engine has read them.
+  void free_headers();
   // True if the application has a reactor of its own, whose OnDone is to be called.
   bool has_user_reactor() const { return reactor != nullptr && reactor != &default_reactor_; }
   // Frees what was kept beside the request for its readers. Call it before the engine is told that the request is no
@@ -217,6 +222,7 @@ class Call {
   grpc::CallbackServerContext callback_context_;
   DefaultUnaryReactor default_reactor_;
   bool default_reactor_used_ = false;
+  ChunkRun headers_{};                // put_headers'
   std::unique_ptr<Arena> evacuated_;  // holds the reply while it waits for room
 };
 

@@ -180,11 +180,56 @@ TEST_F(CallbackTest, InitialMetadataIsReportedAsSentBeforeOnDone) {
   };
   start();
   uint32_t number = call();
+  ASSERT_TRUE(engine->receive<Reply>(number, [&](const Reply* reply, const FakeEngine::Message& message) {
+    EXPECT_EQ(reply, nullptr);
+    EXPECT_EQ(message.flags, kReplyMessageHeadersOnly);
+  }));
   auto answer = engine->answer(number);
   ASSERT_TRUE(answer);
-  EXPECT_EQ(engine->pairs(*answer, true).size(), 1u);
+  EXPECT_EQ(engine->pairs(*answer, true).size(), 0u);  // they have gone
   ASSERT_TRUE(engine->finished(number));
   EXPECT_EQ(reactor.events(), (std::vector<std::string>{"metadata", "done"}));
+}
+
+// What is sent early is sent once, whichever call comes to have the memory next.
+TEST_F(CallbackTest, InitialMetadataGoesOutWhileTheHandlerStillWorks) {
+  struct Early : grpc::ServerUnaryReactor {
+    void OnSendInitialMetadataDone(bool) override { sent = true; }
+    void OnDone() override { done = true; }
+    std::atomic<bool> sent{false}, done{false};
+  };
+  std::unique_ptr<Early> reactor;
+  service.echo = [&](grpc::CallbackServerContext* context, const Request* request, Reply*) {
+    reactor = std::make_unique<Early>();
+    if (request->text() == "early") {
+      context->AddInitialMetadata("early", "bird");
+      context->AddTrailingMetadata("late", "owl");
+      reactor->StartSendInitialMetadata();
+    }
+    return reactor.get();
+  };
+  start();
+  for (int i = 0; i < 6; ++i) {
+    const bool early = i % 2 == 0;
+    uint32_t number = call(early ? "early" : "");
+    if (early) {
+      ASSERT_TRUE(engine->receive<Reply>(number, [&](const Reply*, const FakeEngine::Message& message) {
+        EXPECT_EQ(engine->initial_metadata(message), (FakeEngine::Pairs{{"early", "bird"}}));
+      }));
+    }
+    EXPECT_FALSE(engine->answer(number, 20));
+    EXPECT_EQ(reactor->sent, early);
+    reactor->Finish(grpc::Status::OK);
+    auto answer = engine->answer(number);
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->trailer != 0, early);
+    if (early) {
+      EXPECT_EQ(engine->pairs(*answer, true).size(), 0u);
+      EXPECT_EQ(engine->pairs(*answer, false), (FakeEngine::Pairs{{"late", "owl"}}));
+    }
+    ASSERT_TRUE(engine->finished(number));
+    EXPECT_TRUE(reactor->done);
+  }
 }
 
 TEST_F(CallbackTest, AMethodThatIsNotOverriddenIsUnimplemented) {

@@ -179,7 +179,7 @@ class FakeEngine {
         received.pop_front();
         look(message.response == 0 ? nullptr : reinterpret_cast<const T*>(region_->at(message.response, sizeof(T))),
              message);
-        if (options_.auto_release) release(message.tx_call);
+        if (options_.auto_release && !headers_alone(message.tx_call)) release(message.tx_call);
         return true;
       }
       if (answers_.count(call) != 0 || std::chrono::steady_clock::now() > end) return false;
@@ -288,6 +288,9 @@ class FakeEngine {
     return region_->offset_of(record);
   }
 
+  // Of a call without a stream; they are released at once.
+  static bool headers_alone(uint32_t tx_call) { return (tx_call & Worker::kHeadersBit) != 0 && tx_call >> 31 == 0; }
+
   void take(const Slot& slot, uint32_t worker) {
     if (slot.type == static_cast<uint8_t>(ResponseSlotType::kFinished)) {
       end(slot_as<FinishedSlot>(slot).call);
@@ -298,6 +301,7 @@ class FakeEngine {
       consume(message.call, message.consumed);
       received_[message.call].push_back({message.response, message.trailer, message.flags, message.tx_call});
       late_ = late_ || answers_.count(message.call) != 0;
+      if (options_.auto_release && headers_alone(message.tx_call)) release(message.tx_call, worker);  // as the engine does
       return;
     }
     if (slot.type == static_cast<uint8_t>(ResponseSlotType::kConsumed)) {

@@ -199,10 +199,18 @@ TEST_F(HostileEngineTest, SlotsThatCannotBeAreViolations) {
          ReleaseSlot release{};
          release.type = static_cast<uint8_t>(RequestSlotType::kRelease);
          release.count = 1;
-         release.tx_call[0] = UINT32_MAX >> 1;
+         release.tx_call[0] = UINT32_MAX >> 2;
          *slot = to_slot(release);
        },
        "a RELEASE of a call that was not completed"},
+      {[](Slot* slot) {
+         ReleaseSlot release{};
+         release.type = static_cast<uint8_t>(RequestSlotType::kRelease);
+         release.count = 1;
+         release.tx_call[0] = UINT32_MAX >> 1;
+         *slot = to_slot(release);
+       },
+       "a RELEASE of initial metadata that were not sent"},
       {[](Slot* slot) {
          ReleaseSlot release{};
          release.type = static_cast<uint8_t>(RequestSlotType::kRelease);

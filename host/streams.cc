@@ -308,13 +308,13 @@ bool Streams::settle(Call* call) {
 bool Streams::settle_metadata(Call* call, bool* moved) {
   Stream& stream = *call->stream;
   bool over = call->completed || call->cancelled.load(std::memory_order_relaxed);
-  bool can = over || !call->method->reply_streams || call->is_async() || stream.replies.has_room();
+  bool can = over || call->is_async() || stream.replies.has_room();
   if (!can || stream.metadata_started) return true;
   stream.metadata_wanted = false;
   stream.metadata_started = true;
   *moved = true;
   auto& asking = static_cast<StreamReactor&>(*call->reactor);
-  if (!over && call->method->reply_streams &&
+  if (!over &&
       (call->is_async() ? asking.metadata_put_ : stream.replies.put(*call, nullptr) == ReplyQueue::Put::kDone)) {
     call->initial_metadata_sent = true;
     push_replies(call);

@@ -47,7 +47,7 @@ bool put(Call& call, const drover::Message* message, bool as_it_is = false) {
 }  // namespace
 
 void SyncStream::send_initial_metadata() {
-  if (!call_->method->reply_streams || call_->initial_metadata_sent) return;
+  if (call_->initial_metadata_sent) return;
   put(*call_, nullptr);
 }
 

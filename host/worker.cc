@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "host/async_call.h"
 #include "host/cycle_clock.h"
 #include "host/event_queue.h"
 
@@ -388,7 +389,27 @@ bool Worker::after_handler(Call* call) {
   return true;
 }
 
+// Before the reply of a call without a stream; with it, if there is no room in tx now.
+void Worker::send_headers(Call* call) {
+  uint64_t trailer = 0;
+  if (gone() || call->completed || call->initial_metadata_sent || call->cancelled.load(std::memory_order_relaxed) ||
+      !call->put_headers(&trailer)) {
+    return;
+  }
+  ReplyMessageSlot slot{};
+  slot.type = static_cast<uint8_t>(ResponseSlotType::kMessage);
+  slot.flags = kReplyMessageHeadersOnly;
+  slot.compression = call->compression();
+  slot.call = call->engine_call;
+  slot.generation = call->generation;
+  slot.tx_call = kHeadersBit | call->id;
+  slot.trailer = trailer;
+  push(channels_[call->engine_thread], to_slot(slot));
+}
+
 bool Worker::after_initial_metadata(Call* call) {
+  send_headers(call);
+  if (call->is_async()) return call->async->headers_sent(), true;
   if (!call->has_user_reactor()) return true;  // no reactor to call
   ++call->reactions_running;
   if (!run_application(
@@ -660,6 +681,14 @@ void Worker::release(uint32_t tx_call) {
     if (!streams_.release(tx_call)) link_->report_broken("a RELEASE of a message that was not sent");
     return;
   }
+  if ((tx_call & kHeadersBit) != 0) [[unlikely]] {
+    const uint32_t id = tx_call & ~kHeadersBit;
+    if (id >= calls_.size() || !calls_[id]->headers_with_engine) {
+      return link_->report_broken("a RELEASE of initial metadata that were not sent");
+    }
+    calls_[id]->free_headers();
+    return recycle_if_over(calls_[id].get());
+  }
   if (tx_call >= calls_.size() || !calls_[tx_call]->completed || calls_[tx_call]->released) {
     return link_->report_broken("a RELEASE of a call that was not completed");
   }
@@ -669,7 +698,8 @@ void Worker::release(uint32_t tx_call) {
 }
 
 void Worker::recycle_if_over(Call* call) {
-  if (!call->finished || !call->released) return;  // with a dead engine, the whole Worker is freed instead
+  if (!call->finished || !call->released || call->headers_with_engine)
+    return;  // with a dead engine, the whole Worker is freed instead
   if (call->stream != nullptr && !streams_.detach(call)) [[unlikely]]
     return;
   call->recycle();

@@ -121,6 +121,8 @@ class Worker final : private StreamWorker, private InboxOwner {
   static constexpr uint32_t kMostIndexedCalls = 1u << 20;
   static constexpr uint32_t kMostCalls = 1u << 20;  // at once; an engine with more to do has other workers
   static constexpr uint32_t kFirstChunkRun = 16;
+  // In tx_call: the initial metadata of a call, in front of its COMPLETE.
+  static constexpr uint32_t kHeadersBit = uint32_t{1} << 30;
 
  private:
   struct Channel {
@@ -147,6 +149,7 @@ class Worker final : private StreamWorker, private InboxOwner {
   bool start_held(bool* worked);
   bool after_handler(Call* call);
   bool after_initial_metadata(Call* call);
+  void send_headers(Call* call);
   bool cancel(Call* call);
   bool scan_for_cancelled();
   bool retry_waiting(bool* worked);

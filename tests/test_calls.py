@@ -106,6 +106,51 @@ def test_metadata_travels_both_ways(service):
     assert reply.peer.startswith(("ipv4:127.0.0.1:", "ipv4:127.0.0.1%3A"))
 
 
+def early_call(service, millis, request=None, **more):
+    """A call whose handler sends its initial metadata, and its reply that much later.
+
+    The client calls the method as one whose reply streams: of one that does not, it shows nothing before the reply."""
+    if not service.server.arguments:
+        pytest.skip("gRPC's synchronous API has no way to send them")
+    method = service.channel.unary_stream(
+        "/drover.testing.TestService/Metadata", service.messages.MetadataRequest.SerializeToString,
+        service.messages.MetadataReply.FromString)
+    return method(request or service.messages.MetadataRequest(), metadata=(("x-early", str(millis)),), **more)
+
+
+def test_initial_metadata_may_come_long_before_the_reply(service):
+    start = time.monotonic()
+    call = early_call(service, 2000, timeout=20)
+    assert dict(call.initial_metadata())["early"] == "bird"
+    assert time.monotonic() - start < 1.5
+    assert len(list(call)) == 1 and call.code() == grpc.StatusCode.OK
+    assert time.monotonic() - start > 1.9
+
+
+def test_a_call_may_end_badly_behind_its_initial_metadata(service):
+    for _ in range(20):
+        call = early_call(service, 500, timeout=20)
+        assert dict(call.initial_metadata())["early"] == "bird"
+        call.cancel()
+        assert call.code() == grpc.StatusCode.CANCELLED
+    late = early_call(service, 2000, timeout=0.5)
+    assert dict(late.initial_metadata())["early"] == "bird"
+    assert late.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+    assert service.Echo(service.messages.EchoRequest(text="still here")).text == "still here"
+
+
+def test_initial_metadata_and_replies_of_many_calls_stay_together(service):
+    pair = service.messages.Pair
+    calls = []
+    for i in range(300):
+        request = service.messages.MetadataRequest(trailing=[pair(key="number", value=str(i).encode())])
+        calls.append(early_call(service, 1 + i % 30, request, timeout=30))
+    for i, call in enumerate(calls):
+        assert dict(call.initial_metadata())["early"] == "bird"
+        assert len(list(call)) == 1
+        assert dict(call.trailing_metadata())["number"] == str(i)
+
+
 def test_the_handler_sees_the_deadline(service):
     assert service.Metadata(service.messages.MetadataRequest()).deadline_millis == -1
     reply = service.Metadata(service.messages.MetadataRequest(), timeout=30)

@@ -3,6 +3,7 @@ the wire is counted by a relay between the two."""
 
 import random
 import socket
+import subprocess
 import threading
 
 import grpc
@@ -195,6 +196,53 @@ def test_an_algorithm_that_is_not_enabled_is_unimplemented(connect, kind):
     assert error.value.code() == grpc.StatusCode.UNIMPLEMENTED
     assert "gzip" in error.value.details()
     assert service.echo(bytes(1000), compression=grpc.Compression.Deflate) == bytes(1000)
+    talk = service.streams.Talk(iter([service.messages.Item(number=1)]), compression=grpc.Compression.Gzip, timeout=20)
+    assert talk.code() == grpc.StatusCode.UNIMPLEMENTED
+    spread = service.streams.Spread(service.messages.SpreadRequest(count=2), compression=grpc.Compression.Gzip, timeout=20)
+    assert spread.code() == grpc.StatusCode.UNIMPLEMENTED
+    # Nor does it compress its replies so: the level takes what is left. (gRPC C++ sends such a reply as it is.)
+    assert service.sized(metadata=asks(compress_level="low")) < SIZE / 20 or kind == "grpc"
+
+
+@pytest.mark.parametrize("folder", ["", "clients"], ids=["drover", "grpc"])
+def test_the_compressing_greeter_says_the_same_on_drover_and_on_grpc(build_dir, folder):
+    program = "greeter_compressing_server" + ("_grpc" if folder else "")
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    process = subprocess.Popen([str(build_dir / "examples" / "greeter" / folder / program), f"127.0.0.1:{port}"],
+                               stdout=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    relay = Relay(port)
+    try:
+        with grpc.insecure_channel(relay.address) as channel:
+            greet = channel.unary_unary("/helloworld.Greeter/SayHello")
+
+            def said(letters, **more):
+                """Bytes that the greeting takes on the wire."""
+                before = relay.down
+                name = varint_field(letters) + b"x" * letters
+                answer = b"Hello " + b"x" * letters
+                assert greet(name, timeout=20, **more) == varint_field(len(answer)) + answer
+                return relay.down - before
+
+            said(1)
+            assert said(90) > 90                            # short: as it is
+            assert said(5000) < 500                         # gzip
+            assert said(1_000_000) < 50_000                 # deflate
+            assert said(1_000_000, compression=grpc.Compression.Gzip) < 50_000
+    finally:
+        relay.close()
+        process.terminate()
+        process.wait(15)
+
+
+def varint_field(number):
+    """The tag of field 1 with a length."""
+    out = bytearray(b"\x0a")
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes(out) + bytes([number])
 
 
 def test_the_engine_may_have_compression_off(connect, tmp_path):

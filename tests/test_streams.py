@@ -122,6 +122,18 @@ def test_initial_metadata_comes_before_the_first_message(service):
     assert dict(call.trailing_metadata())["late"] == "owl"
 
 
+def test_initial_metadata_may_come_before_the_requests_of_a_unary_reply(service):
+    feed = Feed()
+    call = service.Collect.future(feed, timeout=30, metadata=(("x-early", "1"),))
+    assert dict(call.initial_metadata())["early"] == "bird"  # nothing was sent yet
+    assert not call.done()
+    for i in range(100):
+        feed.send(service.messages.Item(number=i, payload=b"x"))
+    feed.close()
+    summary = call.result()
+    assert (summary.count, summary.bytes, summary.in_order) == (100, 100, True)
+
+
 def test_a_handler_may_end_the_call_while_the_client_still_sends(service):
     feed = Feed()
     call = service.Early(feed, timeout=30)

@@ -89,8 +89,9 @@ enum class More : uint8_t {
 };
 
 // One step of a reply: any of headers, one message and the status, which go out in this order. The step with the
-// status ends the call; a unary reply is that step alone. Pieces and buffers belong to the dispatcher and stay as
-// they are until the transport reports the step by reply_sent, or has copied them.
+// status ends the call; a unary reply is that step alone, or behind one of headers alone, which is copied. Pieces and
+// buffers belong to the dispatcher and stay as they are until the transport reports the step by reply_sent, or has
+// copied them.
 struct Reply {
   std::span<const Header> initial;    // with the first step of a call only; copied before `reply` returns
   bool has_message = false;           // exactly one message (perhaps of 0 bytes)

@@ -184,7 +184,7 @@ void Calls::settle_over(CallState& state) {
   }
   if (state.owed != 0) return;
   let_go_of_message(state);
-  state.cancelled = false;
+  state.cancelled = state.headers_sent = false;
   state.wanted_chunks = 0;
   if (state.stream != nullptr) [[unlikely]]
     recycle_stream(state);

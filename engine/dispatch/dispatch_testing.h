@@ -471,6 +471,9 @@ class FakeHost {
     encoded.copy_to(wire.data());
     return wire;
   }
+
+ public:
+  // A CallTrailer with that initial metadata, in tx.
   uint64_t build_trailer(const std::vector<Header>& initial) {
     arenas_.push_back(std::make_unique<TxArena>(*tx_pool, region->base()));
     Arena& arena = arenas_.back()->arena;
@@ -493,6 +496,7 @@ class FakeHost {
     return region->offset_of(memory);
   }
 
+ private:
   TestThread* thread_ = nullptr;
   std::vector<std::unique_ptr<TxArena>> arenas_;
 };

@@ -53,6 +53,16 @@ TEST_F(HostileTest, AResponseOutsideTxCostsTheCall) {
   }
 }
 
+TEST_F(HostileTest, ACompressionThatThereIsNotCostsTheCall) {
+  Call& call = taken();
+  CompleteSlot slot = completion();
+  slot.response = host_.build(echo_wire("x"));
+  slot.compression = 6;
+  host_.push(0, to_slot(slot));
+  engine_.pump();
+  expect_internal(call, "a compression that there is not");
+}
+
 TEST_F(HostileTest, AStringThatLeadsOutOfTheRegionCostsTheCall) {
   Call& call = taken();
   uint64_t offset = host_.build(echo_wire("x"));

@@ -139,13 +139,13 @@ void HostResponses::finished(HostLink& link, uint32_t worker, const FinishedSlot
 
 int64_t HostResponses::message(HostLink& link, uint32_t worker, const ReplyMessageSlot& slot) {
   CallState* state = calls_.find(slot.call, slot.generation);
-  if (state == nullptr || state->host != &link || state->lane != worker || (state->owed & CallState::kComplete) == 0 ||
-      (state->stream_flags & kMethodReplyStreams) == 0) {
-    return link.fail("it sent a message of a call that this worker does not have, or whose reply does not stream"), 0;
+  if (state == nullptr || state->host != &link || state->lane != worker || (state->owed & CallState::kComplete) == 0) {
+    return link.fail("it sent a message of a call that this worker does not have"), 0;
   }
-  if (slot.consumed != 0 && !requests_.consumed(*state, slot.consumed)) {
+  if (slot.consumed != 0 && (state->stream == nullptr || !requests_.consumed(*state, slot.consumed))) {
     return link.fail("it consumed more messages than it has"), 0;
   }
+  if ((state->stream_flags & kMethodReplyStreams) == 0) return headers(*state, slot);
   StreamState& stream = *state->stream;
   if (stream.steps.size() + stream.put_off.size() >= kMaxStreamMessages) {
     return link.fail("it sent more messages of a call than may wait"), 0;
@@ -162,6 +162,24 @@ int64_t HostResponses::message(HostLink& link, uint32_t worker, const ReplyMessa
     fail_for_memory(*state, step);
   }
   return 0;
+}
+
+// Initial metadata of a reply that does not stream.
+int64_t HostResponses::headers(CallState& state, const ReplyMessageSlot& slot) {
+  HostLink& link = *state.host;
+  if (slot.flags != kReplyMessageHeadersOnly || slot.response != 0 || state.headers_sent) {
+    return link.fail("it sent a message of a call whose reply does not stream, or initial metadata twice"), 0;
+  }
+  state.headers_sent = true;
+  link.release(state.lane, slot.tx_call, 0, calls_.now_ns());  // what it refers to is read now
+  if (state.phase != CallState::Phase::kRunning) return 0;
+  ResponseReader::Answer answer = reader_.read_headers(state, slot_as<CompleteSlot>(to_slot(slot)));
+  if (answer.reply.ends) {
+    calls_.fail_running(state, answer.reply.code, answer.reply.status_message);
+  } else {
+    replies_.reply(*state.call, answer.reply);  // copies them; `state` may be free now
+  }
+  return answer.long_since_ns;
 }
 
 void HostResponses::consumed(HostLink& link, uint32_t worker, const ConsumedSlot& slot) {

@@ -59,6 +59,7 @@ class HostResponses {
   int64_t complete(HostLink& link, uint32_t worker, const CompleteSlot& slot);
   void finished(HostLink& link, uint32_t worker, const FinishedSlot& slot);
   int64_t message(HostLink& link, uint32_t worker, const ReplyMessageSlot& slot);
+  int64_t headers(CallState& state, const ReplyMessageSlot& slot);
   void consumed(HostLink& link, uint32_t worker, const ConsumedSlot& slot);
   int64_t answer(CallState& state, const CompleteSlot& slot);
   int64_t give(CallState& state, const CompleteSlot& slot, ResponseReader::Answer& answer, int64_t until_ns);

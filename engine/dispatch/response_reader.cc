@@ -104,11 +104,25 @@ DROVER_INLINE bool ResponseReader::read_head(const CallState& state, const Compl
     reply.status_message = kNoRoomInTx;
   }
   if (slot.trailer != 0 && !read_trailer_of(state, slot, answer)) return false;
+  if (state.headers_sent && !reply.initial.empty()) [[unlikely]] {
+    *answer = broken("initial metadata twice");
+    return false;
+  }
   if (reply.code != StatusCode::kOk) return false;
   reply.has_message = true;
   if (slot.compression != 0 && !read_compression(slot, answer)) [[unlikely]]
     return false;
   return slot.response != 0;  // 0: an empty message
+}
+
+ResponseReader::Answer ResponseReader::read_headers(const CallState& state, const CompleteSlot& slot) {
+  Answer answer;
+  Reply& reply = answer.reply;
+  if (slot.trailer != 0 && !read_trailer_of(state, slot, &answer)) return answer;
+  if (slot.compression != 0 && !read_compression(slot, &answer)) return answer;
+  if (!reply.trailing.empty() || !reply.status_message.empty()) return broken("a status in front of the end");
+  reply.ends = false;
+  return answer;
 }
 
 // The message lies in `encoded`, which is the call's from now on.

@@ -51,6 +51,9 @@ class ResponseReader {
   // invalid is kInternal, with the reason, and ends the call. Fills in state.reply if the answer has a message that is
   // not empty.
   Answer read(CallState& state, const CompleteSlot& slot);
+  // The initial metadata of a reply that does not stream, which come before it. What is invalid ends the call, as
+  // above.
+  Answer read_headers(const CallState& state, const CompleteSlot& slot);
   // After kLong: the same answer, in slices.
   std::unique_ptr<LongAnswer> begin_long(const CallState& state, const CompleteSlot& slot);
   // As read, once it is done; never kLong.

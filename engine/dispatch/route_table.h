@@ -42,7 +42,7 @@ struct Route {
   uint64_t hash = 0;
   // Of MethodFlag: its targets', or its last targets'.
   uint32_t flags = 0;    // which of both ways stream
-  uint32_t refuses = 0;  // compressions that one of them does not take
+  uint32_t refuses = 0;  // compressions that the last one to come does not take
   std::vector<Target> targets;
   uint32_t cursor = 0;  // round robin over all targets' workers
   uint32_t calls = 0;   // that refer to it

@@ -297,6 +297,54 @@ TEST_F(Streams, InitialMetadataGoesOutInFrontOfTheFirstMessageAndOnlyThere) {
   EXPECT_EQ(engine.transport.answer(call).code, StatusCode::kInternal);
 }
 
+TEST_F(Streams, InitialMetadataOfOneReplyMayGoOutInFrontOfIt) {
+  for (uint32_t flags : {uint32_t{0}, uint32_t{kMethodRequestStreams}}) {
+    TestThread thread;
+    FakeHost host(thread, {.flags = flags});
+    Call& call = flags == 0 ? thread.call("ask") : thread.begin();
+    if (flags != 0) thread.dispatcher.start(call);
+    const FakeHost::Taken taken = only_call(host);
+    host.headers(taken, {{"x-a", "1"}});
+    thread.pump();
+    ASSERT_EQ(thread.transport.steps[&call].size(), 1u);
+    EXPECT_FALSE(thread.transport.steps[&call][0].has_message);
+    EXPECT_EQ(thread.transport.steps[&call][0].initial, (std::vector<Header>{{"x-a", "1"}}));
+    EXPECT_FALSE(thread.transport.answered(call));
+    if (flags != 0) thread.dispatcher.message(call, echo_wire("a"), More::kLast);
+    host.answer(taken, echo_wire("reply"), 700);
+    thread.pump();
+    EXPECT_EQ(thread.transport.answer(call).body, echo_wire("reply"));
+    EXPECT_TRUE(thread.pump_until([&] {
+      host.take();
+      return host.released.size() == 2;
+    }));
+    EXPECT_EQ(thread.dispatcher.calls(), 0u);
+  }
+}
+
+TEST_F(Streams, InitialMetadataTwiceIsNothingThatAHostSends) {
+  for (bool in_the_end : {true, false}) {
+    TestThread thread;
+    FakeHost host(thread);
+    Call& call = thread.call("ask");
+    const FakeHost::Taken taken = only_call(host);
+    host.headers(taken, {{"x-a", "1"}});
+    thread.pump();
+    if (in_the_end) {
+      CompleteSlot slot = FakeHost::completion(taken);
+      slot.response = host.build(echo_wire("x"));
+      slot.trailer = host.build_trailer({{"x-b", "2"}});
+      host.push(0, to_slot(slot));
+    } else {
+      host.headers(taken, {});
+    }
+    thread.pump();
+    thread.pump();
+    EXPECT_EQ(thread.events.failed.count(host.id), in_the_end ? 0u : 1u);
+    EXPECT_EQ(thread.transport.answer(call).code, in_the_end ? StatusCode::kInternal : StatusCode::kUnavailable);
+  }
+}
+
 TEST_F(Streams, ADeadlineEndsAStreamAndTheHostHears) {
   FakeHost host(engine, {.flags = kBidi});
   Call& call = engine.begin("/test.Echo/Say", 20'000'000);

@@ -31,6 +31,7 @@ struct CallStream : http2::Stream, Call {
   bool request_done = false;  // message was called
   uint32_t http_error = 0;    // not gRPC: the HTTP status to answer with, once the request has ended
   bool replied = false;
+  bool headers_sent = false;     // of a reply that does not stream: before the reply
   bool view_listed = false;      // in the connection's list of messages that lie in the receive buffer
   bool failed = false;           // it was reset
   RequestAssembler assembler;    // unless the request streams
@@ -46,7 +47,7 @@ struct CallStream : http2::Stream, Call {
 inline void CallStream::reset() {
   reset_stream();
   static_cast<Call&>(*this) = Call();
-  begun = ignore_data = request_done = replied = view_listed = failed = false;
+  begun = ignore_data = request_done = replied = headers_sent = view_listed = failed = false;
   http_error = 0;
   assembler.reset();
   held = 0;

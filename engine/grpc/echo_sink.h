@@ -2,7 +2,8 @@
 // metadata as initial and its y- metadata as trailing metadata; "x-status: N" ends the call with status N and the
 // message "status N". Paths: "/hold" is never answered (until the test says so), "/missing" is UNIMPLEMENTED,
 // "/stream" is a stream each way: each message comes back, and the call ends when the client half-closes. "/collect" is
-// a stream of requests: the answer is all of them, one behind the other.
+// a stream of requests: the answer is all of them, one behind the other. Of "/early" the metadata "early: bird" goes
+// out at once, and the answer when the test says so.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +43,8 @@ class EchoSink : public CallSink {
       echo = spare_.back();
       spare_.pop_back();
     }
-    echo->hold = call.path == "/hold";
+    echo->early = call.path == "/early";
+    echo->hold = echo->early || call.path == "/hold";
     echo->collects = call.path == "/collect";
     call.reply_streams = call.path == "/stream";
     call.request_streams = echo->streams = call.reply_streams || echo->collects;
@@ -76,6 +78,7 @@ class EchoSink : public CallSink {
     ++completed;
     if (echo.hold) {
       held.push_back(&call);
+      if (echo.early) send_headers(call);
     } else {
       answer(call);
     }
@@ -118,6 +121,15 @@ class EchoSink : public CallSink {
     reply.as_it_is = as_they_are;
     if (!replies_.reply(call, reply)) return;
     if (call.dispatch == &echo && !echo.steps.empty()) echo.steps.pop_back();
+  }
+  // Initial metadata in front of the answer.
+  void send_headers(Call& call) {
+    initial_ = {{"early", "bird"}};
+    Reply reply;
+    reply.initial = initial_;
+    reply.ends = false;
+    reply.compress = wish;
+    if (!replies_.reply(call, reply)) std::abort();
   }
   void answer(Call& call) {
     auto& echo = *static_cast<Echo*>(call.dispatch);
@@ -181,6 +193,7 @@ class EchoSink : public CallSink {
     Piece piece;
     bool in_buffer = false;
     bool hold = false;
+    bool early = false;
     bool streams = false;
     bool collects = false;
     struct Step {

@@ -142,11 +142,8 @@ void GrpcConnection::on_headers(http2::Stream& http2_stream, http2::Head& http2_
   stream.metrics->started.add();
   if (!opened.ok()) return refuse(stream, opened);
   stream.begun = true;
-  if (refuses(stream, head.encoding)) [[unlikely]] {
-    return fail_request(stream, {StatusCode::kUnimplemented,
-                                 "Compression algorithm '" +
-                                     std::string(compression_name(compression_of(head.encoding))) + "' is disabled."});
-  }
+  if (refuses(stream, head.encoding)) [[unlikely]]
+    return refuse_encoding(stream);
   if (!stream.streams()) [[likely]]
     return;
   if (stream.io == nullptr) stream.io = std::make_unique<StreamIo>();
@@ -249,6 +246,14 @@ void GrpcConnection::end_request(CallStream& stream) {
   context_.sink->half_close(stream);
 }
 
+// The service does not take what the head announces.
+void GrpcConnection::refuse_encoding(CallStream& stream) {
+  stream.begun = false;
+  context_.sink->abandon(stream);
+  const std::string_view name = compression_name(compression_of(stream.request().encoding));
+  refuse(stream, {StatusCode::kUnimplemented, "Compression algorithm '" + std::string(name) + "' is disabled."});
+}
+
 // The request is broken: the dispatcher forgets the call, the client gets a status.
 void GrpcConnection::fail_request(CallStream& stream, const Status& error) {
   drop_view(stream);
@@ -294,6 +299,10 @@ bool GrpcConnection::reply(CallStream& stream, const Reply& reply) {
   GrpcConnection& connection = *stream.connection;
   bool copied = false;
   connection.guarded([&] {
+    if (!reply.ends && !stream.reply_streams) [[unlikely]] {
+      copied = true;
+      return connection.send_headers_of(stream, reply);
+    }
     if (!stream.streams()) return connection.send_reply(stream, reply);
     copied = reply.ends ? connection.send_end(stream, reply) : connection.send_step(stream, reply);
   });
@@ -311,16 +320,22 @@ void GrpcConnection::send_reply(CallStream& stream, const Reply& reply) {
     stream.metrics->response_bytes.add(reply.message_size);
   }
   const bool body = reply.has_message && reply.code == StatusCode::kOk;
-  const bool trailers_only = !body && reply.initial.empty();
+  const bool trailers_only = !body && reply.initial.empty() && !stream.headers_sent;
   const bool accept = reply.code == StatusCode::kUnimplemented && stream.head() &&
                       (!stream.request().encoding_name.empty() || refuses(stream, stream.request().encoding));
-  stream.reply.start(reply, trailers_only);
+  if (stream.headers_sent) [[unlikely]] {
+    reply_bytes_ -= stream.reply.memory();
+    stream.reply.start_end(reply, false);
+  } else {
+    stream.reply.start(reply, trailers_only);
+  }
   if (accept) stream.reply.set_encoding({}, accept_encoding(compressions_of(stream)));
-  if (body && reply.compress != Compress::kNo) [[unlikely]]
+  if (body && reply.compress != Compress::kNo && !stream.headers_sent) [[unlikely]]
     choose_reply_compression(stream, reply.compress);
   reply_bytes_ += stream.reply.memory();
   if (!headers_fit(stream)) return;
-  session_.send_headers(stream);
+  if (!stream.headers_sent) [[likely]]
+    session_.send_headers(stream);
   if (body) {
     if (compresses(stream, reply)) [[unlikely]]
       return compress_reply(stream, reply);
@@ -328,6 +343,16 @@ void GrpcConnection::send_reply(CallStream& stream, const Reply& reply) {
   }
   session_.end(stream, !trailers_only);
   stream.moved_before = stream.unsent();
+}
+
+// Of a reply that does not stream: its headers, before it.
+void GrpcConnection::send_headers_of(CallStream& stream, const Reply& reply) {
+  if (stream.failed || stream.replied || stream.headers_sent) return;
+  stream.headers_sent = true;
+  stream.reply.start_headers(reply.initial);
+  if (reply.compress != Compress::kNo) choose_reply_compression(stream, reply.compress);
+  reply_bytes_ += stream.reply.memory();
+  if (headers_fit(stream)) session_.send_headers(stream);
 }
 
 // Of a reply that does not stream: the message and the end.
@@ -374,7 +399,7 @@ bool GrpcConnection::send_step(CallStream& stream, const Reply& reply) {
 
 bool GrpcConnection::send_end(CallStream& stream, const Reply& reply) {
   if (stream.failed || stream.replied) return false;
-  if (!stream.io->headers_sent && (!stream.reply_streams || reply.code != StatusCode::kOk)) {
+  if (!stream.reply_streams || (!stream.io->headers_sent && reply.code != StatusCode::kOk)) {
     return send_reply(stream, reply), false;  // one message, or none, as of a unary call
   }
   stream.replied = stream.ignore_data = true;

@@ -137,7 +137,9 @@ class GrpcConnection final : private http2::SessionHandler {
   void on_stream_data(CallStream& stream, const char* bytes, size_t size);
   StreamAssembler::Took give_message(CallStream& stream, std::string_view message);
   void end_request(CallStream& stream);
+  void refuse_encoding(CallStream& stream);
   void send_reply(CallStream& stream, const Reply& reply);
+  void send_headers_of(CallStream& stream, const Reply& reply);
   void send_only_message(CallStream& stream, std::span<const Piece> pieces, size_t size, bool compressed);
   bool send_step(CallStream& stream, const Reply& reply);
   bool send_end(CallStream& stream, const Reply& reply);

@@ -154,6 +154,46 @@ TEST(GrpcConnection, BrokenFramingOfTheMessageEndsInInternal) {
   EXPECT_EQ(rig.sink.completed, 0);
 }
 
+TEST(GrpcConnection, InitialMetadataMayComeBeforeTheReply) {
+  for (Compress wish : {Compress::kNo, Compress::kGzip}) {
+    Rig rig;
+    rig.sink.wish = wish;
+    TestClient client(rig);
+    const int32_t id =
+        client.request("/early", TestClient::framed("reply"), {{"y-last", "1"}, {"grpc-accept-encoding", "gzip"}});
+    client.pump();
+    EXPECT_EQ(client[id].header_blocks, 1);
+    EXPECT_EQ(client[id].header("early"), "bird");
+    EXPECT_EQ(client[id].header("grpc-encoding"), wish == Compress::kGzip ? "gzip" : "(none)");
+    EXPECT_FALSE(client[id].closed);
+    rig.sink.answer(*rig.sink.held[0]);
+    client.pump();
+    EXPECT_EQ(client[id].header_blocks, 2);
+    EXPECT_EQ(client[id].body, TestClient::framed("reply"));
+    EXPECT_EQ(client[id].trailer("grpc-status"), "0");
+    EXPECT_EQ(client[id].trailer("y-last"), "1");
+    EXPECT_EQ(rig.sink.open_calls, 0);
+    EXPECT_EQ(rig.sink.sent, 1);
+  }
+}
+
+TEST(GrpcConnection, AnErrorBehindInitialMetadataIsInTheTrailers) {
+  Rig rig;
+  TestClient client(rig);
+  const int32_t id = client.request("/early", TestClient::framed("x"), {{"x-status", "5"}});
+  client.pump();
+  rig.sink.answer(*rig.sink.held[0]);
+  const int32_t gone = client.request("/early", TestClient::framed("x"));
+  client.pump();
+  EXPECT_EQ(client[id].header_blocks, 2);
+  EXPECT_EQ(client[id].body, "");
+  EXPECT_EQ(client[id].trailer("grpc-status"), "5");
+  nghttp2_submit_rst_stream(client.session, NGHTTP2_FLAG_NONE, gone, NGHTTP2_CANCEL);
+  client.pump();
+  EXPECT_EQ(rig.sink.open_calls, 0);
+  EXPECT_EQ(rig.sink.abandoned, 1);
+}
+
 TEST(GrpcConnection, AnUnsupportedEncodingIsUnimplementedAndSaysWhatIs) {
   Rig rig;
   TestClient client(rig);

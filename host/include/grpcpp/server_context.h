@@ -5,8 +5,7 @@
 // has its call until the event of Finish; destroyed before, it lets the call end in CANCELLED. Thread-safety as in
 // gRPC: IsCancelled, TryCancel and the const accessors from any thread, the Add... functions from one at a time.
 //
-// Different from gRPC: initial metadata of a unary call always travels together with the reply, also after
-// StartSendInitialMetadata; census is absent.
+// Different from gRPC: census is absent.
 #pragma once
 
 #include <grpc/compression.h>

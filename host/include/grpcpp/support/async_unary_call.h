@@ -23,7 +23,7 @@ namespace internal {
 class ServerAsyncStreamingInterface {
  public:
   virtual ~ServerAsyncStreamingInterface() = default;
-  // Sends what AddInitialMetadata has collected now (a unary reply: with the reply). Once, before any message.
+  // Sends what AddInitialMetadata has collected now. Once, before any message.
   virtual void SendInitialMetadata(void* tag) = 0;
 
  protected:

@@ -178,7 +178,8 @@ class ServerUnaryReactor : public internal::ServerReactor {
   ServerUnaryReactor(const ServerUnaryReactor&) = delete;
   ServerUnaryReactor& operator=(const ServerUnaryReactor&) = delete;
 
-  // Drover sends initial metadata with the reply; OnSendInitialMetadataDone(true) is called all the same.
+  // Sends what AddInitialMetadata has collected now, and not with the reply. Without room in shared memory it goes with
+  // the reply, and OnSendInitialMetadataDone(true) is called all the same.
   void StartSendInitialMetadata();
   void Finish(Status status);
 
