@@ -301,7 +301,8 @@ class FakeEngine {
       consume(message.call, message.consumed);
       received_[message.call].push_back({message.response, message.trailer, message.flags, message.tx_call});
       late_ = late_ || answers_.count(message.call) != 0;
-      if (options_.auto_release && headers_alone(message.tx_call)) release(message.tx_call, worker);  // as the engine does
+      if (options_.auto_release && headers_alone(message.tx_call))
+        release(message.tx_call, worker);  // as the engine does
       return;
     }
     if (slot.type == static_cast<uint8_t>(ResponseSlotType::kConsumed)) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <string_view>
 
 namespace drover::host {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 constexpr uint32_t kMostDefaultWorkers = 4;
 constexpr int64_t kDefaultSpinUs = 20;
 constexpr int kMaxCpu = CPU_SETSIZE - 1;
+constexpr uint64_t kMostBytes = uint64_t{64} << 30;
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -30,6 +32,21 @@ bool read_number(const char* name, T least, T most, T* value, std::string* error
     return false;
   }
   *value = read;
+  return true;
+}
+
+bool read_bytes(const char* name, uint64_t* bytes, std::string* error) {
+  const std::string text = variable(name);
+  if (text.empty()) return true;
+  uint64_t number = 0;
+  auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
+  int shift = unit.empty() ? 0 : unit == "KiB" ? 10 : unit == "MiB" ? 20 : unit == "GiB" ? 30 : -1;
+  if (code != std::errc() || shift < 0 || number == 0 || number > kMostBytes >> shift) {
+    *error = std::string(name) + ": \"" + text + "\" is not a number of bytes, such as 67108864 or 64MiB, up to 64GiB";
+    return false;
+  }
+  *bytes = number << shift;
   return true;
 }
 
@@ -109,6 +126,8 @@ std::optional<HostOptions> HostOptions::from_environment(std::string* error) {
   if (!read_number<uint32_t>("DROVER_MAX_THREADS", 1, 100'000, &options.max_threads, error)) return std::nullopt;
   if (!read_number<int64_t>("DROVER_SPIN_US", 0, 1'000'000, &spin_us, error)) return std::nullopt;
   if (!read_number<int>("DROVER_HOST_CHECK_REQUESTS", 0, 1, &check_requests, error)) return std::nullopt;
+  if (!read_bytes("DROVER_RX_BYTES", &options.rx_bytes, error)) return std::nullopt;
+  if (!read_bytes("DROVER_TX_BYTES", &options.tx_bytes, error)) return std::nullopt;
   options.check_requests = check_requests != 0;
   options.max_threads = std::max(options.max_threads, options.workers);
   options.spin_ns = spin_us * 1000;

@@ -14,6 +14,9 @@
 //                       take this process (docs/channel.md, "The split is a security boundary"); default 0
 //   DROVER_SPIN_US      the longest time that an idle worker spins before it sleeps; default 20, 0 if this process
 //                       may use only one or two CPUs
+//   DROVER_RX_BYTES     shared memory for requests, and DROVER_TX_BYTES for replies, of each of our workers and engine
+//                       threads: bytes, or with KiB, MiB or GiB; default: the engine's channel.rx_bytes,
+//                       channel.tx_bytes
 #pragma once
 
 #include <cstdint>
@@ -35,6 +38,7 @@ struct HostOptions {
   int64_t takeover_ns = 1'000'000;               // a handler that runs longer is taken for blocked
   int64_t engine_wait_ns = 10'000'000'000;       // how long an engine may take until it listens
   int64_t reply_memory_wait_ns = 1'000'000'000;  // how long a reply waits for room in the region
+  uint64_t rx_bytes = 0, tx_bytes = 0;           // as in Hello; 0: the engine's own setting
   bool check_requests = false;                   // requests are copied out of rx, with every pointer checked
   std::vector<std::string> engine_flags;         // more arguments for an engine that we start
 

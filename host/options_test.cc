@@ -43,6 +43,30 @@ TEST(HostOptions, AnEngineIsNamedByAUnixAddress) {
   ::unsetenv("DROVER_ENGINE");
 }
 
+TEST(HostOptions, ReadsBytesWithTheirUnit) {
+  const struct {
+    const char* text;
+    uint64_t bytes;
+  } cases[] = {{"65536", 65536}, {"100KiB", 100 << 10}, {"3MiB", 3 << 20}, {"64GiB", uint64_t{64} << 30}};
+  for (const auto& one : cases) {
+    ::setenv("DROVER_RX_BYTES", one.text, 1);
+    ::setenv("DROVER_TX_BYTES", one.text, 1);
+    std::string error;
+    auto options = HostOptions::from_environment(&error);
+    ASSERT_TRUE(options) << error;
+    EXPECT_EQ(options->rx_bytes, one.bytes);
+    EXPECT_EQ(options->tx_bytes, one.bytes);
+  }
+  ::unsetenv("DROVER_TX_BYTES");
+  for (const char* text : {"0", "-1", "MiB", "1MB", "1 MiB", "65GiB", "99999999999999999999", "17179869185GiB"}) {
+    ::setenv("DROVER_RX_BYTES", text, 1);
+    std::string error;
+    EXPECT_FALSE(HostOptions::from_environment(&error)) << text;
+    EXPECT_NE(error.find("DROVER_RX_BYTES: \"" + std::string(text)), std::string::npos) << error;
+  }
+  ::unsetenv("DROVER_RX_BYTES");
+}
+
 TEST(HostOptions, ReadsTheEnvironment) {
   ::setenv("DROVER_WORKERS", "3", 1);
   ::setenv("DROVER_SPIN_US", "7", 1);

@@ -239,6 +239,8 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
   drover::host::Offer offer;
   offer.options = *options;
   offer.load_reports = load_reports_;
+  offer.rx_bytes = options->rx_bytes;
+  offer.tx_bytes = options->tx_bytes;
   for (const Port& port : ports_) {
     auto address = drover::host::decoded_address(port.address);
     if (!address) return error = port.address + ": a path has no NUL", fail();

@@ -238,6 +238,17 @@ def test_many_connections_at_once(service, stubs):
     assert failures == []
 
 
+@pytest.mark.parametrize("flavour", FLAVOURS, ids="-".join)
+def test_messages_of_200_mb_pass_where_there_is_room_for_them(make_server, stubs, flavour):
+    messages, services = stubs
+    server = make_server(*flavour, "--largest", "-1", env={"DROVER_RX_BYTES": "512MiB", "DROVER_TX_BYTES": "512MiB"})
+    with grpc.insecure_channel(server.address, options=OPTIONS) as channel:
+        stub = services.TestServiceStub(channel)
+        payload = bytes(range(250)) * 800_000
+        assert stub.Echo(messages.EchoRequest(payload=payload), timeout=100).payload == payload
+        assert len(stub.Sized(messages.SizedRequest(size=200_000_000), timeout=100).payload) == 200_000_000
+
+
 def wait_for(condition, seconds=10):
     end = time.monotonic() + seconds
     while not condition():

@@ -6,6 +6,7 @@
 //     [--client-ca FILE] [--clients N]    N: grpc_ssl_client_certificate_request_type
 //     [--compress N] [--compress-level N] grpc_compression_algorithm, grpc_compression_level of replies
 //     [--disable N]                       an algorithm that is not supported
+//     [--largest N]                       bytes of a request; -1: any
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
@@ -339,9 +340,12 @@ int main(int argc, char** argv) {
     } else if (std::strcmp(argv[i], "--disable") == 0 && i + 1 < argc) {
       builder.SetCompressionAlgorithmSupportStatus(static_cast<grpc_compression_algorithm>(std::atoi(argv[++i])),
                                                    false);
+    } else if (std::strcmp(argv[i], "--largest") == 0 && i + 1 < argc) {
+      builder.SetMaxReceiveMessageSize(std::atoi(argv[++i]));
     } else {
       std::cerr << "usage: test_server [--address HOST:PORT] [--callback | --queues] [--key FILE --certificate FILE] "
-                   "[--client-ca FILE] [--clients N] [--compress N] [--compress-level N] [--disable N]\n";
+                   "[--client-ca FILE] [--clients N] [--compress N] [--compress-level N] [--disable N] "
+                   "[--largest N]\n";
       return 2;
     }
   }
