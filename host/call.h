@@ -115,7 +115,7 @@ class Call {
   bool cancel_seen = false;   // OnCancel was called, or there is no reactor to call
   int reactions_running = 0;  // OnCancel and OnSendInitialMetadataDone on threads that lost the lead
   bool initial_metadata_asked = false;
-  bool load_reported = false;      // in the trailing metadata
+  bool load_reported = false;        // in the trailing metadata
   bool headers_with_engine = false;  // put_headers' memory is in use
   bool no_room = false;              // no memory for the reply, nor for a trailer that reports it
   int64_t memory_deadline_ns = 0;    // while waiting for room for the reply

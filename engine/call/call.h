@@ -95,10 +95,10 @@ enum class More : uint8_t {
 struct Reply {
   std::span<const Header> initial;    // with the first step of a call only; copied before `reply` returns
   bool has_message = false;           // exactly one message (perhaps of 0 bytes)
-  std::span<const Piece> message;     // its encoded bytes, in order
-  size_t message_size = 0;            // of all pieces together
   Compress compress = Compress::kNo;  // with the first step of a call: all its messages
   bool as_it_is = false;              // this message is not compressed all the same
+  std::span<const Piece> message;     // its encoded bytes, in order
+  size_t message_size = 0;            // of all pieces together
   bool ends = true;                   // what follows is valid, and the last of the call
   StatusCode code = StatusCode::kOk;
   std::string_view status_message;   // raw UTF-8; the transport encodes it as its protocol has it

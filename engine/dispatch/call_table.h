@@ -62,9 +62,9 @@ struct CallState {
     kRelease = 4,   // tx_call is to be given back when the reply is out
     kSteps = 8,     // steps of the reply refer to the host's memory, or are to be given back (StreamState)
   };
-  uint8_t owed = 0;           // of Owed: while anything is, the call keeps the host's memory
-  bool cancelled = false;     // CANCEL is on its way
-  bool headers_sent = false;  // of a reply that does not stream: its initial metadata, before it
+  uint8_t owed = 0;               // of Owed: while anything is, the call keeps the host's memory
+  bool cancelled : 1 = false;     // CANCEL is on its way
+  bool headers_sent : 1 = false;  // of a reply that does not stream: its initial metadata, before it
   uint32_t tx_call = 0;
   uint64_t tx_bytes = 0;              // about how much memory that is
   RunList runs;                       // rx memory of `host`

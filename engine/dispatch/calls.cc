@@ -43,7 +43,7 @@ Calls::~Calls() {
 }
 
 void Calls::begin_stream(CallState& state) {
-  state.stream_flags = state.route->flags;
+  state.stream_flags = state.route->flags & kStreamMethodFlags;
   state.call->request_streams = (state.stream_flags & kMethodRequestStreams) != 0;
   state.call->reply_streams = (state.stream_flags & kMethodReplyStreams) != 0;
   if (spare_streams_.empty()) {

@@ -83,11 +83,11 @@ Status Dispatcher::open(Call& call) {
   if (state == nullptr) [[unlikely]] {
     return {StatusCode::kResourceExhausted, "too many calls of this client are in progress"};
   }
-  if ((route->flags | route->refuses) == 0) [[likely]]
+  if (route->flags == 0) [[likely]]
     return {};
-  call.refuses_deflate = (route->refuses & kMethodRefusesDeflate) != 0;
-  call.refuses_gzip = (route->refuses & kMethodRefusesGzip) != 0;
-  if (route->flags == 0) return {};
+  call.refuses_deflate = (route->flags & kMethodRefusesDeflate) != 0;
+  call.refuses_gzip = (route->flags & kMethodRefusesGzip) != 0;
+  if ((route->flags & kStreamMethodFlags) == 0) return {};
   try {
     calls_.begin_stream(*state);
   } catch (const std::bad_alloc&) {
@@ -294,7 +294,7 @@ DROVER_NOINLINE bool Dispatcher::try_start_stream(CallState& state) {
 
 // As try_start. The method may have another kind at a host that came while the call waited.
 bool Dispatcher::start_waiting(CallState& state) {
-  if (state.stream_flags != state.route->flags) {
+  if (state.stream_flags != (state.route->flags & kStreamMethodFlags)) {
     calls_.fail(state, StatusCode::kUnavailable, "the method is another one at the service's new process");
     return true;
   }

@@ -60,6 +60,10 @@ bool ResponseReader::read_trailer_of(const CallState& state, const CompleteSlot&
   reply.status_message = trailer_.message;
   reply.initial = trailer_.initial;
   reply.trailing = trailer_.trailing;
+  if (state.headers_sent && !ResponseReader::is_step(slot) && !reply.initial.empty()) {
+    *answer = broken("initial metadata twice");
+    return false;
+  }
   if (trailer_.bytes >= kLongTrailerBytes) answer->long_since_ns = monotonic_ns();
   return true;
 }
@@ -104,10 +108,6 @@ DROVER_INLINE bool ResponseReader::read_head(const CallState& state, const Compl
     reply.status_message = kNoRoomInTx;
   }
   if (slot.trailer != 0 && !read_trailer_of(state, slot, answer)) return false;
-  if (state.headers_sent && !reply.initial.empty()) [[unlikely]] {
-    *answer = broken("initial metadata twice");
-    return false;
-  }
   if (reply.code != StatusCode::kOk) return false;
   reply.has_message = true;
   if (slot.compression != 0 && !read_compression(slot, answer)) [[unlikely]]

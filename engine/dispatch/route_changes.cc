@@ -50,10 +50,7 @@ bool RouteChanges::expect_some(Change& change, uint32_t* most, int64_t now_ns) {
     --*most;
     const ExpectedMethod& method = (*change.methods)[change.method_at];
     Route* route = routes_.add(change.listener, method.path, now_ns);
-    if (route != nullptr && route->targets.empty()) {
-      route->flags = method.flags & kStreamMethodFlags;
-      route->refuses = method.flags & ~kStreamMethodFlags;
-    }
+    if (route != nullptr && route->targets.empty()) route->flags = method.flags;
   }
   return true;
 }
@@ -76,12 +73,11 @@ bool RouteChanges::attach_some(Change& change, uint32_t* most, int64_t now_ns) {
         link.fail("the engine serves too many methods already");
         return true;
       }
-      const uint32_t all_flags = host.methods[change.method_at].flags, flags = all_flags & kStreamMethodFlags;
-      if (route->flags != flags && !route->targets.empty()) {
+      const uint32_t flags = host.methods[change.method_at].flags;
+      if (((route->flags ^ flags) & kStreamMethodFlags) != 0 && !route->targets.empty()) {
         link.fail("one of its methods streams otherwise than at another host");
         return true;
       }
-      route->refuses = all_flags & ~kStreamMethodFlags;
       route->flags = flags;
       heap::reserve(link.routes, link.routes.size() + 1);  // a target must be known to its host
       routes_.add_target(*route, {&link, static_cast<uint32_t>(change.method_at)});

@@ -40,9 +40,7 @@ struct Route {
   std::string_view path;  // its metrics'
   uint32_t listener = 0;
   uint64_t hash = 0;
-  // Of MethodFlag: its targets', or its last targets'.
-  uint32_t flags = 0;    // which of both ways stream
-  uint32_t refuses = 0;  // compressions that the last one to come does not take
+  uint32_t flags = 0;  // of MethodFlag: its targets', or its last targets'; the compressions that the last one refuses
   std::vector<Target> targets;
   uint32_t cursor = 0;  // round robin over all targets' workers
   uint32_t calls = 0;   // that refer to it
