@@ -122,6 +122,7 @@ class Reader {
   }
 DROVER_CONTROL_BODY(Hello, visit_hello)
 DROVER_CONTROL_BODY(RegisterImage, visit_register_image)
+DROVER_CONTROL_BODY(RegisterDescriptors, visit_register_descriptors)
 DROVER_CONTROL_BODY(RegisterMethods::Method, visit_method)
 DROVER_CONTROL_BODY(RegisterMethods, visit_register_methods)
 DROVER_CONTROL_BODY(Listen, visit_listen)
@@ -179,6 +180,10 @@ std::string check(const Hello& m) {
 }
 std::string check(const RegisterImage& m) {
   return m.size == 0 || m.size > kMaxImageBytes ? out_of_range("image size", m.size, 1, kMaxImageBytes) : "";
+}
+std::string check(const RegisterDescriptors& m) {
+  const bool fits = m.size != 0 && m.size <= kMaxDescriptorBytes;
+  return fits ? "" : out_of_range("the descriptors' size", m.size, 1, kMaxDescriptorBytes);
 }
 std::string check(const RegisterMethods& m) {
   for (const auto& method : m.methods) {
@@ -278,6 +283,8 @@ std::optional<ControlMessage> empty_message(uint16_t type) {
       return RegisterImage{};
     case ControlType::kRegisterMethods:
       return RegisterMethods{};
+    case ControlType::kRegisterDescriptors:
+      return RegisterDescriptors{};
     case ControlType::kListen:
       return Listen{};
     case ControlType::kListenTls:
@@ -344,13 +351,13 @@ ControlType control_type(const ControlMessage& message) {
                                            ControlType::kError,           ControlType::kDraining,
                                            ControlType::kHostStatus,      ControlType::kServeLines,
                                            ControlType::kOpenConnection,  ControlType::kConnectionOpened,
-                                           ControlType::kListenTls};
+                                           ControlType::kListenTls,       ControlType::kRegisterDescriptors};
   static_assert(std::size(kTypes) == std::variant_size_v<ControlMessage>);
   return kTypes[message.index()];
 }
 
 size_t expected_fds(const ControlMessage& message) {
-  if (std::holds_alternative<RegisterImage>(message)) return 1;
+  if (std::holds_alternative<RegisterImage>(message) || std::holds_alternative<RegisterDescriptors>(message)) return 1;
   if (const auto* listen = std::get_if<ListenTls>(&message)) return listen->size != 0 ? 1 : 0;
   if (const auto* welcome = std::get_if<Welcome>(&message)) return 2 + size_t{welcome->channel.engine_threads};
   return 0;

@@ -8,6 +8,7 @@
 //                                           <--   Welcome + fds: rx, tx, eventfd per engine thread
 //   RegisterImage + fd   (index 0, 1, ...)  -->
 //   RegisterMethods      (one or more)      -->
+//   RegisterDescriptors + fd  (none or one) -->
 //   ServeLines           (a name each)      -->
 //   Listen, ListenTls    (one or more)      -->
 //                                           <--   Listening, one for each
@@ -77,6 +78,11 @@ struct RegisterMethods {
     uint32_t flags = 0;     // of MethodFlag
   };
   std::vector<Method> methods;
+};
+
+// Asks for server reflection. One descriptor: a memfd of `size` bytes, as RegisterImage's, with a FileDescriptorSet.
+struct RegisterDescriptors {
+  uint64_t size = 0;  // 1..kMaxDescriptorBytes
 };
 
 struct Listen {
@@ -159,9 +165,9 @@ struct ConnectionOpened {
   std::string text;         // why it was refused
 };
 
-using ControlMessage =
-    std::variant<Hello, RegisterImage, RegisterMethods, Listen, Start, Drain, Detach, Welcome, Listening, Started,
-                 Error, Draining, HostStatus, ServeLines, OpenConnection, ConnectionOpened, ListenTls>;
+using ControlMessage = std::variant<Hello, RegisterImage, RegisterMethods, Listen, Start, Drain, Detach, Welcome,
+                                    Listening, Started, Error, Draining, HostStatus, ServeLines, OpenConnection,
+                                    ConnectionOpened, ListenTls, RegisterDescriptors>;
 ControlType control_type(const ControlMessage& message);
 
 // Descriptors that a message must come with (Welcome: 2 + engine threads).
@@ -177,7 +183,7 @@ std::optional<ControlMessage> parse_control(std::string_view packet, ControlErro
 // later, by encode_control.
 std::vector<RegisterMethods> split_methods(std::span<const RegisterMethods::Method> methods);
 
-// A sealed memfd that holds `image`, to send along with RegisterImage.
+// A sealed memfd that holds `image`, to send along with RegisterImage; or descriptors, with RegisterDescriptors.
 UniqueFd make_image_fd(std::string_view image, ControlError* error);
 // The bytes behind such a descriptor, copied into private memory: nobody can change them after they are checked.
 // Refuses what is not a memfd sealed against writing and shrinking, another size than `size`, or one over

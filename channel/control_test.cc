@@ -50,7 +50,8 @@ std::vector<ControlMessage> examples() {
           ServeLines{"shop.Stock", 0},
           OpenConnection{5, 2, "shop.Stock"},
           ConnectionOpened{5, ControlCode::kNotServed, 65535, "no host serves shop.Stock"},
-          ListenTls{"0.0.0.0:443", "", 4, 2, 5000}};
+          ListenTls{"0.0.0.0:443", "", 4, 2, 5000},
+          RegisterDescriptors{4321}};
 }
 
 TEST(Control, EveryMessageComesBackAsItWas) {
@@ -160,6 +161,8 @@ TEST(Control, ValuesOutOfRangeAreNamed) {
       {nul, "NUL"},
       {RegisterImage{0}, "image size"},
       {RegisterImage{kMaxImageBytes + 1}, "image size"},
+      {RegisterDescriptors{0}, "descriptors' size"},
+      {RegisterDescriptors{kMaxDescriptorBytes + 1}, "descriptors' size"},
       {RegisterMethods{{{"a/b", 0, 0, 0, 0}}}, "path"},
       {RegisterMethods{{{"/a/b", kMaxImages, 0, 0, 0}}}, "image index"},
       {RegisterMethods{{{"/a/b", 0, 0, 0, 0, kAllMethodFlags + 1}}}, "method flags is 16, expected 0 to 15"},

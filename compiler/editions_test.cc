@@ -145,7 +145,7 @@ TEST(GeneratedEditions, Edition2024IsGeneratedToo) {
 // ---- the plugin's protocol
 google::protobuf::compiler::CodeGeneratorResponse answer_to(
     const google::protobuf::compiler::CodeGeneratorRequest& request) {
-  return compiler::answer(request, compiler::Generator());
+  return compiler::answer(request);
 }
 
 TEST(Plugin, AnnouncesEditions2023And2024) {

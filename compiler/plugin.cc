@@ -1,19 +1,20 @@
 // The generated files are kept in the response as they are written.
 #include "compiler/plugin.h"
 
+#include <google/protobuf/compiler/code_generator.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <string>
 
+#include "compiler/generator.h"
 #include "schema/descriptor_files.h"
 #include "schema/features.h"
 
 namespace drover::compiler {
 namespace {
 
-using google::protobuf::compiler::CodeGenerator;
 using google::protobuf::compiler::CodeGeneratorRequest;
 using google::protobuf::compiler::CodeGeneratorResponse;
 
@@ -35,7 +36,7 @@ class ResponseFiles final : public google::protobuf::compiler::GeneratorContext 
 };
 
 // Empty, or what is wrong.
-std::string generate_all(const CodeGeneratorRequest& request, const CodeGenerator& generator,
+std::string generate_all(const CodeGeneratorRequest& request, const Generator& generator,
                          CodeGeneratorResponse* response) {
   schema::DescriptorFiles files;
   std::string error = files.link(request.proto_file());
@@ -51,7 +52,8 @@ std::string generate_all(const CodeGeneratorRequest& request, const CodeGenerato
 
 }  // namespace
 
-CodeGeneratorResponse answer(const CodeGeneratorRequest& request, const CodeGenerator& generator) {
+CodeGeneratorResponse answer(const CodeGeneratorRequest& request) {
+  const Generator generator(&request.proto_file());
   CodeGeneratorResponse response;
   std::string error = generate_all(request, generator, &response);
   if (!error.empty()) {
@@ -64,13 +66,13 @@ CodeGeneratorResponse answer(const CodeGeneratorRequest& request, const CodeGene
   return response;
 }
 
-int run_plugin(const CodeGenerator& generator) {
+int run_plugin() {
   CodeGeneratorRequest request;
   if (!request.ParseFromFileDescriptor(STDIN_FILENO)) {
     std::fprintf(stderr, "protoc-gen-drover: protoc's request does not parse\n");
     return 1;
   }
-  if (!answer(request, generator).SerializeToFileDescriptor(STDOUT_FILENO)) {
+  if (!answer(request).SerializeToFileDescriptor(STDOUT_FILENO)) {
     std::fprintf(stderr, "protoc-gen-drover: protoc does not take the response\n");
     return 1;
   }

@@ -1,5 +1,6 @@
 // host/include/grpcpp/impl/drover_service.h describes the calls into the host library: AddMethod once per method in the
-// order of the .proto; MarkMethodCallback, MarkMethodAsync and RequestAsync... with a method's place in that order.
+// order of the .proto; SetDescriptors with the bytes of a FileDescriptorSet; MarkMethodCallback, MarkMethodAsync and
+// RequestAsync... with a method's place in that order.
 #include "compiler/service_text.h"
 
 namespace drover::compiler {
@@ -107,9 +108,9 @@ std::string service_header(const ServiceDescriptor* service, const Options& opti
          callback_service + "Service" + closing + " CallbackService;\n};\n\n";
 }
 
-std::string service_source(const ServiceDescriptor* service, const Options& options) {
+std::string service_source(const ServiceDescriptor* service, const std::string& descriptors, const Options& options) {
   std::string scope = resolve_keyword(service->name()) + "::Service::";
-  std::string out = scope + "Service() {\n";
+  std::string out = scope + "Service() {\n  SetDescriptors(" + descriptors + ", sizeof " + descriptors + ");\n";
   std::string bodies;
   for (int i = 0; i < service->method_count(); ++i) {
     MethodText text = text_of(service->method(i), options);

@@ -13,6 +13,7 @@ using google::protobuf::MethodDescriptor;
 using google::protobuf::ServiceDescriptor;
 
 std::string service_header(const ServiceDescriptor* service, const Options& options);
-std::string service_source(const ServiceDescriptor* service, const Options& options);
+// `descriptors`: the array of the service's descriptors.
+std::string service_source(const ServiceDescriptor* service, const std::string& descriptors, const Options& options);
 
 }  // namespace drover::compiler

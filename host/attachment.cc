@@ -163,8 +163,8 @@ std::unique_ptr<Attachment> Attachment::over(ControlSocket socket, const Offer& 
   std::unique_ptr<Attachment> attachment(new Attachment());
   attachment->socket_ = std::move(socket);
   if (!attachment->greet(offer, error) || !attachment->register_methods(offer, error) ||
-      !attachment->serve_lines(offer, error) || !attachment->listen(offer, port_wait_ms, ports, error) ||
-      !attachment->start(error)) {
+      !attachment->register_descriptors(offer, error) || !attachment->serve_lines(offer, error) ||
+      !attachment->listen(offer, port_wait_ms, ports, error) || !attachment->start(error)) {
     return nullptr;
   }
   return attachment;
@@ -265,6 +265,15 @@ bool Attachment::register_methods(const Offer& offer, AttachError* error) {
     if (!socket_.send(std::move(packet), kAnswerMs, &why)) return refused(why, error);
   }
   return true;
+}
+
+bool Attachment::register_descriptors(const Offer& offer, AttachError* error) {
+  if (offer.descriptors.empty()) return true;
+  ControlError why;
+  const UniqueFd fd = make_image_fd(offer.descriptors, &why);
+  const int raw = fd.get();
+  const RegisterDescriptors message{offer.descriptors.size()};
+  return (fd && socket_.send(message, std::span<const int>(&raw, 1), kAnswerMs, &why)) || refused(why, error);
 }
 
 bool Attachment::serve_lines(const Offer& offer, AttachError* error) {

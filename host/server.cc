@@ -24,6 +24,7 @@ using drover::host::log;
 using drover::host::LogLevel;
 
 bool default_health_check_service = false;
+bool server_reflection = false;
 
 }  // namespace
 
@@ -36,11 +37,7 @@ bool DefaultHealthCheckServiceEnabled() { return default_health_check_service; }
 
 namespace reflection {
 
-void InitProtoReflectionServerBuilderPlugin() {
-  static bool said = false;
-  if (!said) log(LogLevel::kInfo, "Drover does not serve server reflection yet");
-  said = true;
-}
+void InitProtoReflectionServerBuilderPlugin() { server_reflection = true; }
 
 }  // namespace reflection
 
@@ -256,6 +253,7 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
       }
     }
   }
+  if (server_reflection) offer.descriptors = drover::host::descriptors_of(services_);
   if (offer.methods.empty()) return error = "no service has a method", fail();
   offer_compression(&offer);
   prepare_queues(*parts, &offer);
@@ -272,6 +270,27 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
 }  // namespace grpc
 
 namespace drover::host {
+
+// A set is a sequence of files, each behind a tag of one byte and its length. Many services import the same files.
+std::string descriptors_of(const std::vector<grpc::Service*>& services) {
+  std::string set;
+  std::set<std::string_view> seen;
+  for (const grpc::Service* service : services) {
+    std::string_view rest = service->drover_descriptors();
+    while (!rest.empty()) {
+      size_t size = 0, at = 1;
+      for (int shift = 0;; shift += 7) {
+        const auto byte = static_cast<unsigned char>(rest[at++]);
+        size |= static_cast<size_t>(byte & 0x7f) << shift;
+        if (byte < 0x80) break;
+      }
+      const std::string_view file = rest.substr(0, at + size);
+      if (seen.insert(file).second) set.append(file);
+      rest.remove_prefix(file.size());
+    }
+  }
+  return set;
+}
 
 void add_limit_flags(int max_receive_bytes, int max_send_bytes, HostOptions* options) {
   constexpr int kLargest = 0x7fffffff;

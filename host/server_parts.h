@@ -4,12 +4,17 @@
 #include <grpcpp/server.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "host/call_requests.h"
 #include "host/health/health_service.h"
 #include "host/runtime.h"
 
 namespace drover::host {
+
+// What the services carry for server reflection: a FileDescriptorSet's bytes.
+std::string descriptors_of(const std::vector<grpc::Service*>& services);
 
 // ServerBuilder's message limits as flags of an engine that we start; 0: not set, -1: no limit.
 void add_limit_flags(int max_receive_bytes, int max_send_bytes, HostOptions* options);

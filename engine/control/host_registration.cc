@@ -179,6 +179,30 @@ bool HostRegistration::add_methods(const RegisterMethods& methods, ControlError*
   return true;
 }
 
+bool HostRegistration::add_descriptors(const RegisterDescriptors& descriptors, int fd, ControlError* error) {
+  if (descriptors_ != nullptr) return refuse(error, ControlCode::kUnexpectedMessage, "descriptors came before");
+  for (const std::string_view path : {kReflectionPathV1, kReflectionPathV1Alpha}) {
+    if (options_.policy.may_serve(user_, path)) continue;
+    return refuse(error, ControlCode::kPermissionDenied,
+                  "hosts of user " + std::to_string(user_) + " may not serve " + std::string(path) + " (hosts.allow)");
+  }
+  std::optional<std::string> bytes = read_image_fd(fd, descriptors.size, error);
+  if (!bytes) return false;
+  std::string why;
+  descriptors_ = DescriptorIndex::make(std::move(*bytes), &why);
+  return descriptors_ != nullptr || refuse(error, ControlCode::kBadValue, "the descriptors: " + why);
+}
+
+void HostRegistration::list_services() {
+  std::vector<std::string> services;
+  for (const HostMethod& method : attachment_->methods) {
+    services.push_back(method.path.substr(1, method.path.rfind('/') - 1));
+  }
+  std::sort(services.begin(), services.end());
+  services.erase(std::unique(services.begin(), services.end()), services.end());
+  attachment_->reflection = std::make_shared<ReflectionSource>(std::move(descriptors_), std::move(services));
+}
+
 bool HostRegistration::add_line_name(const ServeLines& serve, ControlError* error) {
   auto& names = attachment_->line_names;
   if (!options_.policy.may_serve_lines(user_, serve.name)) {
@@ -232,6 +256,7 @@ bool HostRegistration::finish(ControlError* error) {
   routes_ = routes;
   totals_.routes += routes;
   paths_.clear();
+  if (descriptors_ != nullptr) list_services();
   return true;
 }
 

@@ -39,6 +39,8 @@ class HostRegistration {
   bool greet(const Hello& hello, uint64_t id, int pid, uint32_t engine_threads, ControlError* error);
   bool add_image(const RegisterImage& image, int fd, ControlError* error);
   bool add_methods(const RegisterMethods& methods, ControlError* error);
+  // The host asks for server reflection. Its services are listed from finish() on.
+  bool add_descriptors(const RegisterDescriptors& descriptors, int fd, ControlError* error);
   bool add_line_name(const ServeLines& serve, ControlError* error);
   // Before an address is opened: whether the host may have it beside those that it has.
   bool check_address(const std::string& address, ControlError* error) const;
@@ -59,6 +61,7 @@ class HostRegistration {
  private:
   bool check_method(const RegisterMethods::Method& method, ControlError* error) const;
   bool check_routes(size_t methods, size_t addresses, ControlError* error) const;
+  void list_services();
 
   const ControlOptions& options_;
   HostTotals& totals_;
@@ -66,6 +69,7 @@ class HostRegistration {
   uint64_t region_bytes_ = 0;  // charged to totals_
   uint64_t routes_ = 0;        // likewise
   std::shared_ptr<HostAttachment> attachment_;
+  std::shared_ptr<const DescriptorIndex> descriptors_;  // null: the host does not ask for reflection
   std::unordered_set<std::string> paths_;
   uint64_t image_bytes_ = 0;
   uint64_t path_bytes_ = 0;

@@ -67,5 +67,63 @@ TEST(HostRegistration, ImagesTogetherAreLimited) {
   EXPECT_EQ(error.code, ControlCode::kResourceExhausted);
 }
 
+class Descriptors : public testing::Test {
+ protected:
+  Descriptors() {
+    Hello hello;
+    hello.name = "x";
+    hello.cpus = {-1};
+    EXPECT_TRUE(registration.greet(hello, 1, 0, 1, &error)) << error.message;
+  }
+  bool add(const std::string& set) {
+    UniqueFd fd = make_image_fd(set, &error);
+    return registration.add_descriptors(RegisterDescriptors{set.size()}, fd.get(), &error);
+  }
+  static std::string set() {
+    return schema::parse_protos({{"a.proto", "syntax = \"proto3\"; message A {}"}}).SerializeAsString();
+  }
+
+  ControlOptions options;
+  HostTotals totals;
+  HostRegistration registration{options, totals, 1001};
+  ControlError error;
+};
+
+TEST_F(Descriptors, AHostThatSendsThemIsDescribedWithItsServicesFromItsStart) {
+  std::string_view image(reinterpret_cast<const char*>(echo_image().image().data()), echo_image().image().size());
+  UniqueFd fd = make_image_fd(image, &error);
+  ASSERT_TRUE(registration.add_image(RegisterImage{image.size()}, fd.get(), &error)) << error.message;
+  RegisterMethods methods;
+  for (const char* path : {"/p.Shop/Sell", "/p.Mail/Send", "/p.Shop/Buy"}) {
+    methods.methods.push_back({path, 0, echo_type().index, 0, echo_type().index, 0});
+  }
+  ASSERT_TRUE(registration.add_methods(methods, &error)) << error.message;
+  ASSERT_TRUE(add(set())) << error.message;
+  EXPECT_EQ(registration.attachment()->reflection, nullptr);
+  ASSERT_TRUE(registration.finish(&error)) << error.message;
+  const auto& reflection = registration.attachment()->reflection;
+  ASSERT_NE(reflection, nullptr);
+  EXPECT_THAT(reflection->services, testing::ElementsAre("p.Mail", "p.Shop"));
+  EXPECT_EQ(reflection->files->find_symbol("A"), 0u);
+}
+
+TEST_F(Descriptors, OtherBytesAreRefusedAndSoIsASecondSet) {
+  EXPECT_FALSE(add("\xff\xff"));
+  EXPECT_EQ(error.code, ControlCode::kBadValue);
+  EXPECT_THAT(error.message, HasSubstr("the descriptors: it is no FileDescriptorSet"));
+  EXPECT_TRUE(add(set())) << error.message;
+  EXPECT_FALSE(add(set()));
+  EXPECT_EQ(error.code, ControlCode::kUnexpectedMessage);
+}
+
+TEST_F(Descriptors, HostsAllowCoversThem) {
+  ASSERT_EQ(HostPolicy::parse("1001=/p.Shop/*", &options.policy), "");
+  EXPECT_FALSE(add(set()));
+  EXPECT_EQ(error.code, ControlCode::kPermissionDenied);
+  EXPECT_THAT(error.message, HasSubstr("may not serve /grpc.reflection.v1.ServerReflection/ServerReflectionInfo"));
+  ASSERT_EQ(HostPolicy::parse("1001=/p.Shop/*,/grpc.reflection.*", &options.policy), "");
+  EXPECT_TRUE(add(set())) << error.message;
+}
+
 }  // namespace
 }  // namespace drover::engine

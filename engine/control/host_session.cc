@@ -58,6 +58,9 @@ bool HostSession::take(ControlMessage& message, std::vector<UniqueFd>& fds, Cont
   if (auto* m = std::get_if<Hello>(&message)) return take_hello(*m, error);
   if (auto* m = std::get_if<RegisterImage>(&message)) return registration_.add_image(*m, fds[0].get(), error);
   if (auto* m = std::get_if<RegisterMethods>(&message)) return registration_.add_methods(*m, error);
+  if (auto* m = std::get_if<RegisterDescriptors>(&message)) {
+    return registration_.add_descriptors(*m, fds[0].get(), error);
+  }
   if (auto* m = std::get_if<Listen>(&message)) return take_listen(*m, error);
   if (auto* m = std::get_if<ListenTls>(&message)) return take_listen_tls(*m, fds, error);
   if (auto* m = std::get_if<ServeLines>(&message)) return registration_.add_line_name(*m, error);
@@ -71,6 +74,10 @@ bool HostSession::take(ControlMessage& message, std::vector<UniqueFd>& fds, Cont
 
 uint64_t HostSession::work_of(const ControlMessage& message) const {
   if (auto* image = std::get_if<RegisterImage>(&message)) return image->size;
+  if (auto* descriptors = std::get_if<RegisterDescriptors>(&message)) {
+    constexpr uint64_t kWorkPerByte = 8;  // of indexing, about
+    return descriptors->size * kWorkPerByte;
+  }
   if (std::holds_alternative<Listen>(message)) return registration_.path_bytes();
   if (auto* listen = std::get_if<ListenTls>(&message)) {
     constexpr uint64_t kWorkPerPemByte = 16;  // of parsing, about

@@ -259,12 +259,28 @@ void Calls::drop_step(CallState& state, StreamState::Step step) {
 void Calls::drop_stream(CallState& state) {
   StreamState& stream = *state.stream;
   drop_input(state);
+  if (stream.answer != nullptr) drop_answer(state);
   while (!stream.steps.empty()) drop_step(state, stream.steps.pop());
   state.owed &= ~CallState::kSteps;
   while (!stream.put_off.empty()) {
     const uint32_t tx_call = stream.put_off.pop().tx_call;
     if (!state.host->gone) state.host->release(state.lane, tx_call, 0, now_ns_);
   }
+}
+
+bool Calls::keep_answer(CallState& state, std::unique_ptr<ReflectionAnswer> answer) {
+  const size_t bytes = answer->memory();
+  if (state.payer != nullptr && !state.payer->charge(Resource::kMemory, bytes)) return false;
+  state.stream->answer = std::move(answer);
+  state.stream->answer_memory = state.payer != nullptr ? bytes : 0;
+  return true;
+}
+
+void Calls::drop_answer(CallState& state) {
+  StreamState& stream = *state.stream;
+  stream.answer.reset();
+  const size_t bytes = std::exchange(stream.answer_memory, 0);
+  if (bytes != 0) state.payer->release(Resource::kMemory, bytes);
 }
 
 void Calls::drop_input(CallState& state) {

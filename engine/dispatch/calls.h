@@ -127,6 +127,9 @@ class Calls {
   // The transport needs the oldest step no more, or has copied the newest.
   void step_sent(CallState& state) { end_step(state, state.stream->steps.pop()); }
   void step_copied(CallState& state) { end_step(state, state.stream->steps.pop_back()); }
+  // The engine's own answer, until drop_answer. False: over a budget, and nothing was kept.
+  bool keep_answer(CallState& state, std::unique_ptr<ReflectionAnswer> answer);
+  void drop_answer(CallState& state);
   // The host has finished a call of a stream: it looks at no message again.
   static void free_messages(CallState& state);
 

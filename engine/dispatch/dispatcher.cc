@@ -32,6 +32,7 @@ Dispatcher::Dispatcher(uint32_t thread, ReplySink& replies, ThreadMetrics& metri
       calls_({options.wait_ns, options.max_waiting, options.max_waiting_bytes, options.parses}, replies, routes_,
              links_, reply_memory_),
       requests_(calls_, replies, options.wait_ns),
+      reflection_(calls_, links_, replies, metrics),
       lines_({options.engine_threads, thread, options.max_line_connections}, metrics),
       responses_({options.responses, options.wait_ns}, calls_, requests_, replies, reply_memory_, lines_, metrics),
       hosts_(thread, links_, routes_, calls_, lines_, metrics, events),
@@ -76,7 +77,11 @@ bool Dispatcher::open_network(const RemoteOptions& options, Io& io, std::string*
 Status Dispatcher::open(Call& call) {
   call.max_request_bytes = max_request_bytes_;
   Route* route = routes_.find(call.listener, call.path, call.memo);
-  if (route == nullptr) return hosts_.unknown(call.listener, call.path);
+  if (route == nullptr) [[unlikely]] {
+    route = reflection_.route(call.listener, call.path);
+    if (route == nullptr) return hosts_.unknown(call.listener, call.path);
+    call.max_request_bytes = std::min(max_request_bytes_, ReflectionCalls::kMaxRequest);
+  }
   call.metrics = route->metrics;
   if (call.deadline_ns <= call.start_ns) return {StatusCode::kDeadlineExceeded, "the deadline has passed"};
   CallState* state = calls_.begin(call, *route);
@@ -100,6 +105,7 @@ Status Dispatcher::open(Call& call) {
 void Dispatcher::start(Call& call) {
   CallState& state = state_of(call);
   if (state.phase != CallState::Phase::kReceiving) return;  // its time is over
+  if (ReflectionCalls::has(state)) return;
   if (state.route->first_waiting == nullptr && try_start_stream(state)) return;
   calls_.wait(state, {});
 }
@@ -132,8 +138,10 @@ bool Dispatcher::waits(const Call& call) const {
 
 void Dispatcher::message(Call& call, std::string_view wire, More more) {
   CallState& state = state_of(call);
-  if (call.request_streams) [[unlikely]]
+  if (call.request_streams) [[unlikely]] {
+    if (ReflectionCalls::has(state)) return reflection_.message(state, wire, more);
     return requests_.message(state, wire, more);
+  }
   // Answered while it was being received (deadline passed, host failed): drop the rest.
   if (state.phase != CallState::Phase::kReceiving) return;
   if (more != More::kLast) [[unlikely]] {
@@ -149,8 +157,10 @@ void Dispatcher::message(Call& call, std::string_view wire, More more) {
 }
 
 void Dispatcher::half_close(Call& call) {
-  if (call.request_streams) return requests_.half_close(state_of(call));
-  calls_.fail(state_of(call), StatusCode::kInternal, "no message in a unary request");
+  CallState& state = state_of(call);
+  if (ReflectionCalls::has(state)) return reflection_.half_close(state);
+  if (call.request_streams) return requests_.half_close(state);
+  calls_.fail(state, StatusCode::kInternal, "no message in a unary request");
 }
 
 void Dispatcher::abandon(Call& call) {
@@ -161,8 +171,10 @@ void Dispatcher::abandon(Call& call) {
 
 void Dispatcher::reply_sent(Call& call) {
   CallState& state = state_of(call);
-  if (state.stream != nullptr && !state.stream->steps.empty()) [[unlikely]]
-    return calls_.step_sent(state);
+  if (state.stream != nullptr) [[unlikely]] {
+    if (state.stream->answer != nullptr) return reflection_.answer_sent(state);
+    if (!state.stream->steps.empty()) return calls_.step_sent(state);
+  }
   call.dispatch = nullptr;
   calls_.over(state);
 }
@@ -328,6 +340,8 @@ bool Dispatcher::poll(int64_t now_ns) {
   did |= calls_.expire();
   did |= calls_.serve_waiting([this](CallState& state) { return start_waiting(state); });
   did |= requests_.serve();
+  if (reflection_.busy()) [[unlikely]]
+    did |= reflection_.serve();
   did |= calls_.parses().serve([this](CallState& state, LongParse& parse) { return finish_long(state, parse); });
   if (remote_ != nullptr) did |= remote_->turn(now_ns);
   for (const auto& link : links_.attached()) did |= link->flush(now_ns);
@@ -354,7 +368,8 @@ void Dispatcher::update_metrics(int64_t now_ns) {
 bool Dispatcher::prepare_to_sleep() {
   if (std::exchange(looking_, false) && rung_) awake();
   rung_ = false;
-  if (calls_.parses().busy() || hosts_.busy() || (remote_ != nullptr && remote_->busy())) return true;
+  if (calls_.parses().busy() || hosts_.busy() || reflection_.busy() || (remote_ != nullptr && remote_->busy()))
+    return true;
   for (const auto& link : links_.attached()) {
     if (link->active()) link->announce_sleep();
   }

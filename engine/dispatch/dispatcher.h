@@ -16,7 +16,8 @@
 // kUnavailable (its process ended), kInternal (its answer is invalid), kResourceExhausted (no room in time). Memory
 // that a host may still touch stays in place until the host has said that it is finished, or is gone.
 //
-// Streams: StreamRequests takes messages to the worker that has the call, HostResponses takes them from there.
+// Streams: StreamRequests takes messages to the worker that has the call, HostResponses takes them from there. Those of
+// server reflection have no worker: ReflectionCalls answers them.
 //
 // Thread-safety: everything on the engine thread, closures from other threads through its event loop. Threads share
 // nothing but the HostAttachment. In the steady state no call takes a lock or allocates from the heap.
@@ -38,6 +39,7 @@
 #include "engine/dispatch/host_turns.h"
 #include "engine/dispatch/hosts.h"
 #include "engine/dispatch/line_request.h"
+#include "engine/dispatch/reflection_calls.h"
 #include "engine/dispatch/reply_memory.h"
 #include "engine/dispatch/request_builder.h"
 #include "engine/dispatch/response_reader.h"
@@ -157,6 +159,7 @@ class Dispatcher final : public CallSink, public Pollable {
   HostLinks links_;
   Calls calls_;
   StreamRequests requests_;
+  ReflectionCalls reflection_;
   HostLines lines_;
   HostResponses responses_;
   Hosts hosts_;

@@ -35,6 +35,7 @@
 #include "engine/dispatch/reply_memory.h"
 #include "engine/lines/line_lane.h"
 #include "engine/lines/line_switch.h"
+#include "engine/reflection/reflection_answer.h"
 #include "object/region.h"
 #include "object/unique_fd.h"
 #include "schema/image_load.h"
@@ -61,8 +62,9 @@ struct HostAttachment {
   std::vector<schema::OwnedImage> images;
   std::vector<HostMethod> methods;
   std::vector<uint32_t> listeners;
-  std::vector<std::string> line_names;  // that connections of RPC lines may be opened to
-  std::vector<UniqueFd> bells;          // eventfd, one an engine thread
+  std::vector<std::string> line_names;                 // that connections of RPC lines may be opened to
+  std::shared_ptr<const ReflectionSource> reflection;  // of a host that asks for server reflection; else null
+  std::vector<UniqueFd> bells;                         // eventfd, one an engine thread
 };
 
 class HostLink {

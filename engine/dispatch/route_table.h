@@ -47,7 +47,8 @@ struct Route {
   MethodMetrics* metrics = nullptr;
   CallState* first_waiting = nullptr;  // WaitingCalls' list
   CallState* last_waiting = nullptr;
-  size_t index_waiting = 0;  // among the routes with waiting calls
+  size_t index_waiting = 0;       // among the routes with waiting calls
+  bool served_by_engine = false;  // ReflectionCalls has its calls; it is in no table
 
   // ---- RouteTable's own
   int64_t kept_until_ns = kNoDeadline;  // of an orphan: its calls wait until then; otherwise kNoDeadline

@@ -19,6 +19,7 @@
 #include "channel/layout.h"
 #include "engine/base/queue.h"
 #include "engine/dispatch/call_table.h"
+#include "engine/reflection/reflection_answer.h"
 
 namespace drover::engine {
 
@@ -87,7 +88,7 @@ struct StreamState {
   Queue<AtHost> at_host;
   bool half_closed = false;      // the client sends no more
   bool told_last = false;        // and the host knows
-  bool stalled = false;          // input waits for room in the ring or in rx
+  bool stalled = false;          // input waits for room in the ring or in rx, or for the engine's own answer
   int64_t stalled_since_ns = 0;  // 0: the last message found room
 
   // ---- the reply
@@ -105,12 +106,17 @@ struct StreamState {
   Queue<CompleteSlot> put_off;  // MESSAGEs and the COMPLETE, in order
   bool headers_sent = false;
 
+  // ---- of a call that the engine answers itself (ReflectionCalls): what the transport refers to
+  std::unique_ptr<ReflectionAnswer> answer;
+  size_t answer_memory = 0;  // that was charged for it
+
   // For the next call.
   void clear() {
     input.clear();
     at_host.clear();
     steps.clear();
     put_off.clear();
+    answer.reset();
     half_closed = told_last = stalled = headers_sent = false;
     stalled_since_ns = 0;
   }

@@ -7,6 +7,8 @@
 //     [--compress N] [--compress-level N] grpc_compression_algorithm, grpc_compression_level of replies
 //     [--disable N]                       an algorithm that is not supported
 //     [--largest N]                       bytes of a request; -1: any
+//     [--reflection]                      with server reflection
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
@@ -342,10 +344,12 @@ int main(int argc, char** argv) {
                                                    false);
     } else if (std::strcmp(argv[i], "--largest") == 0 && i + 1 < argc) {
       builder.SetMaxReceiveMessageSize(std::atoi(argv[++i]));
+    } else if (std::strcmp(argv[i], "--reflection") == 0) {
+      grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     } else {
       std::cerr << "usage: test_server [--address HOST:PORT] [--callback | --queues] [--key FILE --certificate FILE] "
                    "[--client-ca FILE] [--clients N] [--compress N] [--compress-level N] [--disable N] "
-                   "[--largest N]\n";
+                   "[--largest N] [--reflection]\n";
       return 2;
     }
   }

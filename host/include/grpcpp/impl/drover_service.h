@@ -9,6 +9,8 @@
 //   this->MarkMethodCallback(0, ::grpc::internal::MakeUnaryCallbackMethod<WithCallbackMethod_Bar, Req, Rep>(
 //                                   "/pkg.Foo/Bar", &WithCallbackMethod_Bar::Bar, this));
 //
+// and once, before AddMethod, SetDescriptors(bytes, size) with the service's descriptors for server reflection.
+//
 // WithAsyncMethod_Bar calls MarkMethodAsync with that position in its constructor, and RequestAsync... in RequestBar.
 // A method that streams has MakeClientStreaming..., MakeServerStreaming... or MakeBidi... in place of MakeUnary....
 // Paths are string literals. Req and Rep are generated message classes (generated/generated_message.h). The service
@@ -19,6 +21,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include <grpcpp/completion_queue.h>
@@ -242,7 +245,13 @@ class Service {
     first_number_ = first;
   }
 
+  // A FileDescriptorSet's bytes: the service's .proto file and all that it imports; empty if it is not generated.
+  std::string_view drover_descriptors() const { return descriptors_; }
+
  protected:
+  void SetDescriptors(const unsigned char* bytes, size_t size) {
+    descriptors_ = {reinterpret_cast<const char*>(bytes), size};
+  }
   void AddMethod(const internal::Method& method) { methods_.push_back(method); }
   // Replaces the method at `index`, in AddMethod's order.
   void MarkMethodCallback(int index, const internal::Method& method) {
@@ -279,6 +288,7 @@ class Service {
                     internal::ServerAsyncStreamingInterface* responder, CompletionQueue* call_queue,
                     ServerCompletionQueue* notification_queue, void* tag);
 
+  std::string_view descriptors_;
   std::vector<internal::Method> methods_;
   std::shared_ptr<drover::host::CallRequests> requests_;
   uint32_t first_number_ = 0;
