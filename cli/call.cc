@@ -1,148 +1,218 @@
-// `drover call`: a unary method of a gRPC server, with JSON in and out.
+// `drover call`: any method of a gRPC server, with JSON in and out, and what the server has: list, describe.
+#include <algorithm>
 #include <cstdio>
+#include <thread>
 
+#include "cli/call_schema.h"
 #include "cli/command.h"
+#include "cli/document_source.h"
 #include "cli/file_io.h"
 #include "cli/grpc_call.h"
-#include "cli/schema_source.h"
-#include "codec/decode/decode.h"
-#include "codec/encode/encode.h"
-#include "json/json.h"
+#include "cli/json_messages.h"
 
 namespace drover::cli {
 namespace {
 
+constexpr double kUnarySeconds = 10;
+
 class Command {
  public:
   void add_options(CLI::App* app) {
-    app->add_option("target", call_.target, "host:port, unix:PATH or another gRPC name")->required();
-    app->add_option("method", method_, "package.Service/Method")->required();
-    app->add_option("-d,--data", data_, "the request as JSON; @FILE reads it from a file, @- from stdin; {} without it")
+    app->add_option("target", channel_.target, "host:port, unix:PATH or another gRPC name")->required();
+    app->add_option("what", what_, "a method, package.Service/Method; or list, or describe")->required();
+    app->add_option("name", name_, "list: of this service the methods; describe: this symbol")->type_name("NAME");
+    app->add_option("-d,--data", data_,
+                    "the request as JSON, several for a method whose requests stream; @FILE reads them from a file, @- "
+                    "from stdin as they come; without it {}, or no request if requests stream")
         ->type_name("JSON");
     schema_.add_options(app);
-    app->add_option("-H,--header", headers_, "metadata to send, \"name: value\" (repeatable)")
+    app->add_option("-H,--header", headers_,
+                    "metadata to send, \"name: value\" (repeatable); of a name-bin the value is base64")
         ->type_name("HEADER")
         ->allow_extra_args(false);
-    app->add_option("--deadline", seconds_, "seconds until the call is given up")
-        ->check(CLI::Range(0.001, 86400.0))
-        ->capture_default_str();
-    app->add_flag("--tls", call_.tls, "use TLS, with the system's certificates if --ca names no others");
-    app->add_option("--ca", ca_file_, "certificates to trust, PEM (implies --tls)")->type_name("FILE");
-    app->add_option("--authority", call_.authority, "the :authority (and TLS name) instead of the target's")
+    app->add_option("--deadline", seconds_,
+                    "seconds until the call is given up; without it 10 for a unary method, and none for a stream")
+        ->check(CLI::Range(0.001, 86400.0));
+    app->add_flag("--tls", channel_.tls, "use TLS, with the system's certificates if --cacert names no others");
+    app->add_option("--cacert,--ca", ca_file_, "certificates to trust, PEM (implies --tls)")->type_name("FILE");
+    auto* certificate = app->add_option("--cert", certificate_file_, "our certificate chain, PEM (implies --tls)");
+    auto* key = app->add_option("--key", key_file_, "its private key, PEM");
+    certificate->type_name("FILE")->needs(key);
+    key->type_name("FILE")->needs(certificate);
+    app->add_flag("--insecure", insecure_, "do not check the server's certificate (implies --tls)");
+    app->add_option("--authority,--servername", channel_.authority,
+                    "the :authority, and the name that the server's certificate must have, instead of the target's")
         ->type_name("NAME");
     app->add_flag("--all-fields", all_fields_, "also print fields that have no presence and hold their default");
-    app->add_flag("--one-line", one_line_, "print the reply on one line");
+    app->add_flag("--one-line", one_line_, "print each reply on one line");
     app->add_flag("-v,--verbose", verbose_, "print the metadata that comes back, on stderr");
   }
 
   int run() {
-    std::string request;
-    if (std::string error = prepare(&request); !error.empty()) return fail("call", error);
-    UnaryReply reply = call_unary(call_, request);
-    if (verbose_) {
-      print_metadata("initial", reply.initial_metadata);
-      print_metadata("trailing", reply.trailing_metadata);
+    if (std::string error = prepare_channel(); !error.empty()) return fail("call", error);
+    ByteChannel channel(channel_);
+    CallOptions reflection = call_;
+    reflection.deadline_ms = milliseconds(seconds_ != 0 ? seconds_ : kUnarySeconds);
+    CallSchema schema(schema_, channel, reflection);
+    if (what_ == "list" || what_ == "describe") {
+      std::string text;
+      Failure failure = what_ == "list" ? schema.list(name_, &text) : schema.describe(name_, &text);
+      if (!failure) failure = {write_file("-", text), kFailed};
+      return failure ? fail("call", with_hint(failure.text), failure.code) : kDone;
     }
-    if (reply.status != 0) {
-      std::string text = reply.status_name + " (" + std::to_string(reply.status) + ")";
-      if (!reply.message.empty()) text += ": " + reply.message;
-      if (!reply.details_size.empty()) text += " [" + reply.details_size + " of error details]";
-      return fail("call", text, kCallFailed);
+    if (!name_.empty()) return fail("call", name_ + ": a method needs no name behind it", kUsage);
+    const google::protobuf::MethodDescriptor* method = nullptr;
+    if (Failure failure = schema.find_method(what_, &method)) {
+      return fail("call", with_hint(failure.text), failure.code);
     }
-    std::string text;
-    if (std::string error = print(reply.response, &text); !error.empty()) return fail("call", error);
-    std::string error = write_file("-", text + "\n");
-    return error.empty() ? kDone : fail("call", error);
+    return call(channel, *method);
   }
 
  private:
-  std::string prepare(std::string* request) {
-    if (std::string error = schema_.load(); !error.empty()) return error;
-    const google::protobuf::MethodDescriptor* method = nullptr;
-    if (std::string error = schema_.find_method(method_, &method); !error.empty()) return error;
-    if (method->client_streaming() || method->server_streaming()) {
-      return method->full_name() + " is a streaming method; only unary ones can be called";
-    }
-    call_.method = "/" + method->service()->full_name() + "/" + method->name();
-    call_.deadline_ms = static_cast<int64_t>(seconds_ * 1000);
-    if (std::string error = schema_.find_message(method->input_type()->full_name(), &input_); !error.empty())
-      return error;
-    if (std::string error = schema_.find_message(method->output_type()->full_name(), &output_); !error.empty()) {
-      return error;
-    }
+  static int64_t milliseconds(double seconds) { return static_cast<int64_t>(seconds * 1000); }
+
+  std::string prepare_channel() {
     if (std::string error = read_headers(); !error.empty()) return error;
-    if (!ca_file_.empty()) {
-      call_.tls = true;
-      if (std::string error = read_file(ca_file_, &call_.ca_certificates); !error.empty()) return error;
+    channel_.verify = !insecure_;
+    channel_.tls |= insecure_ || !ca_file_.empty() || !certificate_file_.empty();
+    const std::pair<const std::string*, std::string*> files[] = {{&ca_file_, &channel_.ca_certificates},
+                                                                 {&certificate_file_, &channel_.certificate},
+                                                                 {&key_file_, &channel_.private_key}};
+    for (const auto& [path, text] : files) {
+      if (path->empty()) continue;
+      if (std::string error = read_file(*path, text); !error.empty()) return error;
+      if (text->find("-----BEGIN ") == std::string::npos) return *path + ": expected PEM, with a line -----BEGIN ...";
     }
-    return read_request(request);
+    return "";
   }
 
   std::string read_headers() {
     for (const std::string& header : headers_) {
-      size_t colon = header.find(':');
+      const size_t colon = header.find(':');
       if (colon == 0 || colon == std::string::npos) return "-H \"" + header + "\" is not \"name: value\"";
-      size_t value = header.find_first_not_of(' ', colon + 1);
-      std::string name = header.substr(0, colon);
-      for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 32) : c;  // as HTTP/2 wants it
-      call_.metadata.emplace_back(name, value == std::string::npos ? "" : header.substr(value));
+      const size_t begin = header.find_first_not_of(' ', colon + 1);
+      std::string name = header.substr(0, colon), value = begin == std::string::npos ? "" : header.substr(begin);
+      for (char& c : name) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 32);  // as HTTP/2 wants it
+        const bool fits = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+        if (!fits) return "-H \"" + header + "\": a name has letters, digits, '-', '_' and '.'";
+      }
+      if (name.starts_with("grpc-")) return "-H \"" + header + "\": names that begin with grpc- are gRPC's own";
+      if (name.ends_with("-bin")) {
+        std::string bytes;
+        if (!from_base64(value, &bytes)) return "-H \"" + header + "\": the value of a name-bin is base64";
+        value = bytes;
+      } else if (std::any_of(value.begin(), value.end(), [](char c) { return c < 0x20 || c > 0x7e; })) {
+        return "-H \"" + header + "\": a value is printable ASCII; for other bytes use a name that ends in -bin";
+      }
+      call_.metadata.emplace_back(name, value);
     }
     return "";
   }
 
-  std::string read_request(std::string* request) {
-    std::string text = data_;
-    if (text.starts_with("@")) {
-      if (std::string error = read_file(data_.substr(1), &text); !error.empty()) return error;
+  int call(ByteChannel& channel, const google::protobuf::MethodDescriptor& method) {
+    std::string error = schema_.find_message(method.input_type()->full_name(), &input_);
+    if (error.empty()) error = schema_.find_message(method.output_type()->full_name(), &output_);
+    if (error.empty()) error = documents_.open(data_);
+    if (!error.empty()) return fail("call", error);
+    std::string request;
+    if (!method.client_streaming()) {
+      if (error = only_request(&request); !error.empty()) return fail("call", error);
     }
-    Arena arena;
-    Message* object = make(input_, arena);
-    json::Result parsed = json::parse(input_, text, {}, object);
-    if (!parsed.ok()) return "the request, a " + std::string(input_.full_name()) + ": " + json::to_string(parsed);
-    Encoded encoded;
-    EncodeOptions options;
-    options.check_required = true;
-    EncodeResult result = encode(input_, object, options, &encoded);
-    if (!result.ok()) return "the request: " + to_string(result);
-    request->resize(encoded.size());
-    encoded.copy_to(request->data());
-    return "";
+    const bool streams = method.client_streaming() || method.server_streaming();
+    call_.deadline_ms = milliseconds(seconds_ != 0 ? seconds_ : streams ? 0 : kUnarySeconds);
+    const std::string path = "/" + method.service()->full_name() + "/" + method.name();
+    const std::unique_ptr<ByteStream> stream = channel.open(path, call_);
+    std::thread writer;
+    if (method.client_streaming()) {
+      writer = std::thread([this, &stream] { write_requests(*stream); });
+    } else {
+      stream->write(request);
+      stream->writes_done();
+    }
+    const std::string wrong_reply = print_replies(*stream);
+    const CallStatus status = stream->finish();
+    documents_.stop();
+    if (writer.joinable()) writer.join();
+    if (verbose_) print_metadata("trailing", stream->trailing_metadata());
+    if (!request_error_.empty()) return fail("call", request_error_);
+    if (!wrong_reply.empty()) return fail("call", wrong_reply);
+    return status.ok() ? kDone : fail("call", with_hint(status.text()), kCallFailed);
   }
 
-  std::string print(std::string_view wire, std::string* text) {
-    Arena arena;
-    Message* object = make(output_, arena);
-    DecodeResult decoded = decode(output_, object, wire, arena);
-    if (!decoded.ok()) {
-      return "the reply is no " + std::string(output_.full_name()) +
-             " (another schema at the server?): " + to_string(decoded);
+  std::string only_request(std::string* wire) {
+    std::string document, more, error;
+    if (!documents_.next(&document, &error)) document = "{}";
+    if (error.empty() && documents_.next(&more, &error)) {
+      error = "the method takes one request, and there is another one behind it: " + more.substr(0, 40);
     }
+    return error.empty() ? json_to_wire(input_, "the request", document, wire) : error;
+  }
+
+  // On a thread of its own.
+  void write_requests(ByteStream& stream) {
+    std::string document, wire;
+    while (documents_.next(&document, &request_error_)) {
+      request_error_ = json_to_wire(input_, "a request", document, &wire);
+      if (!request_error_.empty()) break;
+      if (!stream.write(wire)) return;
+    }
+    if (!request_error_.empty()) return stream.cancel();
+    stream.writes_done();
+  }
+
+  // Until the last. Returns what is wrong with one; the call is then cancelled.
+  std::string print_replies(ByteStream& stream) {
+    std::string wire;
+    bool first = true;
     json::PrintOptions options;
     options.indent = one_line_ ? 0 : 2;
     options.always_print_fields_without_presence = all_fields_;
-    json::Result printed = json::print(output_, *object, options, text);
-    return printed.ok() ? "" : "the reply: " + json::to_string(printed);
-  }
-
-  static Message* make(const schema::MessageType& type, Arena& arena) {
-    auto* object = static_cast<Message*>(arena.allocate_zeroed(type.entry().object_size));
-    *object->drover_owner() = reinterpret_cast<OwnerWord>(&arena);
-    return object;
-  }
-
-  static void print_metadata(const char* which, const std::vector<std::pair<std::string, std::string>>& metadata) {
-    for (const auto& [key, value] : metadata) {
-      bool binary = key.ends_with("-bin");
-      std::fprintf(stderr, "%s %s: %s\n", which, key.c_str(), binary ? to_hex(value).c_str() : value.c_str());
+    while (true) {
+      const bool more = stream.read(&wire);
+      if (first && verbose_) print_metadata("initial", stream.initial_metadata());
+      first = false;
+      if (!more) return "";
+      std::string text;
+      std::string error = wire_to_json(output_, "the reply", wire, options, &text);
+      if (error.empty()) error = write_file("-", text + "\n");
+      if (error.empty()) continue;
+      stream.cancel();
+      while (stream.read(&wire)) continue;
+      return error;
     }
   }
 
+  static void print_metadata(const char* which, const Metadata& metadata) {
+    for (const auto& [key, value] : metadata) {
+      const bool binary = key.ends_with("-bin");
+      std::fprintf(stderr, "%s %s: %s\n", which, key.c_str(), binary ? to_base64(value).c_str() : value.c_str());
+    }
+  }
+
+  // What to try, where the server's words tell it.
+  std::string with_hint(const std::string& text) const {
+    if (text.find("UNAVAILABLE") == std::string::npos) return text;
+    auto says = [&text](const char* words) { return text.find(words) != std::string::npos; };
+    if (!channel_.tls && (says("Socket closed") || says("closed") || says("reset"))) {
+      return text + " (if the server speaks TLS, add --tls)";
+    }
+    if (channel_.tls && (says("handshake") || says("verif") || says("certificate") || says("WRONG_VERSION"))) {
+      return text + " (TLS: --cacert names whom to trust, --authority the name in the certificate; does the server " +
+             "speak TLS at all?)";
+    }
+    return text;
+  }
+
   SchemaSource schema_;
-  UnaryCall call_;
-  std::string method_, data_ = "{}", ca_file_;
+  ChannelOptions channel_;
+  CallOptions call_;
+  DocumentSource documents_;
+  std::string what_, name_, data_, ca_file_, certificate_file_, key_file_;
+  std::string request_error_;  // of the writer, once it is joined
   std::vector<std::string> headers_;
-  double seconds_ = 10;
-  bool all_fields_ = false, one_line_ = false, verbose_ = false;
+  double seconds_ = 0;  // 0: not given
+  bool insecure_ = false, all_fields_ = false, one_line_ = false, verbose_ = false;
   schema::MessageType input_, output_;
 };
 
@@ -150,7 +220,8 @@ class Command {
 
 void add_call(CLI::App* app, Run* run) {
   auto command = std::make_shared<Command>();
-  CLI::App* sub = app->add_subcommand("call", "Call a unary method of a gRPC server, with JSON in and out");
+  CLI::App* sub = app->add_subcommand(
+      "call", "Call a method of a gRPC server, with JSON in and out; list its services, describe its messages");
   command->add_options(sub);
   sub->callback([command, run] { *run = [command] { return command->run(); }; });
 }

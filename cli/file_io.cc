@@ -65,4 +65,39 @@ std::string to_hex(std::string_view bytes) {
   return text;
 }
 
+namespace {
+constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+}  // namespace
+
+bool from_base64(std::string_view text, std::string* bytes) {
+  for (int padding = 0; padding < 2 && text.ends_with('='); ++padding) text.remove_suffix(1);
+  if (text.size() % 4 == 1) return false;
+  uint32_t bits = 0;
+  int count = 0;
+  for (char c : text) {
+    const size_t value = kBase64.find(c);
+    if (value == std::string_view::npos) return false;
+    bits = bits << 6 | static_cast<uint32_t>(value);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    *bytes += static_cast<char>(bits >> count & 0xff);
+  }
+  return true;
+}
+
+std::string to_base64(std::string_view bytes) {
+  std::string text;
+  for (size_t at = 0; at < bytes.size(); at += 3) {
+    uint32_t bits = 0;
+    for (size_t i = 0; i < 3; ++i) {
+      bits = bits << 8 | (at + i < bytes.size() ? static_cast<uint8_t>(bytes[at + i]) : 0u);
+    }
+    for (size_t i = 0; i < 4; ++i) {
+      text += at + i <= bytes.size() ? kBase64[bits >> (18 - 6 * i) & 63] : '=';
+    }
+  }
+  return text;
+}
+
 }  // namespace drover::cli

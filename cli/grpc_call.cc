@@ -1,8 +1,15 @@
-// The call itself.
+// Each operation of a call is a tag in its completion queue; a thread takes them out and wakes whom they are for.
 #include "cli/grpc_call.h"
 
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
+
+#include <chrono>
+#include <future>
+#include <map>
+#include <thread>
 
 namespace drover::cli {
 namespace {
@@ -16,59 +23,130 @@ const char* status_name(int code) {
   return code >= 0 && code < static_cast<int>(std::size(kNames)) ? kNames[code] : "unknown status";
 }
 
-using Metadata = std::multimap<grpc::string_ref, grpc::string_ref>;
-std::vector<std::pair<std::string, std::string>> copy(const Metadata& metadata) {
-  std::vector<std::pair<std::string, std::string>> pairs;
+Metadata copy(const std::multimap<grpc::string_ref, grpc::string_ref>& metadata) {
+  Metadata pairs;
   for (const auto& [key, value] : metadata) {
     pairs.emplace_back(std::string(key.data(), key.size()), std::string(value.data(), value.size()));
   }
   return pairs;
 }
 
-std::shared_ptr<grpc::Channel> make_channel(const UnaryCall& call) {
-  std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
-  if (call.tls) {
-    grpc::SslCredentialsOptions options;
-    options.pem_root_certs = call.ca_certificates;
-    credentials = grpc::SslCredentials(options);
+// gRPC 1.51 can leave the server unchecked with its experimental credentials only.
+std::shared_ptr<grpc::ChannelCredentials> unchecked_tls(const ChannelOptions& options) {
+  namespace tls = grpc::experimental;
+  tls::TlsChannelCredentialsOptions credentials;
+  credentials.set_verify_server_certs(false);
+  credentials.set_check_call_host(false);
+  credentials.set_certificate_verifier(std::make_shared<tls::NoOpCertificateVerifier>());
+  if (!options.certificate.empty()) {
+    std::vector<tls::IdentityKeyCertPair> pairs = {{options.private_key, options.certificate}};
+    credentials.set_certificate_provider(std::make_shared<tls::StaticDataCertificateProvider>(pairs));
+    credentials.watch_identity_key_cert_pairs();
   }
+  return tls::TlsCredentials(credentials);
+}
+
+std::shared_ptr<grpc::ChannelCredentials> credentials_of(const ChannelOptions& options) {
+  if (!options.tls) return grpc::InsecureChannelCredentials();
+  if (!options.verify) return unchecked_tls(options);
+  return grpc::SslCredentials({options.ca_certificates, options.private_key, options.certificate});
+}
+
+std::shared_ptr<grpc::Channel> make_channel(const ChannelOptions& options) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
-  if (!call.authority.empty()) arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, call.authority);
-  if (call.tls && !call.authority.empty()) arguments.SetSslTargetNameOverride(call.authority);
-  return grpc::CreateCustomChannel(call.target, credentials, arguments);
+  if (!options.authority.empty()) arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, options.authority);
+  if (options.tls && !options.authority.empty()) arguments.SetSslTargetNameOverride(options.authority);
+  return grpc::CreateCustomChannel(options.target, credentials_of(options), arguments);
 }
+
+class GenericStream final : public ByteStream {
+ public:
+  GenericStream(grpc::GenericStub& stub, const std::string& method, const CallOptions& options) {
+    if (options.deadline_ms != 0) {
+      context_.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(options.deadline_ms));
+    }
+    for (const auto& [key, value] : options.metadata) context_.AddMetadata(key, value);
+    call_ = stub.PrepareCall(&context_, method, &queue_);
+    events_ = std::thread([this] {
+      void* tag = nullptr;
+      bool ok = false;
+      while (queue_.Next(&tag, &ok)) static_cast<Event*>(tag)->set_value(ok);
+    });
+    wait([this](Event* event) { call_->StartCall(event); });
+  }
+  ~GenericStream() override {
+    if (!finished_) {
+      context_.TryCancel();
+      finish();
+    }
+    queue_.Shutdown();
+    events_.join();
+  }
+  bool write(const std::string& message) override {
+    grpc::Slice slice(message);
+    grpc::ByteBuffer bytes(&slice, 1);
+    return wait([&](Event* event) { call_->Write(bytes, event); });
+  }
+  void writes_done() override {
+    wait([this](Event* event) { call_->WritesDone(event); });
+  }
+  bool read(std::string* message) override {
+    grpc::ByteBuffer bytes;
+    if (!wait([&](Event* event) { call_->Read(&bytes, event); })) return false;
+    std::vector<grpc::Slice> slices;
+    if (!bytes.Dump(&slices).ok()) return false;
+    message->clear();
+    for (const grpc::Slice& part : slices) message->append(reinterpret_cast<const char*>(part.begin()), part.size());
+    return true;
+  }
+  Metadata initial_metadata() const override { return copy(context_.GetServerInitialMetadata()); }
+  CallStatus finish() override {
+    grpc::Status status;
+    wait([&](Event* event) { call_->Finish(&status, event); });
+    finished_ = true;
+    return {status.error_code(), status_name(status.error_code()), status.error_message(),
+            status.error_details().size()};
+  }
+  Metadata trailing_metadata() const override { return copy(context_.GetServerTrailingMetadata()); }
+  void cancel() override { context_.TryCancel(); }
+
+ private:
+  using Event = std::promise<bool>;
+  template <typename Start>
+  bool wait(Start start) {
+    Event event;
+    std::future<bool> done = event.get_future();
+    start(&event);
+    return done.get();
+  }
+
+  grpc::ClientContext context_;
+  grpc::CompletionQueue queue_;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call_;
+  std::thread events_;
+  bool finished_ = false;
+};
 
 }  // namespace
 
-UnaryReply call_unary(const UnaryCall& call, const std::string& request) {
-  grpc::GenericStub stub(make_channel(call));
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(call.deadline_ms));
-  for (const auto& [key, value] : call.metadata) context.AddMetadata(key, value);
-  grpc::Slice slice(request);
-  grpc::ByteBuffer request_bytes(&slice, 1), response_bytes;
-  grpc::CompletionQueue queue;
-  auto reader = stub.PrepareUnaryCall(&context, call.method, request_bytes, &queue);
-  reader->StartCall();
-  grpc::Status status;
-  reader->Finish(&response_bytes, &status, nullptr);
-  void* tag = nullptr;
-  bool ok = false;
-  queue.Next(&tag, &ok);
-  UnaryReply reply;
-  reply.status = status.error_code();
-  reply.status_name = status_name(reply.status);
-  reply.message = status.error_message();
-  if (!status.error_details().empty()) reply.details_size = std::to_string(status.error_details().size()) + " bytes";
-  reply.initial_metadata = copy(context.GetServerInitialMetadata());
-  reply.trailing_metadata = copy(context.GetServerTrailingMetadata());
-  std::vector<grpc::Slice> slices;
-  if (status.ok() && response_bytes.Dump(&slices).ok()) {
-    for (const grpc::Slice& part : slices)
-      reply.response.append(reinterpret_cast<const char*>(part.begin()), part.size());
-  }
-  return reply;
+std::string CallStatus::text() const {
+  std::string text = name + " (" + std::to_string(code) + ")";
+  if (!message.empty()) text += ": " + message;
+  if (details_bytes != 0) text += " [" + std::to_string(details_bytes) + " bytes of error details]";
+  return text;
+}
+
+struct ByteChannel::Parts {
+  explicit Parts(const ChannelOptions& options) : stub(make_channel(options)) {}
+  grpc::GenericStub stub;
+};
+
+ByteChannel::ByteChannel(const ChannelOptions& options) : parts_(std::make_unique<Parts>(options)) {}
+ByteChannel::~ByteChannel() = default;
+
+std::unique_ptr<ByteStream> ByteChannel::open(const std::string& method, const CallOptions& options) {
+  return std::make_unique<GenericStream>(parts_->stub, method, options);
 }
 
 }  // namespace drover::cli

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <numeric>
 #include <set>
+#include <type_traits>
 
 #include "cli/file_io.h"
 #include "schema/image_builder.h"
@@ -134,7 +135,40 @@ std::string SchemaSource::load_protos() {
   return build();
 }
 
+namespace {
+
+// What a field's name is in JSON unless its file says otherwise.
+std::string default_json_name(const std::string& name) {
+  std::string json;
+  bool capital = false;
+  for (char c : name) {
+    if (c != '_') json += capital && c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+    capital = c == '_';
+  }
+  return json;
+}
+
+// protoc says json_name of every field, which would be in every definition that is printed.
+void clear_default_json_names(google::protobuf::RepeatedPtrField<google::protobuf::FieldDescriptorProto>* fields) {
+  for (auto& field : *fields) {
+    if (field.has_json_name() && field.json_name() == default_json_name(field.name())) field.clear_json_name();
+  }
+}
+template <typename Scope>
+void clear_default_json_names(Scope* scope) {
+  clear_default_json_names(scope->mutable_extension());
+  if constexpr (std::is_same_v<Scope, google::protobuf::DescriptorProto>) {
+    clear_default_json_names(scope->mutable_field());
+    for (auto& nested : *scope->mutable_nested_type()) clear_default_json_names(&nested);
+  } else {
+    for (auto& message : *scope->mutable_message_type()) clear_default_json_names(&message);
+  }
+}
+
+}  // namespace
+
 std::string SchemaSource::build() {
+  for (auto& file : *files_.mutable_file()) clear_default_json_names(&file);
   descriptors_ = std::make_unique<schema::DescriptorFiles>();
   if (std::string error = descriptors_->link(files_.file()); !error.empty()) return error;
   schema::BuildResult built = schema::build_image(descriptors_->files());
@@ -187,6 +221,56 @@ std::string SchemaSource::find_method(const std::string& name,
   names.clear();
   for (const auto* match : matches) names.push_back(spelled(match));
   return name + " could be " + nearest_names(name, names, 8);
+}
+
+namespace {
+
+// Calls take(kind, descriptor) for every declaration with a name of its own.
+template <typename Take>
+void each_symbol(const google::protobuf::Descriptor& message, const Take& take) {
+  if (message.options().map_entry()) return;
+  take("message", message);
+  for (int i = 0; i < message.nested_type_count(); ++i) each_symbol(*message.nested_type(i), take);
+  for (int i = 0; i < message.enum_type_count(); ++i) take("enum", *message.enum_type(i));
+  for (int i = 0; i < message.extension_count(); ++i) take("extension", *message.extension(i));
+}
+template <typename Take>
+void each_symbol(const FileDescriptor& file, const Take& take) {
+  for (int i = 0; i < file.message_type_count(); ++i) each_symbol(*file.message_type(i), take);
+  for (int i = 0; i < file.enum_type_count(); ++i) take("enum", *file.enum_type(i));
+  for (int i = 0; i < file.extension_count(); ++i) take("extension", *file.extension(i));
+  for (int s = 0; s < file.service_count(); ++s) {
+    take("service", *file.service(s));
+    for (int m = 0; m < file.service(s)->method_count(); ++m) take("method", *file.service(s)->method(m));
+  }
+}
+
+}  // namespace
+
+FoundSymbol SchemaSource::find_symbol(const std::string& name) const {
+  std::vector<std::string> names;
+  std::vector<FoundSymbol> matches;
+  for (const FileDescriptor* file : descriptors_->files()) {
+    each_symbol(*file, [&](const char* kind, const auto& descriptor) {
+      const std::string& full = descriptor.full_name();
+      names.push_back(full);
+      if (full != name && !ends_with_name(full, name)) return;
+      FoundSymbol found{"", full, kind, file->name(), descriptor.DebugString()};
+      using Type = std::decay_t<decltype(descriptor)>;
+      if constexpr (std::is_same_v<Type, google::protobuf::ServiceDescriptor>) found.service = &descriptor;
+      matches.insert(full == name ? matches.begin() : matches.end(), std::move(found));
+    });
+  }
+  if (!matches.empty() && (matches.size() == 1 || matches[0].full_name == name)) return matches[0];
+  FoundSymbol none;
+  if (matches.empty()) {
+    none.error = "no symbol " + name + (names.empty() ? "" : "; there is " + nearest_names(name, names, 8));
+    return none;
+  }
+  names.clear();
+  for (const FoundSymbol& match : matches) names.push_back(match.full_name);
+  none.error = name + " could be " + nearest_names(name, names, 8);
+  return none;
 }
 
 std::string nearest_names(const std::string& name, std::vector<std::string> names, size_t count) {

@@ -18,6 +18,13 @@
 
 namespace drover::cli {
 
+// A declaration, in .proto's words.
+struct FoundSymbol {
+  std::string error;  // empty: it was found
+  std::string full_name, kind, file, definition;
+  const google::protobuf::ServiceDescriptor* service = nullptr;  // if it is one
+};
+
 class SchemaSource {
  public:
   SchemaSource();
@@ -41,6 +48,9 @@ class SchemaSource {
   // "helloworld.Greeter/SayHello", also with "." before the method or "/" in front, or the last parts if only one
   // method ends so.
   std::string find_method(const std::string& name, const google::protobuf::MethodDescriptor** method) const;
+  // The message, enum, service, method or extension of that full name, or the only one whose name ends so; or an error
+  // that lists similar names.
+  FoundSymbol find_symbol(const std::string& name) const;
 
  private:
   std::string load_protos();

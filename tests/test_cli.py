@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+from certificates import Authority
 from conftest import TESTS
 
 ROOT = TESTS.parent
@@ -224,3 +225,143 @@ def test_a_call_is_not_made_with_a_request_that_does_not_fit(drover):
     assert "nam" in done.stderr.decode() and done.stdout == b""
     done = drover("call", "127.0.0.1:1", "Greeter/SayGoodbye", *GREETER, code=1)
     assert "there is helloworld.Greeter/SayHello" in done.stderr.decode()
+
+
+# ---- call: by reflection, streams, TLS
+
+@pytest.fixture
+def test_service(make_server):
+    return make_server("drover", "--reflection").address
+
+
+def documents(text):
+    """JSON values one behind the other."""
+    decoder, found, text = json.JSONDecoder(), [], text.decode().strip()
+    while text:
+        value, end = decoder.raw_decode(text)
+        found.append(value)
+        text = text[end:].lstrip()
+    return found
+
+
+def test_a_server_is_called_by_what_it_says_of_itself(drover, greeter):
+    for method in ("helloworld.Greeter/SayHello", "Greeter/SayHello", "SayHello", "/helloworld.Greeter/SayHello",
+                   "helloworld.Greeter.SayHello"):
+        done = drover("call", greeter, method, "-d", '{"name": "world"}')
+        assert json.loads(done.stdout) == {"message": "Hello world"}
+    done = drover("call", greeter, "Greter/SayHello", code=1)
+    assert "no service Greter; there is helloworld.Greeter" in done.stderr.decode()
+    done = drover("call", greeter, "Greeter/SayHallo", code=1)
+    assert "there is helloworld.Greeter/SayHello" in done.stderr.decode()
+
+
+@pytest.mark.parametrize("kind", ["drover", "grpc"])
+def test_grpc_cpp_is_asked_as_well(drover, make_server, kind):
+    address = make_server(kind, "--reflection").address
+    assert "drover.testing.TestService" in drover("call", address, "list").stdout.decode().split()
+    done = drover("call", address, "TestService/Echo", "-d", '{"text": "both"}')
+    assert json.loads(done.stdout)["text"] == "both"
+
+
+def test_services_and_methods_are_listed_and_described(drover, greeter):
+    assert drover("call", greeter, "list").stdout.decode().split() == [
+        "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection",
+        "helloworld.Greeter"]
+    for name in ("helloworld.Greeter", "Greeter"):
+        assert drover("call", greeter, "list", name).stdout == b"helloworld.Greeter/SayHello\n"
+    text = drover("call", greeter, "describe", "helloworld.HelloRequest").stdout.decode()
+    assert text.startswith("// helloworld.HelloRequest is a message, in helloworld.proto\nmessage HelloRequest {")
+    assert "string name = 1;" in text
+    assert "rpc SayHello(" in drover("call", greeter, "describe", "Greeter").stdout.decode()
+    assert "is a method" in drover("call", greeter, "describe", "helloworld.Greeter/SayHello").stdout.decode()
+    every = drover("call", greeter, "describe").stdout.decode()
+    assert "service Health {" in every and "service Greeter {" in every
+    done = drover("call", greeter, "describe", "helloworld.HelloRequst", code=1)
+    assert "no symbol helloworld.HelloRequst; there is helloworld.HelloRequest" in done.stderr.decode()
+    # The same of a schema at hand, without a server.
+    assert drover("call", "127.0.0.1:1", "list", *GREETER).stdout == b"helloworld.Greeter\n"
+    assert b"message HelloReply {" in drover("call", "127.0.0.1:1", "describe", "HelloReply", *GREETER).stdout
+
+
+def test_a_server_without_reflection_says_what_to_do(drover, make_server):
+    done = drover("call", make_server("drover").address, "TestService/Echo", code=3)
+    assert "no reflection: name its schema by --proto FILE or --descriptor-set FILE" in done.stderr.decode()
+
+
+def test_replies_that_stream_are_printed_one_by_one(drover, test_service):
+    done = drover("call", test_service, "Spread", "-d", '{"count": 5, "size": 2}', "--one-line")
+    replies = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [reply.get("number", "0") for reply in replies] == list("01234")
+    assert all(len(reply["payload"]) == 4 for reply in replies)
+    done = drover("call", test_service, "Spread", "-d", '{"count": 2, "code": 8}', code=3)
+    assert len(documents(done.stdout)) == 2 and "RESOURCE_EXHAUSTED (8)" in done.stderr.decode()
+
+
+def test_requests_that_stream_come_from_stdin_a_file_or_the_command_line(drover, test_service, tmp_path):
+    lines = "".join('{"number": %d, "payload": "YWI="}\n' % i for i in range(1000))
+    done = drover("call", test_service, "Collect", "-d", "@-", stdin=lines.encode())
+    assert json.loads(done.stdout) == {"count": "1000", "bytes": "2000", "inOrder": True}
+    (tmp_path / "items.json").write_text('{"number": 0}{\n"number": 1}')
+    assert json.loads(drover("call", test_service, "Collect", "-d", "@items.json").stdout)["count"] == "2"
+    assert json.loads(drover("call", test_service, "Collect", "-d", '{"number": 0} {"number": 1}{"number":2}').stdout)[
+        "count"] == "3"
+    assert "count" not in json.loads(drover("call", test_service, "Collect").stdout)
+    done = drover("call", test_service, "Collect", "-d", '{"number": 0} {"numbr": 1}', code=1)
+    assert "a request, a drover.testing.Item" in done.stderr.decode() and "numbr" in done.stderr.decode()
+    done = drover("call", test_service, "Echo", "-d", "{}{}", code=1)
+    assert "takes one request" in done.stderr.decode()
+
+
+def test_both_ways_at_once_while_stdin_is_open(build_dir, test_service):
+    process = subprocess.Popen([str(build_dir / "cli" / "drover"), "call", test_service, "Talk", "-d", "@-", "--one-line"],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    for i in range(1, 4):
+        process.stdin.write('{"number": %d}' % i)
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline()) == {"number": str(i)}
+    process.stdin.close()
+    assert process.wait(20) == 0
+    # The server ends the call while we could still write.
+    process = subprocess.Popen([str(build_dir / "cli" / "drover"), "call", test_service, "Early", "-d", "@-"],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdin.write('{"code": 9}')
+    process.stdin.flush()
+    assert process.wait(20) == 3
+    assert "FAILED_PRECONDITION (9)" in process.stderr.read()
+
+
+def test_metadata_goes_both_ways_and_is_printed(drover, test_service):
+    request = {"initial": [{"key": "first", "value": "MQ=="}], "trailing": [{"key": "last-bin", "value": "//79"}]}
+    done = drover("call", test_service, "Metadata", "-v", "-d", json.dumps(request), "-H", "x-word: a b", "-H",
+                  "X-Raw-Bin: AAEC")
+    said = done.stderr.decode().splitlines()
+    assert "initial first: 1" in said and "trailing last-bin: //79" in said
+    received = {pair["key"]: pair.get("value", "") for pair in json.loads(done.stdout)["received"]}
+    assert received["x-word"] == "YSBi" and received["x-raw-bin"] == "AAEC"
+    for header, wrong in (("novalue", "is not"), ("a b: c", "a name has"), ("x-bin: ?", "base64"),
+                          ("grpc-timeout: 1", "gRPC's own"), ("x: ä", "printable ASCII")):
+        assert wrong in drover("call", test_service, "Metadata", "-H", header, code=1).stderr.decode()
+
+
+def test_a_deadline_ends_a_stream(drover, test_service):
+    done = drover("call", test_service, "Spread", "-d", '{"count": 1000, "pauseMillis": 100}', "--deadline", "0.5", code=3)
+    assert "DEADLINE_EXCEEDED (4)" in done.stderr.decode()
+
+
+def test_calls_by_tls(drover, make_server, tmp_path):
+    authority = Authority(tmp_path, "ours")
+    key, chain = authority.sign("server", alternative="DNS:service.test,DNS:localhost")
+    client_key, client_chain = authority.sign("client")
+    made = make_server("drover", "--reflection", "--key", key, "--certificate", chain, "--client-ca", authority.pem(),
+                       "--clients", "2")
+    echo = ["call", made.address, "TestService/Echo", "-d", '{"text": "secret"}', "--one-line"]
+    for how in (["--cacert", authority.pem(), "--authority", "service.test"], ["--insecure"],
+                ["--cacert", authority.pem(), "--servername", "localhost", "--cert", client_chain, "--key",
+                 client_key], ["--insecure", "--cert", client_chain, "--key", client_key]):
+        assert json.loads(drover(*echo, *how).stdout)["text"] == "secret"
+    assert "UNAVAILABLE" in drover(*echo, "--cacert", authority.pem(), "--authority", "other.test",
+                                   code=3).stderr.decode()
+    assert "add --tls" in drover(*echo, code=3).stderr.decode()
+    assert "--key" in drover(*echo, "--cert", client_chain, code=2).stderr.decode()
+    (tmp_path / "no.pem").write_text("x")
+    assert "expected PEM" in drover(*echo, "--cacert", tmp_path / "no.pem", code=1).stderr.decode()
