@@ -25,6 +25,7 @@ void add_gen(CLI::App* app, Run* run);
 void add_convert(CLI::App* app, Run* run);
 void add_image(CLI::App* app, Run* run);
 void add_call(CLI::App* app, Run* run);
+void add_check(CLI::App* app, Run* run);
 void add_sim(CLI::App* app, Run* run);
 
 // Prints "drover NAME: what" on stderr and returns `code`.

@@ -4,7 +4,8 @@
 //   control thread  ControlServer: hosts come and go
 //   engine threads  EventLoop + Transport + Dispatcher each; they share nothing but the listeners' addresses
 //
-// Exit status: 0 in order, 1 something failed or a second signal, 2 the configuration is wrong.
+// Exit status: 0 in order, 1 something failed or a second signal, 2 the configuration is wrong (also with --check,
+// which starts nothing).
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@
 #include "engine/base/log.h"
 #include "engine/base/metrics.h"
 #include "engine/base/pidfile.h"
+#include "engine/config_check.h"
 #include "engine/control/control_server.h"
 #include "engine/control/dispatch_threads.h"
 #include "engine/dispatch/dispatcher.h"
@@ -162,21 +164,6 @@ RemoteOptions remote_options(const Config& c) {
   o.peers.cookie_key = {random[0], random[1]};
   o.peers.seed = random[2];
   return o;
-}
-
-// Returns what is wrong with lines.listen, lines.allow or lines.peers, or "".
-std::string check_lines(const Config& c) {
-  if (!c.lines_listen.empty()) {
-    const ParsedAddress parsed = parse_listen_address(c.lines_listen);
-    if (!parsed.error.empty()) return "lines.listen: " + parsed.error;
-    if (!parsed.candidates.front().unix_path.empty() || parsed.candidates.front().storage.ss_family == AF_UNIX) {
-      return "lines.listen: expected an IP address and a port";
-    }
-  }
-  AllowedPeers allowed;
-  if (std::string wrong = AllowedPeers::parse(c.lines_allow, &allowed); !wrong.empty()) return wrong;
-  LinePeers peers;
-  return LinePeers::parse(c.lines_peers, &peers);
 }
 
 struct EngineThread {
@@ -392,6 +379,16 @@ void fit_connections_to_descriptors(Config& config) {
   config.max_connections = most;
 }
 
+// --check. Exit status: 0 all is well, 2 something is wrong.
+int check(const ConfigResult& loaded) {
+  const tls::IdentityOptions identities = identity_options(loaded.config);
+  const auto problems = config_problems(loaded, control_options(loaded.config), identities);
+  for (const std::string& problem : problems) std::fprintf(stderr, "%s\n", problem.c_str());
+  if (!problems.empty()) return 2;
+  std::fputs(config_summary(loaded.config, identities).c_str(), stdout);
+  return 0;
+}
+
 int run_main(int argc, char** argv) {
   heap::configure();
   std::vector<std::string> arguments(argv + 1, argv + argc);
@@ -400,6 +397,7 @@ int run_main(int argc, char** argv) {
     std::fputs(loaded.output.c_str(), stdout);
     return 0;
   }
+  if (loaded.status == ConfigResult::Status::kCheck) return check(loaded);
   if (loaded.status == ConfigResult::Status::kRun && loaded.config.control_socket.empty()) {
     loaded.status = ConfigResult::Status::kError;
     loaded.output = "engine.control_socket must be given (--engine.control_socket=unix:PATH)";

@@ -365,3 +365,77 @@ def test_calls_by_tls(drover, make_server, tmp_path):
     assert "--key" in drover(*echo, "--cert", client_chain, code=2).stderr.decode()
     (tmp_path / "no.pem").write_text("x")
     assert "expected PEM" in drover(*echo, "--cacert", tmp_path / "no.pem", code=1).stderr.decode()
+
+
+# ---- check
+
+def test_a_configuration_without_fault_says_what_it_would_listen_on(drover, tmp_path):
+    config = tmp_path / "engine.toml"
+    config.write_text(f"""
+[engine]
+control_socket = "unix:{tmp_path}/engine.sock"
+threads = 2
+[metrics]
+address = "127.0.0.1:9464"
+[lines]
+listen = "0.0.0.0:7000"
+""")
+    said = drover("check", config).stdout.decode()
+    assert f"hosts attach at unix:{tmp_path}/engine.sock" in said
+    assert "metrics at http://127.0.0.1:9464/metrics" in said
+    assert "UDP 0.0.0.0:7000" in said and "2 engine threads" in said
+
+
+def test_everything_that_is_wrong_with_a_configuration_is_told_with_its_line(drover, tmp_path):
+    authority = Authority(tmp_path, "ours")
+    key, chain = authority.sign("server", alternative="DNS:localhost")
+    key.chmod(0o644)
+    config = tmp_path / "engine.toml"
+    config.write_text(f"""[engine]
+thread = 2
+cpus = "999"
+control_socket = "unix:/no/such/directory/engine.sock"
+io = "fast"
+[limits]
+max_request_bytes = "4MB"
+max_connections = 0
+[metrics]
+address = "127.0.0.1"
+[tls]
+certificate = "{chain}"
+key = "{key}"
+client_ca = "/no/ca.pem"
+clients = "require"
+[hosts]
+allow = "x=/a/b"
+[extra]
+key = 1
+""")
+    lines = drover("check", config, code=1).stderr.decode().splitlines()
+    expected = [(2, "engine.thread: unknown key; [engine] has threads, cpus"),
+                (5, "engine.io: 'fast' is not one of: auto, uring, epoll"),
+                (7, "limits.max_request_bytes: '4MB': 'MB' is not a unit of bytes"),
+                (8, "limits.max_connections: 0 is out of range; expected 1 to 1000000"),
+                (19, "extra.key: unknown key; the sections are engine, channel"),
+                (4, "engine.control_socket: the directory /no/such/directory: No such file or directory"),
+                (3, "engine.cpus: CPU 999; expected CPUs of this machine"),
+                (10, "metrics.address: "), (17, "hosts.allow: "),
+                (13, f"tls.key: {key}: a private key that others may read or change (mode 0644)"),
+                (14, "tls.client_ca: /no/ca.pem: No such file or directory")]
+    for line, what in expected:
+        assert any(said.startswith(f"{config}:{line}: {what}") for said in lines), (line, what, lines)
+    assert len(lines) == len(expected), lines
+
+
+def test_flags_and_the_file_itself_are_checked_too(drover, tmp_path):
+    config = tmp_path / "engine.toml"
+    config.write_text("[engine]\nthreads = 1\n")
+    said = drover("check", config, code=1).stderr.decode()
+    assert said == f"{config}: engine.control_socket: it is missing; expected unix:PATH or unix:@NAME, here or as a flag\n"
+    drover("check", config, "--", "--engine.control_socket=unix:@x")
+    assert "--engine.threads: 0 is out of range" in drover(
+        "check", config, "--", "--engine.control_socket=unix:@x", "--engine.threads=0", code=1).stderr.decode()
+    config.write_text("[engine\n")
+    assert f"{config}:1: " in drover("check", config, code=1).stderr.decode()
+    assert "cannot read" in drover("check", tmp_path / "none.toml", code=1).stderr.decode()
+    assert "--droverd" in drover("check", config, "--droverd", tmp_path / "none", code=1).stderr.decode()

@@ -345,9 +345,29 @@ std::string set_value(const ConfigKey& key, std::string_view value, Config* conf
 struct Loading {
   Config* config;
   std::vector<std::string>* origins;
+  std::vector<std::string>* problems = nullptr;  // where all that is wrong is collected; null: the first ends it
 
+  // Returns "" if the loading goes on.
+  std::string wrong(std::string what) {
+    if (problems == nullptr) return what;
+    problems->push_back(std::move(what));
+    return "";
+  }
   std::string& origin(const ConfigKey& key) { return (*origins)[static_cast<size_t>(&key - config_keys().data())]; }
 };
+
+// What there is instead: "; [engine] has threads, cpus, ..." or "; the sections are engine, channel, ...".
+std::string known_keys(std::string_view name) {
+  const std::string_view section = name.substr(0, name.find('.'));
+  std::string keys, sections, last;
+  for (const ConfigKey& key : config_keys()) {
+    const std::string_view full = key.name, in = full.substr(0, full.find('.'));
+    if (in == section) keys += (keys.empty() ? "" : ", ") + std::string(full.substr(in.size() + 1));
+    if (in != last) sections += (sections.empty() ? "" : ", ") + std::string(in);
+    last = in;
+  }
+  return keys.empty() ? "; the sections are " + sections : "; [" + std::string(section) + "] has " + keys;
+}
 
 std::string read_node(const std::string& name, const toml::node& node, const std::string& file, Loading& loading) {
   if (const toml::table* table = node.as_table()) {
@@ -359,7 +379,7 @@ std::string read_node(const std::string& name, const toml::node& node, const std
   }
   std::string at = file + ":" + std::to_string(node.source().begin.line);
   const ConfigKey* key = find_key(name);
-  if (!key) return at + ": " + name + ": unknown key";
+  if (!key) return loading.wrong(at + ": " + name + ": unknown key" + known_keys(name));
   std::string wrong;
   if (auto number = node.value_exact<int64_t>()) {
     wrong = key->number ? check_number(*key, *number) : "expected text, not a number";
@@ -370,7 +390,7 @@ std::string read_node(const std::string& name, const toml::node& node, const std
   } else {
     wrong = key->number ? "expected a number" : "expected text";
   }
-  if (!wrong.empty()) return at + ": " + name + ": " + wrong;
+  if (!wrong.empty()) return loading.wrong(at + ": " + name + ": " + wrong);
   loading.origin(*key) = at;
   return "";
 }
@@ -436,9 +456,13 @@ ConfigResult load_config(const std::vector<std::string>& arguments, const Enviro
   bool print = false;
   bool version = false;
   bool child = false;
+  bool check = false;
   app.add_option("--config", file, "TOML file with the keys below, as [section] key = value.");
   app.add_flag("--child", child, "Started by a host: end when no host is left (engine.orphan_timeout_ms).");
   app.add_flag("--print-config", print, "Print every key with its value and where the value came from, as TOML; exit.");
+  app.add_flag("--check", check,
+               "Check the configuration and the files that it names, print everything that is wrong, a line each, and "
+               "what would be listened on; exit.");
   app.add_flag("--dump-config-docs", dump_docs, "Print docs/configuration.md and exit.");
   app.add_flag("--version", version, "Print the version and exit.");
   std::vector<std::string> values(config_keys().size());
@@ -470,29 +494,45 @@ ConfigResult load_config(const std::vector<std::string>& arguments, const Enviro
   };
   result.config.child = child;
   result.origins.assign(config_keys().size(), "default");
-  Loading loading{&result.config, &result.origins};
+  result.file = file;
+  Loading loading{&result.config, &result.origins, check ? &result.problems : nullptr};
   if (!file.empty()) {
-    if (std::string wrong = read_file(file, loading); !wrong.empty()) return fail(wrong);
+    std::string wrong = read_file(file, loading);
+    if (!wrong.empty()) wrong = loading.wrong(wrong);
+    if (!wrong.empty()) return fail(wrong);
   }
   for (const ConfigKey& key : config_keys()) {
     const char* value = key.environment ? environment(key.environment) : nullptr;
     if (!value) continue;
     std::string wrong = set_value(key, value, &result.config);
-    if (!wrong.empty()) return fail(std::string(key.environment) + ": " + key.name + ": " + wrong);
+    if (!wrong.empty()) {
+      wrong = loading.wrong(std::string(key.environment) + ": " + key.name + ": " + wrong);
+      if (!wrong.empty()) return fail(wrong);
+      continue;
+    }
     loading.origin(key) = key.environment;
   }
   for (size_t i = 0; i < options.size(); ++i) {
     if (options[i]->count() == 0) continue;
     const ConfigKey& key = config_keys()[i];
     std::string wrong = set_value(key, values[i], &result.config);
-    if (!wrong.empty()) return fail("--" + std::string(key.name) + ": " + wrong);
+    if (!wrong.empty()) {
+      wrong = loading.wrong("--" + std::string(key.name) + ": " + wrong);
+      if (!wrong.empty()) return fail(wrong);
+      continue;
+    }
     loading.origin(key) = "--" + std::string(key.name);
   }
+  if (check) result.status = ConfigResult::Status::kCheck;
   if (print) {
     result.status = ConfigResult::Status::kExit;
     result.output = print_config(result.config, result.origins);
   }
   return result;
+}
+
+const std::string& origin_of(const ConfigResult& loaded, std::string_view key) {
+  return loaded.origins[static_cast<size_t>(find_key(key) - config_keys().data())];
 }
 
 std::string print_config(const Config& config, const std::vector<std::string>& origins) {
@@ -530,7 +570,7 @@ std::string config_docs() {
   }
   out +=
       "\nFlags without a key: `--config FILE`; `--child` (a host started this engine: it ends when no host is left); "
-      "`--print-config`; `--dump-config-docs`; `--version`; `--help`.\n\n"
+      "`--print-config`; `--check` (`drover check` runs it); `--dump-config-docs`; `--version`; `--help`.\n\n"
       "On SIGTERM or SIGINT the listeners close, clients get GOAWAY, and running calls have `engine.drain_grace_ms` to "
       "finish; then droverd ends with exit status 0. A second signal ends it at once, with exit status 1. On SIGHUP "
       "the certificates of `tls.*` are read again.\n";

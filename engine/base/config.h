@@ -117,17 +117,22 @@ struct ConfigKey {
 const std::vector<ConfigKey>& config_keys();
 
 struct ConfigResult {
-  enum class Status { kRun, kExit, kError };
+  enum class Status { kRun, kExit, kError, kCheck };
   Status status = Status::kRun;
   Config config;
   std::vector<std::string> origins;  // where each key's value came from, in the order of config_keys()
   std::string output;                // kExit: to print on stdout (help, version, docs); kError: what is wrong
+  std::string file;                  // that --config names
+  // kCheck (--check): everything that is wrong with the values, a line each; nothing is to be started.
+  std::vector<std::string> problems;
 };
 
 using Environment = std::function<const char*(const char*)>;
 
 // Reads the arguments (without the program's name), the environment and the file that --config names.
 ConfigResult load_config(const std::vector<std::string>& arguments, const Environment& environment);
+// Where the value of that key came from: "default", "FILE:LINE", the environment variable or the flag.
+const std::string& origin_of(const ConfigResult& loaded, std::string_view key);
 // Every key and its value as TOML, with its origin as a comment: "default", "FILE:LINE", the environment variable or
 // the flag. `origins` is parallel to config_keys().
 std::string print_config(const Config& config, const std::vector<std::string>& origins);

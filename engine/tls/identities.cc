@@ -207,6 +207,18 @@ void Identities::reload(bool all) {
   }
 }
 
+std::vector<IdentityFiles> Identities::files() const {
+  std::vector<IdentityFiles> all;
+  for (const Identity& identity : identities_) all.push_back(identity.files);
+  return all;
+}
+
+std::vector<std::pair<std::string, std::string>> Identities::listens() const {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const Rule& rule : rules_) all.emplace_back(rule.pattern, rule.identity);
+  return all;
+}
+
 std::shared_ptr<const Server> Identities::find(std::string_view name) const {
   for (const Identity& identity : identities_) {
     if (identity.files.name == name) return identity.server;

@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/tls/context.h"
@@ -54,6 +55,10 @@ class Identities {
   void reload(bool all);
 
   bool empty() const { return identities_.empty(); }
+  // As the options say, also where load() found something wrong with a file.
+  std::vector<IdentityFiles> files() const;
+  // The addresses of tls.listen, each with its identity.
+  std::vector<std::pair<std::string, std::string>> listens() const;
   Version least() const { return least_; }
   // Null: no identity has that name.
   std::shared_ptr<const Server> find(std::string_view name) const;

@@ -1,0 +1,214 @@
+#include "engine/config_check.h"
+
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "engine/control/host_policy.h"
+#include "engine/control/line_peers.h"
+#include "engine/net/socket_address.h"
+
+namespace drover::engine {
+namespace {
+
+class Check {
+ public:
+  Check(const ConfigResult& loaded, const ControlOptions& control, const tls::IdentityOptions& identities)
+      : loaded_(loaded), config_(loaded.config), control_(control), identities_(identities), out_(loaded.problems) {}
+
+  std::vector<std::string> run() {
+    check_control_socket();
+    check_cpus();
+    check_metrics_address();
+    if (std::string wrong = check_lines(config_); !wrong.empty()) {
+      const std::string_view key = wrong.starts_with("lines.listen")  ? "lines.listen"
+                                   : wrong.starts_with("lines.allow") ? "lines.allow"
+                                                                      : "lines.peers";
+      say(std::string(key), wrong);
+    }
+    HostPolicy policy;
+    if (std::string wrong = HostPolicy::parse(config_.hosts_allow, &policy); !wrong.empty()) say("hosts.allow", wrong);
+    if (std::string wrong = check_channel_options(control_, static_cast<uint32_t>(config_.threads)); !wrong.empty()) {
+      say("channel.rx_bytes", wrong);
+    }
+    check_writable("engine.pidfile", config_.pidfile);
+    check_writable("log.file", config_.log_file);
+    check_tls();
+    return std::move(out_);
+  }
+
+ private:
+  // `wrong` may begin with the key's name.
+  void say(const char* key, const std::string& wrong) {
+    std::string at = origin_of(loaded_, key);
+    if (at == "default") at = loaded_.file.empty() ? "droverd" : loaded_.file;
+    out_.push_back(at + ": " + (wrong.starts_with(key) ? "" : std::string(key) + ": ") + wrong);
+  }
+
+  void check_control_socket() {
+    const char* key = "engine.control_socket";
+    const std::string& address = config_.control_socket;
+    if (address.empty()) return say(key, "it is missing; expected unix:PATH or unix:@NAME, here or as a flag");
+    const std::string path = address.substr(std::min<size_t>(5, address.size()));
+    if (path.empty()) return say(key, "'" + address + "' has no path; expected unix:PATH or unix:@NAME");
+    if (path.size() >= sizeof(sockaddr_un::sun_path)) {
+      return say(key, "a path of " + std::to_string(path.size()) + " bytes; expected at most " +
+                          std::to_string(sizeof(sockaddr_un::sun_path) - 1));
+    }
+    if (path[0] != '@') check_directory(key, path);
+  }
+
+  void check_directory(const char* key, const std::string& path) {
+    const size_t slash = path.rfind('/');
+    const std::string directory = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+    struct stat status;
+    if (::stat(directory.c_str(), &status) != 0) {
+      return say(key, "the directory " + directory + ": " + std::strerror(errno) + "; expected it to exist");
+    }
+    if (!S_ISDIR(status.st_mode)) say(key, directory + " is no directory");
+  }
+
+  void check_writable(const char* key, const std::string& path) {
+    if (path.empty()) return;
+    check_directory(key, path);
+    struct stat status;
+    if (::stat(path.c_str(), &status) == 0 && (S_ISDIR(status.st_mode) || ::access(path.c_str(), W_OK) != 0)) {
+      say(key, path + " cannot be written; expected a file that this user may write");
+    }
+  }
+
+  void check_cpus() {
+    std::vector<int> cpus;
+    if (!parse_cpus(config_.cpus, &cpus)) return;  // told by the loading
+    const long last = ::sysconf(_SC_NPROCESSORS_CONF) - 1;
+    for (int cpu : cpus) {
+      if (cpu <= last) continue;
+      return say("engine.cpus",
+                 "CPU " + std::to_string(cpu) + "; expected CPUs of this machine, 0 to " + std::to_string(last));
+    }
+  }
+
+  void check_address(const char* key, const std::string& address) {
+    if (address.empty()) return;
+    if (std::string wrong = parse_listen_address(address).error; !wrong.empty()) say(key, wrong);
+  }
+
+  // HOST:PORT, where the host may be a name.
+  void check_metrics_address() {
+    const std::string& address = config_.metrics_address;
+    if (address.empty()) return;
+    const size_t colon = address.rfind(':');
+    const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
+    const bool number = !port.empty() && port.size() <= 5 && std::all_of(port.begin(), port.end(), ::isdigit);
+    if (colon == 0 || !number || std::stoi(port) > 65535) {
+      return say("metrics.address", "'" + address + "' is not an address; expected HOST:PORT, such as 127.0.0.1:9464");
+    }
+    std::string host = address.substr(0, colon);
+    if (host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+    addrinfo* found = nullptr;
+    const int code = ::getaddrinfo(host.c_str(), nullptr, nullptr, &found);
+    if (code != 0) return say("metrics.address", "'" + address + "': " + ::gai_strerror(code));
+    ::freeaddrinfo(found);
+  }
+
+  // False: it was told.
+  bool check_readable(const char* key, const std::string& path) {
+    struct stat status;
+    if (::stat(path.c_str(), &status) != 0) return say(key, path + ": " + std::strerror(errno)), false;
+    if (!S_ISREG(status.st_mode)) return say(key, path + ": expected a file"), false;
+    if (::access(path.c_str(), R_OK) == 0) return true;
+    return say(key, path + ": " + std::strerror(errno) + "; expected a file that this user may read"), false;
+  }
+
+  void check_key(const char* key, const std::string& path) {
+    struct stat status;
+    if (::stat(path.c_str(), &status) != 0 || (status.st_mode & (S_IROTH | S_IWOTH | S_IWGRP)) == 0) return;
+    char mode[8];
+    std::snprintf(mode, sizeof mode, "%04o", static_cast<unsigned>(status.st_mode) & 07777);
+    say(key, path + ": a private key that others may read or change (mode " + mode + "); expected 0600 or 0640");
+  }
+
+  void check_tls() {
+    tls::Identities identities;
+    std::string error;
+    const bool loaded = identities.load(identities_, &error);
+    bool told = loaded;
+    for (const tls::IdentityFiles& files : identities.files()) {
+      const bool own = files.name == "default" && !config_.tls_certificate.empty();
+      for (const std::string& path : files.certificates) {
+        told |= !check_readable(own ? "tls.certificate" : "tls.identities", path);
+      }
+      for (const std::string& path : files.keys) {
+        told |= !check_readable(own ? "tls.key" : "tls.identities", path);
+        check_key(own ? "tls.key" : "tls.identities", path);
+      }
+      if (!files.client_ca.empty()) told |= !check_readable(own ? "tls.client_ca" : "tls.identities", files.client_ca);
+    }
+    if (!told) say(tls_key_of(error), error);
+    for (const auto& [pattern, identity] : identities.listens()) {
+      if (!pattern.ends_with('*')) check_address("tls.listen", pattern);
+    }
+  }
+
+  static const char* tls_key_of(const std::string& error) {
+    for (const char* key : {"tls.listen", "tls.identities", "tls.client_ca"}) {
+      if (error.starts_with(key)) return key;
+    }
+    return error.starts_with("identity default:") ? "tls.certificate" : "tls.identities";
+  }
+
+  const ConfigResult& loaded_;
+  const Config& config_;
+  const ControlOptions& control_;
+  const tls::IdentityOptions& identities_;
+  std::vector<std::string> out_;
+};
+
+}  // namespace
+
+std::vector<std::string> config_problems(const ConfigResult& loaded, const ControlOptions& control,
+                                         const tls::IdentityOptions& identities) {
+  return Check(loaded, control, identities).run();
+}
+
+std::string check_lines(const Config& c) {
+  if (!c.lines_listen.empty()) {
+    const ParsedAddress parsed = parse_listen_address(c.lines_listen);
+    if (!parsed.error.empty()) return "lines.listen: " + parsed.error;
+    if (!parsed.candidates.front().unix_path.empty() || parsed.candidates.front().storage.ss_family == AF_UNIX) {
+      return "lines.listen: expected an IP address and a port";
+    }
+  }
+  AllowedPeers allowed;
+  if (std::string wrong = AllowedPeers::parse(c.lines_allow, &allowed); !wrong.empty()) return wrong;
+  LinePeers peers;
+  return LinePeers::parse(c.lines_peers, &peers);
+}
+
+std::string config_summary(const Config& config, const tls::IdentityOptions& identity_options) {
+  std::string text = "hosts attach at " + config.control_socket + "\n";
+  text += "calls arrive at the addresses that hosts name" +
+          (config.hosts_allow.empty() ? "" : ", as hosts.allow permits: " + config.hosts_allow) + "\n";
+  tls::Identities identities;
+  std::string error;
+  identities.load(identity_options, &error);
+  for (const auto& [pattern, identity] : identities.listens()) {
+    text += "TLS at " + pattern + ", by the identity " + identity + "\n";
+  }
+  if (!config.lines_listen.empty()) text += "other engines link to UDP " + config.lines_listen + "\n";
+  text += config.metrics_address.empty() ? "metrics are not served (metrics.address)\n"
+                                         : "metrics at http://" + config.metrics_address + "/metrics\n";
+  text += std::to_string(config.threads) + " engine thread" + (config.threads == 1 ? "" : "s") +
+          (config.cpus.empty() ? "" : ", on CPUs " + config.cpus) + "\n";
+  return text;
+}
+
+}  // namespace drover::engine

@@ -1,0 +1,24 @@
+// What `droverd --check` says: everything that is wrong with a configuration and the files that it names, a line each,
+// and what an engine with it would listen on. Nothing is bound, written or started.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/base/config.h"
+#include "engine/control/control_options.h"
+#include "engine/tls/identities.h"
+
+namespace drover::engine {
+
+// "FILE:LINE: key: what is wrong; what was expected". `control` and `identities`: made of the same configuration.
+std::vector<std::string> config_problems(const ConfigResult& loaded, const ControlOptions& control,
+                                         const tls::IdentityOptions& identities);
+
+// A line each.
+std::string config_summary(const Config& config, const tls::IdentityOptions& identities);
+
+// What is wrong with lines.listen and lines.peers, or "".
+std::string check_lines(const Config& config);
+
+}  // namespace drover::engine
