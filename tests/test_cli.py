@@ -1,12 +1,18 @@
 """The `drover` command from end to end: files in, files out, exit codes, and a call of the greeter example."""
 
+import fcntl
 import json
+import os
+import pty
 import re
 import signal
 import socket
 import struct
 import subprocess
+import termios
+import threading
 
+import grpc
 import pytest
 
 from certificates import Authority
@@ -439,3 +445,73 @@ def test_flags_and_the_file_itself_are_checked_too(drover, tmp_path):
     assert f"{config}:1: " in drover("check", config, code=1).stderr.decode()
     assert "cannot read" in drover("check", tmp_path / "none.toml", code=1).stderr.decode()
     assert "--droverd" in drover("check", config, "--droverd", tmp_path / "none", code=1).stderr.decode()
+
+
+# ---- stat
+
+@pytest.fixture
+def busy(make_server, stubs):
+    """A server that is called all the time, and where its engine serves metrics."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        metrics = f"127.0.0.1:{probe.getsockname()[1]}"
+    server = make_server("drover", env={"DROVER_METRICS": metrics})
+    done = threading.Event()
+
+    def work():
+        with grpc.insecure_channel(server.address) as channel:
+            stub = stubs[1].TestServiceStub(channel)
+            while not done.is_set():
+                stub.Echo(stubs[0].EchoRequest(text="x" * 100))
+                try:
+                    stub.Fail(stubs[0].FailRequest(code=5))
+                except grpc.RpcError:
+                    pass
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    yield server, metrics
+    done.set()
+    thread.join()
+
+
+def test_stat_says_what_an_engine_does(drover, busy):
+    server, metrics = busy
+    lines = drover("stat", metrics, "--json", "-n", 2, "-i", 1).stdout.splitlines()
+    assert len(lines) == 2
+    for line in lines:
+        said = json.loads(line)
+        methods = {method["method"]: method for method in said["methods"]}
+        echo, fail = (methods[f"/drover.testing.TestService/{name}"] for name in ("Echo", "Fail"))
+        assert echo["calls_per_s"] > 10 and echo["failed_per_s"] == 0
+        assert abs(fail["failed_per_s"] - fail["calls_per_s"]) < 0.1 and fail["calls_per_s"] > 10
+        assert 0 < echo["p50_s"] <= echo["p99_s"] < 10
+        assert echo["request_bytes_per_s"] >= 100 * echo["calls_per_s"]
+        assert abs(said["total"]["calls_per_s"] - sum(m["calls_per_s"] for m in said["methods"])) < 1
+        assert said["engine_cores"] > 0 and said["connections"] >= 1
+        (host,) = said["hosts"]
+        assert host["pid"] == str(server.process.pid) and host["host"] == "test_server"
+        assert host["cores"] >= 0 and host["region_bytes"] > 0
+
+
+def test_stat_draws_tables_and_redraws_them_in_a_terminal(build_dir, drover, busy):
+    _, metrics = busy
+    said = drover("stat", metrics, "-n", 2, "-i", 0.3).stdout.decode()
+    assert "\x1b" not in said and said.count("calls/s") == 2
+    assert "/drover.testing.TestService/Echo" in said and "test_server" in said
+    parent, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 12, 120, 0, 0))
+    process = subprocess.Popen([str(build_dir / "cli" / "drover"), "stat", metrics, "-n", "2", "-i", "0.3"], stdout=child)
+    assert process.wait(20) == 0
+    os.close(child)
+    drawn = os.read(parent, 1 << 16).decode()
+    os.close(parent)
+    tables = drawn.split("\x1b[H\x1b[J")
+    assert len(tables) == 3 and tables[0] == ""
+    assert all(table.count("\n") <= 11 and "calls/s" in table for table in tables[1:])
+
+
+def test_stat_without_an_engine_says_what_to_do(drover):
+    said = drover("stat", "127.0.0.1:1", code=1).stderr.decode()
+    assert "Connection refused" in said and "metrics.address, DROVER_METRICS" in said
+    assert "is not HOST:PORT" in drover("stat", "nowhere", code=1).stderr.decode()

@@ -10,8 +10,12 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <ctime>
 
 #include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
 
 namespace drover::engine {
 
@@ -37,6 +41,9 @@ struct MethodTotals {
     latency_sum_ns += m.latency.sum_ns();
   }
 };
+
+// A series that each host has, with its process id among the labels (engine/dispatch/host_link.cc).
+constexpr std::string_view kOfHosts = "drover_host_calls_in_flight";
 
 prometheus::MetricFamily family(const char* name, const char* help, prometheus::MetricType type) {
   prometheus::MetricFamily made;
@@ -129,6 +136,49 @@ std::string check_address(const std::string& text) {
   ::close(fd);
   ::freeaddrinfo(found);
   return why;
+}
+
+// CPU time of a process in seconds, by the kernel's ticks; negative: there is no such process.
+double cpu_seconds_of(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const size_t name_end = text.rfind(')');  // the name may hold anything
+  if (name_end == std::string::npos) return -1;
+  std::istringstream fields(text.substr(name_end + 1));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  uint64_t user = 0, system = 0;
+  fields >> user >> system;
+  return fields ? static_cast<double>(user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK)) : -1;
+}
+
+prometheus::ClientMetric cpu_sample(std::vector<prometheus::ClientMetric::Label> labels, double seconds) {
+  prometheus::ClientMetric metric;
+  metric.label = std::move(labels);
+  metric.counter.value = seconds;
+  return metric;
+}
+
+// The engine's own CPU time, under the name that Prometheus's clients give it, and that of each of `hosts`.
+void append_cpu(const std::set<ThreadMetrics::Labels>& hosts, std::vector<prometheus::MetricFamily>& out) {
+  using prometheus::MetricType;
+  auto own = family("process_cpu_seconds_total", "CPU time of the engine, all its threads.", MetricType::Counter);
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  own.metric.push_back(cpu_sample({}, static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9));
+  out.push_back(std::move(own));
+  auto theirs = family("drover_host_cpu_seconds_total", "CPU time of a host's process.", MetricType::Counter);
+  for (const ThreadMetrics::Labels& labels : hosts) {
+    std::vector<prometheus::ClientMetric::Label> made;
+    double seconds = -1;
+    for (const auto& [name, value] : labels) {
+      made.push_back({name, value});
+      if (name == "pid") seconds = cpu_seconds_of(value);
+    }
+    if (seconds >= 0) theirs.metric.push_back(cpu_sample(std::move(made), seconds));
+  }
+  if (!theirs.metric.empty()) out.push_back(std::move(theirs));
 }
 
 }  // namespace
@@ -225,10 +275,12 @@ std::vector<prometheus::MetricFamily> MetricsExporter::Impl::Source::Collect() c
     std::vector<std::pair<ThreadMetrics::Labels, int64_t>> gauges;
   };
   std::map<std::string, Total> totals;
+  std::set<ThreadMetrics::Labels> hosts;
   for (const ThreadMetrics* thread : threads) {
     thread->visit([&](const MethodMetrics& m) { methods[m.path()].add(m); },
                   [&](const ThreadMetrics::Series& series) {
                     Total& total = totals[series.name];
+                    if (series.name == kOfHosts) hosts.insert(series.labels);
                     total.help = series.help;
                     total.is_gauge = series.gauge != nullptr;
                     if (series.counter) {
@@ -242,6 +294,7 @@ std::vector<prometheus::MetricFamily> MetricsExporter::Impl::Source::Collect() c
   }
   std::vector<prometheus::MetricFamily> out;
   append_methods(methods, out);
+  append_cpu(hosts, out);
   auto to_labels = [](const ThreadMetrics::Labels& labels) {
     std::vector<prometheus::ClientMetric::Label> made;
     for (const auto& [name, value] : labels) made.push_back({name, value});

@@ -28,7 +28,7 @@ EngineThreadShared* shared_words(const HostAttachment& host, uint32_t engine_thr
 }
 
 ThreadMetrics::Labels labels_of(const HostAttachment& host) {
-  return {{"host", host.name}, {"host_id", std::to_string(host.id)}};
+  return {{"host", host.name}, {"host_id", std::to_string(host.id)}, {"pid", std::to_string(host.pid)}};
 }
 
 }  // namespace
