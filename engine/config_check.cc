@@ -14,6 +14,7 @@
 
 #include "engine/control/host_policy.h"
 #include "engine/control/line_peers.h"
+#include "engine/datagram/allowed_peers.h"
 #include "engine/net/socket_address.h"
 
 namespace drover::engine {
@@ -29,10 +30,10 @@ class Check {
     check_cpus();
     check_metrics_address();
     if (std::string wrong = check_lines(config_); !wrong.empty()) {
-      const std::string_view key = wrong.starts_with("lines.listen")  ? "lines.listen"
+      const char* key = wrong.starts_with("lines.listen")  ? "lines.listen"
                                    : wrong.starts_with("lines.allow") ? "lines.allow"
                                                                       : "lines.peers";
-      say(std::string(key), wrong);
+      say(key, wrong);
     }
     HostPolicy policy;
     if (std::string wrong = HostPolicy::parse(config_.hosts_allow, &policy); !wrong.empty()) say("hosts.allow", wrong);
