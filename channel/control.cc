@@ -187,7 +187,9 @@ std::string check(const RegisterDescriptors& m) {
 }
 std::string check(const RegisterMethods& m) {
   for (const auto& method : m.methods) {
-    if (method.path.empty() || method.path[0] != '/' || method.path.find('\0') != std::string::npos) {
+    const bool any = (method.flags & kMethodAny) != 0 && method.path == kAnyPath;
+    const bool path = !method.path.empty() && method.path[0] == '/' && method.path.find('\0') == std::string::npos;
+    if (!any && !path) {
       return "a method's path is \"" + method.path.substr(0, 80) + "\", expected \"/service/method\"";
     }
     for (uint32_t image : {method.request_image, method.response_image}) {

@@ -64,8 +64,12 @@ struct RegisterImage {
   uint64_t size = 0;
 };
 
-inline constexpr uint32_t kAllMethodFlags =
-    kMethodRequestStreams | kMethodReplyStreams | kMethodRefusesDeflate | kMethodRefusesGzip;
+inline constexpr uint32_t kMethodStreams = kMethodRequestStreams | kMethodReplyStreams;
+// What all hosts of a method must agree on.
+inline constexpr uint32_t kMethodKind = kMethodStreams | kMethodRaw | kMethodAny;
+inline constexpr uint32_t kAllMethodFlags = kMethodKind | kMethodRefusesDeflate | kMethodRefusesGzip;
+inline constexpr std::string_view kAnyPath = "*";       // of a method with kMethodAny
+inline constexpr std::string_view kPathPair = ":path";  // the name of that pair; no client can send such a one
 
 // Methods are numbered in the order in which they are sent, over all packets; a CALL names one by that number.
 struct RegisterMethods {

@@ -7,6 +7,7 @@
 
 #include "generated/generated_message.h"
 #include "host/event_queue.h"
+#include "host/generic_service.h"
 #include "host/streams.h"
 #include "message/operations.h"
 
@@ -37,6 +38,7 @@ void AsyncCall::bind(const CallRequest& request) {
   queue_ = request.call_queue;
   context_ = request.context;
   context_->drover_bind(call_of_);
+  if (call_of_.method->any) GenericCalls::name(static_cast<grpc::GenericServerContext&>(*context_), call_of_);
   done_due_ = context_->drover_done_tag(&done_tag_);
   if (done_due_) queue_->begin();
   request.responder->drover_call_ = this;

@@ -103,6 +103,12 @@ std::string_view Call::authority() const {
   return wrong == nullptr ? text : (link_.report_broken(wrong), std::string_view());
 }
 
+std::string_view Call::path() const {
+  std::string_view text;
+  const char* wrong = read_path(link_.region, metadata, &text);
+  return wrong == nullptr ? text : (link_.report_broken(wrong), std::string_view());
+}
+
 std::string_view Call::peer() const {
   std::string_view text;
   const char* wrong = metadata == 0 ? nullptr : read_peer(link_.region, metadata, &text);
@@ -118,7 +124,9 @@ std::string_view Call::identity() const {
 MetadataView Call::client_metadata() const {
   MetadataView view;
   const char* wrong = metadata == 0 ? nullptr : read_metadata(link_.region, metadata, &view);
-  return wrong == nullptr ? view : (link_.report_broken(wrong), MetadataView());
+  if (wrong != nullptr) return link_.report_broken(wrong), MetadataView();
+  if (method->any && !view.pairs.empty()) view.pairs.erase(view.pairs.begin());  // the path
+  return view;
 }
 
 bool Call::copy_request(uint64_t offset, Message* to) {

@@ -18,6 +18,7 @@
 #include <memory>
 #include <string_view>
 
+#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/impl/drover_service.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
@@ -174,6 +175,8 @@ class Call {
   // ---- any thread, while the handler may use its context
   // From the CallMetadata; empty without one, and after one that cannot be, which is reported.
   std::string_view authority() const;
+  // Of a method of a generic service.
+  std::string_view path() const;
   std::string_view peer() const;
   std::string_view identity() const;  // packed
   MetadataView client_metadata() const;
@@ -219,7 +222,7 @@ class Call {
   EngineLink& link_;
   std::unique_ptr<CheckedRequest> checked_;  // made at the first use
   grpc::ServerContext sync_context_;
-  grpc::CallbackServerContext callback_context_;
+  grpc::GenericCallbackServerContext callback_context_;
   DefaultUnaryReactor default_reactor_;
   bool default_reactor_used_ = false;
   ChunkRun headers_{};                // put_headers'

@@ -1,6 +1,7 @@
 #include "host/call_metadata.h"
 
 #include "channel/call_records.h"
+#include "channel/control.h"
 
 namespace drover::host {
 namespace {
@@ -46,6 +47,19 @@ const char* read_peer(const Region& region, uint64_t offset, std::string_view* o
 
 const char* read_identity(const Region& region, uint64_t offset, std::string_view* out) {
   return read_member(region, offset, offsetof(CallMetadata, identity), out);
+}
+
+const char* read_path(const Region& region, uint64_t offset, std::string_view* out) {
+  const char* record = record_at(region, offset);
+  if (record == nullptr || read_once<uint32_t>(record + offsetof(CallMetadata, count)) == 0 ||
+      region.at_rx(offset, sizeof(CallMetadata) + sizeof(MetadataPair)) == nullptr) {
+    return "a call of a generic service without a path";
+  }
+  const char* pair = record + sizeof(CallMetadata);
+  std::string_view key;
+  if (const char* wrong = read_string(region, pair + offsetof(MetadataPair, key), &key)) return wrong;
+  if (key != kPathPair) return "a call of a generic service without a path";
+  return read_string(region, pair + offsetof(MetadataPair, value), out);
 }
 
 const char* read_metadata(const Region& region, uint64_t offset, MetadataView* out) {

@@ -24,6 +24,8 @@ struct MetadataView {
 const char* read_metadata(const Region& region, uint64_t offset, MetadataView* out);
 const char* read_authority(const Region& region, uint64_t offset, std::string_view* out);
 const char* read_peer(const Region& region, uint64_t offset, std::string_view* out);
+// Of a call of a method for any path: the value of its first pair, kPathPair.
+const char* read_path(const Region& region, uint64_t offset, std::string_view* out);
 // The properties as they are packed (channel/identity.h).
 const char* read_identity(const Region& region, uint64_t offset, std::string_view* out);
 

@@ -82,11 +82,19 @@ CompletionQueue::NextStatus CompletionQueue::next(void** tag, bool* ok, gpr_time
 
 // ---- Service
 
+void Service::drover_serve(std::shared_ptr<drover::host::CallRequests> requests, uint32_t* next) {
+  requests_ = std::move(requests);
+  numbers_.clear();
+  for (const internal::Method& method : methods_) {
+    numbers_.push_back(method.kind == internal::Method::Kind::kGeneric ? UINT32_MAX : (*next)++);
+  }
+}
+
 void Service::request_call(int index, ServerContext* context, drover::Message* request,
                            internal::ServerAsyncStreamingInterface* responder, CompletionQueue* call_queue,
                            ServerCompletionQueue* notification_queue, void* tag) {
   if (requests_ == nullptr) drover::fatal("a call was requested of a service that no server serves");
-  requests_->request({first_number_ + static_cast<uint32_t>(index), context, responder, request,
+  requests_->request({numbers_.at(static_cast<size_t>(index)), context, responder, request,
                       &call_queue->drover_events(), &notification_queue->drover_events(), tag});
 }
 

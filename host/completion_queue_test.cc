@@ -64,7 +64,8 @@ class CompletionQueueTest : public testing::TestWithParam<bool> {
     methods = service.drover_methods();
     poller = std::make_shared<QueuePoller>();
     requests = std::make_shared<CallRequests>(methods, queues_lead() ? poller : nullptr);
-    service.drover_serve(requests, 0);
+    uint32_t next = 0;
+    service.drover_serve(requests, &next);
     link = engine->link(&methods);
     if (reply_memory_wait_ns != 0) link->reply_memory_wait_ns = reply_memory_wait_ns;
     worker = std::make_shared<Worker>(link, 0);

@@ -120,9 +120,15 @@ class FakeEngine {
     return slot.call;
   }
 
-  // A CALL whose request streams.
-  uint32_t open(uint16_t method, int64_t deadline_ns = kNoDeadline, uint32_t worker = 0) {
+  // A CALL whose request streams; with a record of metadata if there are pairs.
+  uint32_t open(uint16_t method, int64_t deadline_ns = kNoDeadline, uint32_t worker = 0, const Pairs& metadata = {}) {
     CallSlot slot{};
+    if (!metadata.empty()) {
+      uint64_t run = rx_->allocate(1);
+      Arena arena(heap_block_source(), region_->base() + run, kChunkSize);
+      slot.metadata = write_metadata(arena, metadata);
+      runs_[next_call_] = {run, 1};
+    }
     slot.type = static_cast<uint8_t>(RequestSlotType::kCall);
     slot.flags = kCallStreams;
     slot.method = method;
@@ -367,7 +373,10 @@ inline Crew::Options without_takeover() {
 class FakeHost {
  public:
   FakeHost(FakeEngine& engine, const grpc::Service& service, const Crew::Options& options = {}, uint32_t workers = 1)
-      : methods_(service.drover_methods()), link_(engine.link(&methods_)), crew_(std::make_unique<Crew>(options)) {
+      : FakeHost(engine, service.drover_methods(), options, workers) {}
+  FakeHost(FakeEngine& engine, std::vector<grpc::internal::Method> methods, const Crew::Options& options = {},
+           uint32_t workers = 1)
+      : methods_(std::move(methods)), link_(engine.link(&methods_)), crew_(std::make_unique<Crew>(options)) {
     for (uint32_t w = 0; w < workers; ++w) {
       workers_.push_back(std::make_shared<Worker>(link_, w));
       crew_->add(workers_.back());

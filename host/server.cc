@@ -8,6 +8,7 @@
 #include <string>
 
 #include "host/event_queue.h"
+#include "host/generic_service.h"
 #include "host/health/health_service.h"
 #include "host/listen_address.h"
 #include "host/log.h"
@@ -81,6 +82,22 @@ ServerBuilder& ServerBuilder::AddListeningPort(const std::string& address,
 
 ServerBuilder& ServerBuilder::RegisterService(Service* service) {
   services_.push_back(service);
+  return *this;
+}
+
+bool ServerBuilder::takes_generic_service() const {
+  if (async_generic_ == nullptr && callback_generic_ == nullptr) return true;
+  log(LogLevel::kError, "a server has one generic service: a further one is dropped");
+  return false;
+}
+
+ServerBuilder& ServerBuilder::RegisterAsyncGenericService(AsyncGenericService* service) {
+  if (takes_generic_service()) async_generic_ = service;
+  return *this;
+}
+
+ServerBuilder& ServerBuilder::RegisterCallbackGenericService(CallbackGenericService* service) {
+  if (takes_generic_service()) callback_generic_ = service;
   return *this;
 }
 
@@ -170,7 +187,9 @@ void ServerBuilder::offer_compression(drover::host::Offer* offer) const {
 }
 
 bool ServerBuilder::check(std::string* error) const {
-  if (services_.empty()) return *error = "no service is registered", false;
+  if (services_.empty() && async_generic_ == nullptr && callback_generic_ == nullptr) {
+    return *error = "no service is registered", false;
+  }
   if (ports_.empty()) return *error = "no listening port was added", false;
   if (!host_.empty()) return *error = "services for one host name (" + host_ + ") are not there yet", false;
   std::set<std::string> paths;
@@ -191,25 +210,41 @@ bool ServerBuilder::check(std::string* error) const {
 // asynchronous; otherwise the crew does.
 void ServerBuilder::prepare_queues(Server::Parts& parts, drover::host::Offer* offer) const {
   using Kind = internal::Method::Kind;
-  auto is = [](Kind kind) { return [kind](const internal::Method& method) { return method.kind == kind; }; };
-  if (std::none_of(offer->methods.begin(), offer->methods.end(), is(Kind::kAsync))) return;
+  auto is_async = [](const internal::Method& method) { return method.kind == Kind::kAsync; };
+  if (std::none_of(offer->methods.begin(), offer->methods.end(), is_async)) return;
   offer->poller = std::make_shared<drover::host::QueuePoller>();
-  offer->led_by_queues = !queues_.empty();
+  offer->led_by_queues = !queues_.empty() && callback_generic_ == nullptr;
+  auto by_queue = [](const internal::Method& method) {
+    return method.kind == Kind::kAsync || method.kind == Kind::kGeneric;
+  };
   for (const Service* service : services_) {
     if (parts.health != nullptr && service == parts.health->service()) continue;  // its handlers do not block
     const auto& methods = service->drover_methods();
-    if (!std::all_of(methods.begin(), methods.end(), is(Kind::kAsync))) offer->led_by_queues = false;
+    if (!std::all_of(methods.begin(), methods.end(), by_queue)) offer->led_by_queues = false;
   }
   parts.requests =
       std::make_shared<drover::host::CallRequests>(offer->methods, offer->led_by_queues ? offer->poller : nullptr);
-  uint32_t first = 0;
-  for (Service* service : services_) {
-    service->drover_serve(parts.requests, first);
-    first += static_cast<uint32_t>(service->drover_methods().size());
-  }
+  uint32_t next = 0;
+  for (Service* service : services_) service->drover_serve(parts.requests, &next);
+  if (async_generic_ != nullptr) drover::host::GenericCalls::serve(*async_generic_, parts.requests, next);
   if (!offer->led_by_queues) return;
   offer->options.workers = 1;  // that the threads share
   for (ServerCompletionQueue* queue : queues_) queue->drover_events().join(offer->poller);
+}
+
+// The generic service's comes last, so that an engine knows the others before it.
+void ServerBuilder::offer_methods(Server::Parts& parts, drover::host::Offer* offer) const {
+  for (Service* service : services_) {
+    for (const internal::Method& method : service->drover_methods()) {
+      if (method.kind == internal::Method::Kind::kGeneric) continue;
+      offer->methods.push_back(method);
+      if (parts.health == nullptr) continue;
+      std::string path = method.path;
+      parts.health->SetServingStatus(path.substr(1, path.rfind('/') - 1), true);
+    }
+  }
+  if (async_generic_ != nullptr) offer->methods.push_back(drover::host::GenericCalls::method(*async_generic_));
+  if (callback_generic_ != nullptr) offer->methods.push_back(drover::host::GenericCalls::method(*callback_generic_));
 }
 
 std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
@@ -244,15 +279,7 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
     offer.addresses.push_back(std::move(*address));
     offer.tls.push_back(port.credentials->drover_tls());
   }
-  for (Service* service : services_) {
-    for (const internal::Method& method : service->drover_methods()) {
-      offer.methods.push_back(method);
-      if (parts->health != nullptr) {
-        std::string path = method.path;
-        parts->health->SetServingStatus(path.substr(1, path.rfind('/') - 1), true);
-      }
-    }
-  }
+  offer_methods(*parts, &offer);
   if (server_reflection) offer.descriptors = drover::host::descriptors_of(services_);
   if (offer.methods.empty()) return error = "no service has a method", fail();
   offer_compression(&offer);

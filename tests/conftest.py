@@ -47,8 +47,8 @@ def stubs(build_dir):
 def make_server(build_dir):
     started = []
 
-    def make(kind="drover", *arguments, **options):
-        program = build_dir / "tests" / ("test_server" if kind == "drover" else "test_server_grpc")
+    def make(kind="drover", *arguments, name="test_server", **options):
+        program = build_dir / "tests" / (name if kind == "drover" else f"{name}_grpc")
         server = ServerProcess(program, *arguments, stock=kind != "drover", **options)
         started.append(server)
         return server

@@ -13,6 +13,14 @@ void Encoded::copy_to(char* to) const {
   }
 }
 
+void Encoded::drop_front(size_t bytes) {
+  size_ -= bytes;
+  for (; bytes != 0 && first_piece_->size <= bytes; ++first_piece_) bytes -= first_piece_->size;
+  if (bytes == 0) return;
+  first_piece_->data += bytes;
+  first_piece_->size -= bytes;
+}
+
 EncodeError Encoded::more_pieces(Piece** first, size_t max_bytes) {
   size_t used = static_cast<size_t>(pieces_end() - *first);
   size_t capacity = piece_capacity_ == 0 ? 16 : piece_capacity_ * 2;

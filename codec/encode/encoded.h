@@ -22,6 +22,8 @@ class Encoded {
   size_t size() const { return size_; }
   // Copies all pieces, one behind the other, to `to`, which has room for size() bytes.
   void copy_to(char* to) const;
+  // Leaves its first `bytes`, at most size(), out of the pieces.
+  void drop_front(size_t bytes);
   // Heap memory that it has, buffers and list of pieces; kept for the next call.
   size_t buffer_bytes() const { return buffer_bytes_; }
 

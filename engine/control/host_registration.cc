@@ -7,6 +7,8 @@
 #include <cstring>
 #include <optional>
 
+#include "engine/dispatch/raw_message.h"
+
 namespace drover::engine {
 namespace {
 
@@ -138,7 +140,11 @@ bool HostRegistration::add_image(const RegisterImage& image, int fd, ControlErro
 }
 
 bool HostRegistration::check_method(const RegisterMethods::Method& method, ControlError* error) const {
-  if (!well_formed_path(method.path)) {
+  if ((method.flags & kMethodAny) != 0) {
+    if (method.path != kAnyPath || (method.flags & kMethodKind) != kMethodKind) {
+      return refuse(error, ControlCode::kBadMethod, "a method for any path has another path than \"*\", or flags");
+    }
+  } else if (!well_formed_path(method.path)) {
     return refuse(error, ControlCode::kBadMethod, "a method's path is not of the form /package.Service/Method");
   }
   auto bad = [&](const char* what, uint64_t value) {
@@ -159,8 +165,16 @@ bool HostRegistration::check_method(const RegisterMethods::Method& method, Contr
     if (image >= images.size()) return bad("no such image:", image);
     return message < images[image].image().message_count() || bad(wrong, message);
   };
-  return has_message("no such request message:", method.request_image, method.request) &&
-         has_message("no such response message:", method.response_image, method.response);
+  if (!has_message("no such request message:", method.request_image, method.request) ||
+      !has_message("no such response message:", method.response_image, method.response)) {
+    return false;
+  }
+  if ((method.flags & kMethodRaw) == 0) return true;
+  if (!is_raw_type({&images[method.request_image].image(), method.request})) {
+    return bad("raw, but its request has other fields: message", method.request);
+  }
+  return is_raw_type({&images[method.response_image].image(), method.response}) ||
+         bad("raw, but its response has other fields: message", method.response);
 }
 
 bool HostRegistration::add_methods(const RegisterMethods& methods, ControlError* error) {
@@ -169,10 +183,9 @@ bool HostRegistration::add_methods(const RegisterMethods& methods, ControlError*
   for (const RegisterMethods::Method& method : methods.methods) {
     if (!check_method(method, error)) return false;
     const auto& images = attachment_->images;
-    attachment_->methods.push_back({method.path,
-                                    {&images[method.request_image].image(), method.request},
-                                    {&images[method.response_image].image(), method.response},
-                                    method.flags});
+    attachment_->methods.emplace_back(
+        method.path, schema::MessageType{&images[method.request_image].image(), method.request},
+        schema::MessageType{&images[method.response_image].image(), method.response}, method.flags);
     paths_.insert(method.path);
     path_bytes_ += method.path.size();
   }

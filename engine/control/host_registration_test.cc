@@ -125,5 +125,64 @@ TEST_F(Descriptors, HostsAllowCoversThem) {
   EXPECT_TRUE(add(set())) << error.message;
 }
 
+class RegisteredMethods : public testing::Test {
+ protected:
+  RegisteredMethods() : registration_(options_, totals_, 0) {
+    Hello hello;
+    hello.name = "x";
+    hello.cpus = {-1};
+    EXPECT_TRUE(registration_.greet(hello, 1, 0, 1, &error_)) << error_.message;
+    std::string_view bytes(reinterpret_cast<const char*>(echo_image().image().data()), echo_image().image().size());
+    UniqueFd fd = make_image_fd(bytes, &error_);
+    EXPECT_TRUE(registration_.add_image(RegisterImage{bytes.size()}, fd.get(), &error_)) << error_.message;
+  }
+  bool add(const std::string& path, const schema::MessageType& request, const schema::MessageType& response,
+           uint32_t flags) {
+    RegisterMethods methods;
+    methods.methods.push_back({path, 0, request.index, 0, response.index, flags});
+    error_ = {};
+    return registration_.add_methods(methods, &error_);
+  }
+
+  ControlOptions options_;
+  HostTotals totals_;
+  HostRegistration registration_;
+  ControlError error_;
+};
+
+TEST_F(RegisteredMethods, RawOnesHaveMessagesOfBytesOnly) {
+  EXPECT_TRUE(add("/a.B/Raw", raw_type(), raw_type(), kMethodRaw)) << error_.message;
+  EXPECT_TRUE(add("/a.B/Talk", raw_type(), raw_type(), kMethodRaw | kMethodStreams)) << error_.message;
+  EXPECT_TRUE(add("/a.B/Decoded", raw_type(), echo_type(), 0)) << "a message of bytes need not be raw";
+  EXPECT_FALSE(add("/a.B/C", echo_type(), raw_type(), kMethodRaw));
+  EXPECT_EQ(error_.code, ControlCode::kBadMethod);
+  EXPECT_THAT(error_.message, HasSubstr("/a.B/C: raw, but its request has other fields"));
+  EXPECT_FALSE(add("/a.B/C", raw_type(), echo_type(), kMethodRaw));
+  EXPECT_THAT(error_.message, HasSubstr("its response has other fields"));
+}
+
+TEST_F(RegisteredMethods, OneMayTakeCallsOfAnyPathAndIsThenRawAndStreams) {
+  EXPECT_FALSE(add("*", raw_type(), raw_type(), kMethodRaw | kMethodStreams)) << "without the flag it is no path";
+  EXPECT_FALSE(add("/a.B/C", raw_type(), raw_type(), kAllMethodFlags));
+  EXPECT_FALSE(add("*", raw_type(), raw_type(), kMethodAny | kMethodRaw));
+  EXPECT_FALSE(add("*", echo_type(), echo_type(), kAllMethodFlags));
+  EXPECT_EQ(error_.code, ControlCode::kBadMethod);
+  EXPECT_TRUE(add("*", raw_type(), raw_type(), kAllMethodFlags)) << error_.message;
+  EXPECT_FALSE(add("*", raw_type(), raw_type(), kAllMethodFlags)) << "registered twice";
+}
+
+TEST_F(RegisteredMethods, OneForAnyPathNeedsARuleThatAllowsEverything) {
+  ControlOptions options;
+  ASSERT_EQ(HostPolicy::parse("0=/a.B/*", &options.policy), "");
+  HostRegistration registration(options, totals_, 0);
+  Hello hello;
+  hello.cpus = {-1};
+  ASSERT_TRUE(registration.greet(hello, 1, 0, 1, &error_)) << error_.message;
+  RegisterMethods methods;
+  methods.methods.push_back({"*", 0, raw_type().index, 0, raw_type().index, kAllMethodFlags});
+  EXPECT_FALSE(registration.add_methods(methods, &error_));
+  EXPECT_EQ(error_.code, ControlCode::kPermissionDenied);
+}
+
 }  // namespace
 }  // namespace drover::engine

@@ -5,6 +5,9 @@
 #include <new>
 #include <string_view>
 
+#include "channel/control.h"
+#include "codec/compiler.h"
+
 namespace drover::engine {
 namespace {
 
@@ -98,20 +101,27 @@ class TrailerReader {
 
 }  // namespace
 
-size_t metadata_size(const Call& call) {
+namespace {
+
+DROVER_INLINE size_t size_of_pair(std::string_view name, std::string_view value) {
+  return sizeof(MetadataPair) + name.size() + 1 + value.size() + 1;
+}
+
+DROVER_INLINE size_t size_of_metadata(const Call& call) {
   size_t bytes = sizeof(CallMetadata) + call.authority.size() + 1 + call.peer->address.size() + 1 +
                  (call.peer->identity.empty() ? 0 : call.peer->identity.size() + 1);
   for (const Header& header : call.metadata) {
-    bytes += sizeof(MetadataPair) + header.first.size() + 1 + header.second.size() + 1;
+    bytes += size_of_pair(header.first, header.second);
   }
   return bytes;
 }
 
-const CallMetadata* write_metadata(const Call& call, size_t size, Arena& arena) {
+template <bool kWithPath>
+DROVER_INLINE const CallMetadata* write_record(const Call& call, std::string_view path, size_t size, Arena& arena) {
   char* memory = static_cast<char*>(arena.allocate(size));
   if (memory == nullptr) return nullptr;
   auto* record = new (memory) CallMetadata;
-  uint32_t count = static_cast<uint32_t>(call.metadata.size());
+  uint32_t count = static_cast<uint32_t>(call.metadata.size()) + (kWithPath ? 1 : 0);
   record->count = count;
   record->zero = 0;
   auto* pair = reinterpret_cast<MetadataPair*>(memory + sizeof(CallMetadata));
@@ -119,6 +129,12 @@ const CallMetadata* write_metadata(const Call& call, size_t size, Arena& arena) 
   bytes = put(bytes, &record->authority, call.authority);
   bytes = put(bytes, &record->peer, call.peer->address);
   if (!call.peer->identity.empty()) bytes = put(bytes, &record->identity, call.peer->identity);
+  if (kWithPath) {
+    new (pair) MetadataPair;
+    bytes = put(bytes, &pair->key, kPathPair);
+    bytes = put(bytes, &pair->value, path);
+    ++pair;
+  }
   for (const Header& header : call.metadata) {
     new (pair) MetadataPair;
     bytes = put(bytes, &pair->key, header.first);
@@ -126,6 +142,22 @@ const CallMetadata* write_metadata(const Call& call, size_t size, Arena& arena) 
     ++pair;
   }
   return record;
+}
+
+}  // namespace
+
+size_t metadata_size(const Call& call) { return size_of_metadata(call); }
+
+const CallMetadata* write_metadata(const Call& call, size_t size, Arena& arena) {
+  return write_record<false>(call, {}, size, arena);
+}
+
+size_t metadata_size(const Call& call, std::string_view path) {
+  return size_of_metadata(call) + (path.empty() ? 0 : size_of_pair(kPathPair, path));
+}
+
+const CallMetadata* write_metadata(const Call& call, std::string_view path, size_t size, Arena& arena) {
+  return path.empty() ? write_record<false>(call, path, size, arena) : write_record<true>(call, path, size, arena);
 }
 
 const char* read_trailer(const Region& region, uint64_t offset, Trailer* out) {

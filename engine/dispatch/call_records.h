@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "channel/call_records.h"
@@ -21,6 +22,9 @@ size_t metadata_size(const Call& call);
 // The record with all its strings, NUL-terminated, in one piece of `size` bytes, which metadata_size gave. Null: the
 // arena has no more.
 const CallMetadata* write_metadata(const Call& call, size_t size, Arena& arena);
+// The same with the pair kPathPair in front, unless `path` is empty.
+size_t metadata_size(const Call& call, std::string_view path);
+const CallMetadata* write_metadata(const Call& call, std::string_view path, size_t size, Arena& arena);
 
 // A CallTrailer, copied out of the region.
 struct Trailer {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "channel/control.h"
@@ -43,7 +44,7 @@ Calls::~Calls() {
 }
 
 void Calls::begin_stream(CallState& state) {
-  state.stream_flags = state.route->flags & kStreamMethodFlags;
+  state.stream_flags = state.route->flags & kMethodKind;
   state.call->request_streams = (state.stream_flags & kMethodRequestStreams) != 0;
   state.call->reply_streams = (state.stream_flags & kMethodReplyStreams) != 0;
   if (spare_streams_.empty()) {
@@ -53,6 +54,23 @@ void Calls::begin_stream(CallState& state) {
     state.stream = spare_streams_.back().release();
     spare_streams_.pop_back();
   }
+}
+
+bool Calls::keep_path(CallState& state, std::string_view path) {
+  if (!requests_.hold(state.payer, path.size())) return false;
+  try {
+    state.stream->path = path;
+  } catch (const std::bad_alloc&) {
+    requests_.let_go(state.payer, path.size());
+    throw;
+  }
+  return true;
+}
+
+void Calls::drop_path(CallState& state) {
+  if (state.stream->path.empty()) return;
+  requests_.let_go(state.payer, state.stream->path.size());
+  state.stream->path = std::string();
 }
 
 std::span<char> Calls::heap_buffer(CallState& state, size_t size, size_t least) {
@@ -260,6 +278,7 @@ void Calls::drop_stream(CallState& state) {
   StreamState& stream = *state.stream;
   drop_input(state);
   if (stream.answer != nullptr) drop_answer(state);
+  drop_path(state);
   while (!stream.steps.empty()) drop_step(state, stream.steps.pop());
   state.owed &= ~CallState::kSteps;
   while (!stream.put_off.empty()) {

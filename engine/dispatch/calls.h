@@ -121,6 +121,9 @@ class Calls {
   // Wire bytes of request messages that wait. False: over a budget.
   bool hold_input(CallState& state, size_t bytes) { return requests_.hold(state.payer, bytes); }
   void let_go_of_input(CallState& state, size_t bytes) { requests_.let_go(state.payer, bytes); }
+  // The path of a call whose host is to be told of it. False: over a budget.
+  bool keep_path(CallState& state, std::string_view path);
+  void drop_path(CallState& state);
   // The call's reply is one of its steps from now on, which the transport refers to. Throws std::bad_alloc; then
   // nothing has changed.
   StreamState::Step& keep_step(CallState& state, uint32_t tx_call);

@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "channel/control.h"
 #include "channel/ring.h"
 #include "codec/decode/decode.h"
 #include "codec/encode/encode.h"
@@ -29,6 +30,7 @@ namespace drover::engine {
 inline constexpr const char* kEchoProto = R"(
   syntax = "proto3"; package test;
   message Echo { string text = 1; bytes blob = 2; int32 number = 3; Echo inner = 4; repeated Echo items = 5; }
+  message Raw { optional bytes data = 1; }
 )";
 
 inline const schema::OwnedImage& echo_image() {
@@ -38,7 +40,10 @@ inline const schema::OwnedImage& echo_image() {
 inline schema::MessageType echo_type() {
   return {&echo_image().image(), static_cast<uint32_t>(echo_image().image().find_message("test.Echo", 9))};
 }
-// test.Echo with that `text`, as wire bytes.
+inline schema::MessageType raw_type() {
+  return {&echo_image().image(), static_cast<uint32_t>(echo_image().image().find_message("test.Raw", 8))};
+}
+// test.Echo with that `text`, as wire bytes. Also a test.Raw with these bytes.
 inline std::string echo_wire(std::string_view text, int field = 1) {
   std::string wire(1, static_cast<char>(field << 3 | 2));
   for (size_t n = text.size();; n >>= 7) {
@@ -320,8 +325,8 @@ class FakeHost {
   uint64_t build(std::string_view wire) {
     arenas_.push_back(std::make_unique<TxArena>(*tx_pool, region->base()));
     Arena& arena = arenas_.back()->arena;
-    auto* object = static_cast<char*>(arena.allocate_zeroed(echo_type().entry().object_size));
-    EXPECT_TRUE(decode(echo_type(), reinterpret_cast<drover::Message*>(object), wire, arena).ok());
+    auto* object = static_cast<char*>(arena.allocate_zeroed(type().entry().object_size));
+    EXPECT_TRUE(decode(type(), reinterpret_cast<drover::Message*>(object), wire, arena).ok());
     return region->offset_of(object);
   }
   static CompleteSlot completion(const Taken& call) {
@@ -437,6 +442,7 @@ class FakeHost {
   }
 
   const Options options_;
+  schema::MessageType type() const { return (options_.flags & kMethodRaw) != 0 ? raw_type() : echo_type(); }
 
  private:
   struct TxArena {
@@ -452,7 +458,9 @@ class FakeHost {
     auto host = make_attachment(options_.workers, options_.paths, std::move(listeners), options_.rx_bytes,
                                 options_.ring_slots, options_.tx_bytes);
     ASSERT_TRUE(host);
-    for (HostMethod& method : host->methods) method.flags = options_.flags;
+    for (HostMethod& method : host->methods) {
+      method = HostMethod(method.path, type(), type(), options_.flags);
+    }
     host->line_names = options_.line_names;
     id = host->id;
     bells.emplace_back(::dup(host->bells[0].get()));
@@ -464,9 +472,9 @@ class FakeHost {
   }
   std::string encode_again(uint64_t request) {
     Encoded encoded;
-    const char* object = region->at(request, echo_type().entry().object_size);
+    const char* object = region->at(request, type().entry().object_size);
     EXPECT_NE(object, nullptr);
-    EXPECT_TRUE(encode(echo_type(), reinterpret_cast<const drover::Message*>(object), {}, &encoded).ok());
+    EXPECT_TRUE(encode(type(), reinterpret_cast<const drover::Message*>(object), {}, &encoded).ok());
     std::string wire(encoded.size(), 0);
     encoded.copy_to(wire.data());
     return wire;

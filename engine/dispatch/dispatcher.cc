@@ -79,8 +79,12 @@ Status Dispatcher::open(Call& call) {
   Route* route = routes_.find(call.listener, call.path, call.memo);
   if (route == nullptr) [[unlikely]] {
     route = reflection_.route(call.listener, call.path);
+    if (route != nullptr) {
+      call.max_request_bytes = std::min(max_request_bytes_, ReflectionCalls::kMaxRequest);
+    } else {
+      route = routes_.any(call.listener);
+    }
     if (route == nullptr) return hosts_.unknown(call.listener, call.path);
-    call.max_request_bytes = std::min(max_request_bytes_, ReflectionCalls::kMaxRequest);
   }
   call.metrics = route->metrics;
   if (call.deadline_ns <= call.start_ns) return {StatusCode::kDeadlineExceeded, "the deadline has passed"};
@@ -92,14 +96,14 @@ Status Dispatcher::open(Call& call) {
     return {};
   call.refuses_deflate = (route->flags & kMethodRefusesDeflate) != 0;
   call.refuses_gzip = (route->flags & kMethodRefusesGzip) != 0;
-  if ((route->flags & kStreamMethodFlags) == 0) return {};
+  if ((route->flags & kMethodKind) == 0) return {};
   try {
     calls_.begin_stream(*state);
+    if ((route->flags & kMethodAny) == 0 || calls_.keep_path(*state, call.path)) return {};
   } catch (const std::bad_alloc&) {
-    abandon(call);
-    return {StatusCode::kResourceExhausted, std::string(Calls::kNoMemory)};
   }
-  return {};
+  abandon(call);
+  return {StatusCode::kResourceExhausted, std::string(Calls::kNoMemory)};
 }
 
 void Dispatcher::start(Call& call) {
@@ -296,17 +300,18 @@ bool Dispatcher::parsed(CallState& state, LongParse& parse) {
 DROVER_NOINLINE bool Dispatcher::try_start_stream(CallState& state) {
   WorkerChoice::Choice choice = workers_.choose(*state.route, state.host, 1);
   if (choice.found != WorkerChoice::Found::kWorker) return false;
-  BuiltRequest built = build_metadata(*state.call, *choice.link);
+  BuiltRequest built = build_metadata(*state.call, *choice.link, state.stream->path);
   if (!built.ok()) return refuse(state, *choice.link, built);
   state.runs.reserve(1 + built.more.size());
   take_over(state, choice, built);
+  calls_.drop_path(state);
   requests_.started(state);
   return true;
 }
 
 // As try_start. The method may have another kind at a host that came while the call waited.
 bool Dispatcher::start_waiting(CallState& state) {
-  if (state.stream_flags != (state.route->flags & kStreamMethodFlags)) {
+  if (state.stream_flags != (state.route->flags & kMethodKind)) {
     calls_.fail(state, StatusCode::kUnavailable, "the method is another one at the service's new process");
     return true;
   }

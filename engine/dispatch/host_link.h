@@ -21,9 +21,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "channel/chunk_pool.h"
+#include "channel/control.h"
 #include "channel/doorbell.h"
 #include "channel/layout.h"
 #include "channel/ring.h"
@@ -47,10 +49,19 @@ struct Route;
 class RemoteLink;
 
 struct HostMethod {
+  HostMethod(std::string method_path, const schema::MessageType& request_type, const schema::MessageType& response_type,
+             uint32_t method_flags = 0)
+      : path(std::move(method_path)),
+        request(request_type),
+        response(response_type),
+        flags(method_flags),
+        plain((flags & kMethodRaw) == 0 && (request.entry().flags & schema::kMessageFlagRequiredBelow) == 0) {}
+
   std::string path;  // "/package.Service/Method"
   schema::MessageType request;
   schema::MessageType response;
-  uint32_t flags = 0;  // of MethodFlag
+  uint32_t flags;  // of MethodFlag
+  bool plain;      // its requests are decoded, and have no required fields
 };
 
 struct HostAttachment {

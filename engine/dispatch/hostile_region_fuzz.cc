@@ -57,6 +57,7 @@ std::shared_ptr<HostAttachment> make_host() {
   if (!host->layout->write(*host->region)) std::abort();
   host->methods.push_back({"/test.Echo/Say", echo_type(), echo_type()});
   host->methods.push_back({"/test.Echo/Talk", echo_type(), echo_type(), kMethodRequestStreams | kMethodReplyStreams});
+  host->methods.push_back({"/test.Echo/Raw", raw_type(), raw_type(), kMethodRaw});
   host->listeners = {1};
   host->bells.emplace_back(::epoll_create1(EPOLL_CLOEXEC));  // any descriptor that can be watched
   return host;
@@ -77,10 +78,10 @@ void run(Input input) {
   char* base = mapped->base();  // as the host has it: tx is for it to write
   dispatcher.attach(host);
   std::vector<std::unique_ptr<Call>> calls;
-  for (int i = 0; i < 10; ++i) {  // of which the last two stream: their slots fill the ring
+  for (int i = 0; i < 10; ++i) {  // of which two are raw, and the last two stream: their slots fill the ring
     calls.push_back(std::make_unique<Call>());
     const bool streams = i >= 8;
-    calls.back()->path = streams ? "/test.Echo/Talk" : "/test.Echo/Say";
+    calls.back()->path = streams ? "/test.Echo/Talk" : i >= 6 ? "/test.Echo/Raw" : "/test.Echo/Say";
     calls.back()->peer = &peer;
     calls.back()->listener = 1;
     if (dispatcher.open(*calls.back()).code != StatusCode::kOk) std::abort();

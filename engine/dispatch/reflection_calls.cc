@@ -51,7 +51,7 @@ Route* ReflectionCalls::route(uint32_t listener, std::string_view path) {
     if (route.metrics == nullptr) {
       route.metrics = metrics_.method(service.path);
       route.path = route.metrics->path();
-      route.flags = kAllMethodFlags;
+      route.flags = kMethodStreams;
       route.served_by_engine = true;
     }
     return &route;

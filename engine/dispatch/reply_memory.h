@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "codec/compiler.h"
 #include "codec/encode/encoded.h"
 #include "engine/dispatch/call_table.h"
 
@@ -68,7 +69,7 @@ class ReplyMemory {
   }
 
   // ---- buffers between two replies, charged to no host
-  std::unique_ptr<Encoded> take() {
+  DROVER_INLINE std::unique_ptr<Encoded> take() {
     if (spare_.empty()) [[unlikely]]
       return std::make_unique<Encoded>();
     std::unique_ptr<Encoded> encoded = std::move(spare_.back());

@@ -4,6 +4,7 @@
 
 #include "codec/compiler.h"
 #include "engine/dispatch/call_records.h"
+#include "engine/dispatch/raw_message.h"
 #include "message/operations.h"
 #include "object/arena.h"
 #include "object/owner.h"
@@ -26,7 +27,8 @@ bool take_run(ChunkPool& pool, size_t estimate, BuiltRequest* built) {
   return false;
 }
 
-// `call`: whose metadata goes beside the object; null: no metadata.
+// `call`: whose metadata goes beside the object; null: no metadata. kPlain: as HostMethod::plain.
+template <bool kPlain>
 DROVER_INLINE BuiltRequest build(const Call* call, HostLink& link, const HostMethod& method, std::string_view wire,
                                  bool alias, const Pause& pause) {
   ChunkPool& pool = link.rx();
@@ -54,10 +56,11 @@ DROVER_INLINE BuiltRequest build(const Call* call, HostLink& link, const HostMet
     built.decoded.error = DecodeError::kOutOfMemory;
   } else {
     reinterpret_cast<MessageHeader*>(memory)->owner = kReceived;
-    built.decoded = decode(method.request, object, wire, arena, options);
+    built.decoded = !kPlain && (method.flags & kMethodRaw) != 0
+                        ? place_raw(method.request, object, wire, arena, options)
+                        : decode(method.request, object, wire, arena, options);
   }
-  if (built.decoded.ok() && (method.request.entry().flags & schema::kMessageFlagRequiredBelow) != 0 &&
-      !message::is_initialized(method.request, *object, pause)) {
+  if (!kPlain && built.decoded.ok() && !message::is_initialized(method.request, *object, pause)) {
     built.missing_required = true;
     pool.free(offset, chunks);
     return built;
@@ -79,26 +82,35 @@ DROVER_INLINE BuiltRequest build(const Call* call, HostLink& link, const HostMet
   return built;
 }
 
+DROVER_NOINLINE BuiltRequest build_other(const Call* call, HostLink& link, const HostMethod& method,
+                                         std::string_view wire, bool alias, const Pause& pause) {
+  return build<false>(call, link, method, wire, alias, pause);
+}
+
 }  // namespace
 
 BuiltRequest build_request(const Call& call, HostLink& link, const HostMethod& method, std::string_view wire,
                            bool alias, const Pause& pause) {
-  return build(&call, link, method, wire, alias, pause);
+  if (!method.plain) [[unlikely]]
+    return build_other(&call, link, method, wire, alias, pause);
+  return build<true>(&call, link, method, wire, alias, pause);
 }
 
 BuiltRequest build_message(HostLink& link, const HostMethod& method, std::string_view wire, const Pause& pause) {
-  return build(nullptr, link, method, wire, false, pause);
+  if (!method.plain) [[unlikely]]
+    return build_other(nullptr, link, method, wire, false, pause);
+  return build<true>(nullptr, link, method, wire, false, pause);
 }
 
-BuiltRequest build_metadata(const Call& call, HostLink& link) {
+BuiltRequest build_metadata(const Call& call, HostLink& link, std::string_view path) {
   ChunkPool& pool = link.rx();
-  const size_t bytes = metadata_size(call);
+  const size_t bytes = metadata_size(call, path);
   BuiltRequest built;
   if (!take_run(pool, bytes, &built)) return built;
   char* base = link.region().base();
   ChunkBlockSource source(pool, base);
   Arena arena(source, base + built.run.offset, built.run.chunks * kChunkSize);
-  const CallMetadata* metadata = write_metadata(call, bytes, arena);
+  const CallMetadata* metadata = write_metadata(call, path, bytes, arena);
   if (metadata == nullptr) {
     built.no_memory = built.try_again = true;
     pool.free(built.run.offset, built.run.chunks);

@@ -40,7 +40,7 @@ BuiltRequest build_request(const Call& call, HostLink& link, const HostMethod& m
 
 // The same without metadata, of a message of a stream; it lies elsewhere.
 BuiltRequest build_message(HostLink& link, const HostMethod& method, std::string_view wire, const Pause& pause = {});
-// The metadata alone, of a call whose request streams.
-BuiltRequest build_metadata(const Call& call, HostLink& link);
+// The metadata alone, of a call whose request streams; with the pair kPathPair in front, unless `path` is empty.
+BuiltRequest build_metadata(const Call& call, HostLink& link, std::string_view path = {});
 
 }  // namespace drover::engine

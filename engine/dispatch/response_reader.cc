@@ -7,6 +7,7 @@
 #include "codec/encode/hostile_limits.h"
 #include "engine/base/clock.h"
 #include "engine/dispatch/host_link.h"
+#include "engine/dispatch/raw_message.h"
 #include "engine/dispatch/stream_state.h"
 
 namespace drover::engine {
@@ -99,9 +100,9 @@ DROVER_NOINLINE bool ResponseReader::read_head_of_stream(const CallState& state,
   return reply.has_message && slot.response != 0;
 }
 
+template <bool kStream>
 DROVER_INLINE bool ResponseReader::read_head(const CallState& state, const CompleteSlot& slot, Answer* answer) {
-  if (state.stream != nullptr && (state.stream_flags & kMethodReplyStreams) != 0) [[unlikely]]
-    return read_head_of_stream(state, slot, answer);
+  if (kStream && (state.stream_flags & kMethodReplyStreams) != 0) return read_head_of_stream(state, slot, answer);
   Reply& reply = answer->reply;
   reply.code = status_code_of(slot.status);
   if ((slot.flags & kCompleteNoRoom) != 0) {
@@ -125,9 +126,19 @@ ResponseReader::Answer ResponseReader::read_headers(const CallState& state, cons
   return answer;
 }
 
+bool ResponseReader::read_any_head(const CallState& state, const CompleteSlot& slot, Answer* answer) {
+  return state.stream != nullptr ? read_head<true>(state, slot, answer) : read_head<false>(state, slot, answer);
+}
+
 // The message lies in `encoded`, which is the call's from now on.
+template <bool kStream>
 DROVER_INLINE void ResponseReader::take_over(CallState& state, std::unique_ptr<Encoded> encoded, Answer* answer) {
   HostLink& link = *state.host;
+  if (kStream && (state.stream_flags & kMethodRaw) != 0 && !unwrap_raw(encoded.get())) {
+    memory_.keep(std::move(encoded));
+    *answer = broken("a raw message with other fields");
+    return;
+  }
   answer->reply.message = encoded->pieces();
   answer->reply.message_size = encoded->size();
   for (const Piece& piece : encoded->pieces()) answer->lent |= link.region().contains(piece.data);
@@ -135,8 +146,19 @@ DROVER_INLINE void ResponseReader::take_over(CallState& state, std::unique_ptr<E
 }
 
 ResponseReader::Answer ResponseReader::read(CallState& state, const CompleteSlot& slot) {
+  if (state.stream != nullptr) [[unlikely]]
+    return read_stream(state, slot);
+  return read_as<false>(state, slot);
+}
+
+DROVER_NOINLINE ResponseReader::Answer ResponseReader::read_stream(CallState& state, const CompleteSlot& slot) {
+  return read_as<true>(state, slot);
+}
+
+template <bool kStream>
+DROVER_INLINE ResponseReader::Answer ResponseReader::read_as(CallState& state, const CompleteSlot& slot) {
   Answer answer;
-  if (!read_head(state, slot, &answer)) return answer;
+  if (!read_head<kStream>(state, slot, &answer)) return answer;
   HostLink& link = *state.host;
   const schema::MessageType& type = link.host().methods[state.method].response;
   const Message* object = object_of(link, type, slot.response);
@@ -155,7 +177,7 @@ ResponseReader::Answer ResponseReader::read(CallState& state, const CompleteSlot
   EncodeResult result = encode(type, object, options, to.get());
   answer.long_since_ns |= time.since_ns;
   if (result.ok()) [[likely]] {
-    take_over(state, std::move(to), &answer);
+    take_over<kStream>(state, std::move(to), &answer);
   } else {
     memory_.keep(std::move(to));
     if (time.over) {
@@ -176,10 +198,11 @@ std::unique_ptr<LongAnswer> ResponseReader::begin_long(const CallState& state, c
 
 ResponseReader::Answer ResponseReader::finish(CallState& state, LongAnswer& done) {
   Answer answer;
-  if (!read_head(state, done.slot(), &answer)) return answer;  // the host has changed its mind
+  if (!read_any_head(state, done.slot(), &answer)) return answer;  // the host has changed its mind
   std::unique_ptr<Encoded> encoded = done.take();
   if (encoded != nullptr) {
-    take_over(state, std::move(encoded), &answer);
+    state.stream != nullptr ? take_over<true>(state, std::move(encoded), &answer)
+                            : take_over<false>(state, std::move(encoded), &answer);
   } else {
     failed(state, done.result(), &answer);
   }
@@ -188,7 +211,7 @@ ResponseReader::Answer ResponseReader::finish(CallState& state, LongAnswer& done
 
 ResponseReader::Answer ResponseReader::copied(const CallState& state, const CompleteSlot& slot) {
   Answer answer;
-  if (!read_head(state, slot, &answer)) return answer;  // the host has changed its mind
+  if (!read_any_head(state, slot, &answer)) return answer;  // the host has changed its mind
   answer.reply.message = {&state.reply_copy, 1};
   answer.reply.message_size = state.reply_copy.size;
   return answer;

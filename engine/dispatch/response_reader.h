@@ -74,11 +74,18 @@ class ResponseReader {
   size_t room(const HostLink& link) const;
 
  private:
+  // Of a call that has a StreamState, or of any other.
+  template <bool kStream>
+  Answer read_as(CallState& state, const CompleteSlot& slot);
+  Answer read_stream(CallState& state, const CompleteSlot& slot);
   // Status and trailer. False: *answer is done.
+  template <bool kStream>
   bool read_head(const CallState& state, const CompleteSlot& slot, Answer* answer);
+  bool read_any_head(const CallState& state, const CompleteSlot& slot, Answer* answer);
   bool read_head_of_stream(const CallState& state, const CompleteSlot& slot, Answer* answer);
   bool read_compression(const CompleteSlot& slot, Answer* answer);
   bool read_trailer_of(const CallState& state, const CompleteSlot& slot, Answer* answer);
+  template <bool kStream>
   void take_over(CallState& state, std::unique_ptr<Encoded> encoded, Answer* answer);
   void failed(const CallState& state, const EncodeResult& result, Answer* answer);
   Answer broken(std::string why);

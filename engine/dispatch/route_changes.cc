@@ -74,8 +74,8 @@ bool RouteChanges::attach_some(Change& change, uint32_t* most, int64_t now_ns) {
         return true;
       }
       const uint32_t flags = host.methods[change.method_at].flags;
-      if (((route->flags ^ flags) & kStreamMethodFlags) != 0 && !route->targets.empty()) {
-        link.fail("one of its methods streams otherwise than at another host");
+      if (((route->flags ^ flags) & kMethodKind) != 0 && !route->targets.empty()) {
+        link.fail("one of its methods streams, or is raw, otherwise than at another host");
         return true;
       }
       route->flags = flags;

@@ -5,6 +5,7 @@
 #include <new>
 #include <random>
 
+#include "channel/control.h"
 #include "engine/base/heap.h"
 #include "engine/dispatch/host_link.h"
 
@@ -120,6 +121,7 @@ Route* RouteTable::add(uint32_t listener, std::string_view path, int64_t now_ns)
   routes_.push_back(std::move(made));
   route.index_at_listener = of_listener.size();
   of_listener.push_back(&route);
+  if (path == kAnyPath) listeners_[listener].any = &route;
   make_orphan(route, now_ns);
   insert(&route);
   return &route;
@@ -228,7 +230,9 @@ void RouteTable::remove(Route& route) {
   unlink_orphan(route);
   erase_slot(route);
   count_service(route, -1);
-  std::vector<Route*>& of_listener = listeners_[route.listener].routes;
+  Listener& listener = listeners_[route.listener];
+  if (listener.any == &route) listener.any = nullptr;
+  std::vector<Route*>& of_listener = listener.routes;
   of_listener.back()->index_at_listener = route.index_at_listener;
   of_listener[route.index_at_listener] = of_listener.back();
   of_listener.pop_back();

@@ -29,9 +29,6 @@ namespace drover::engine {
 class HostLink;
 struct CallState;
 
-// Of MethodFlag: those that all hosts of a method must agree on.
-inline constexpr uint32_t kStreamMethodFlags = kMethodRequestStreams | kMethodReplyStreams;
-
 struct Route {
   struct Target {
     HostLink* link;
@@ -78,7 +75,12 @@ class RouteTable {
     if (memo != nullptr && route != nullptr) *memo = {version_, route};
     return route;
   }
-  // How a call to a method that find() does not know ends.
+  // The route of the listener's calls that find() does not know (kAnyPath); null: it has none.
+  Route* any(uint32_t listener) const {
+    auto at = listeners_.find(listener);
+    return at == listeners_.end() ? nullptr : at->second.any;
+  }
+  // How a call to a method that neither knows ends.
   Status unknown(uint32_t listener, std::string_view path) const;
 
   // A call refers to the route, until leave().
@@ -117,6 +119,7 @@ class RouteTable {
  private:
   struct Listener {
     uint32_t hosts = 0;
+    Route* any = nullptr;
     std::vector<Route*> routes;
   };
   struct Slot {

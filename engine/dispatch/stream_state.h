@@ -78,6 +78,9 @@ class WireQueue {
 };
 
 struct StreamState {
+  // The call's path until a worker has the call, if its method is kMethodAny; charged as input.
+  std::string path;
+
   // ---- the request
   // A message that the host has not consumed.
   struct AtHost {

@@ -1,8 +1,9 @@
-// ServerBuilder: what to serve and where. gRPC's class; generic services are absent.
+// ServerBuilder: what to serve and where. gRPC's class.
 #pragma once
 
 #include <grpc/compression.h>
 #include <grpcpp/completion_queue.h>
+#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/impl/drover_service.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
@@ -35,6 +36,11 @@ class ServerBuilder {
   // there, BuildAndStart fails.
   ServerBuilder& RegisterService(Service* service);
   ServerBuilder& RegisterService(const std::string& host, Service* service);
+
+  // The service that takes the calls of all methods that no service has, one of either kind; a further one is dropped,
+  // which stderr says. It must outlive the server.
+  ServerBuilder& RegisterAsyncGenericService(AsyncGenericService* service);
+  ServerBuilder& RegisterCallbackGenericService(CallbackGenericService* service);
 
   // For a service with asynchronous methods. The queue outlives the server, which it must not be shut down before.
   std::unique_ptr<ServerCompletionQueue> AddCompletionQueue(bool is_frequently_polled = true);
@@ -93,10 +99,14 @@ class ServerBuilder {
   static std::string argument_text(const void*) { return "(pointer)"; }
   bool check(std::string* error) const;
   void offer_compression(drover::host::Offer* offer) const;
+  bool takes_generic_service() const;
+  void offer_methods(Server::Parts& parts, drover::host::Offer* offer) const;
   void prepare_queues(Server::Parts& parts, drover::host::Offer* offer) const;
 
   std::vector<Port> ports_;
   std::vector<Service*> services_;
+  AsyncGenericService* async_generic_ = nullptr;  // at most one of these two
+  CallbackGenericService* callback_generic_ = nullptr;
   std::vector<ServerCompletionQueue*> queues_;
   std::shared_ptr<const drover::host::LoadReports> load_reports_;
   std::string host_;

@@ -12,6 +12,10 @@
 // and once, before AddMethod, SetDescriptors(bytes, size) with the service's descriptors for server reflection.
 //
 // WithAsyncMethod_Bar calls MarkMethodAsync with that position in its constructor, and RequestAsync... in RequestBar.
+// WithRawMethod_Bar calls MarkMethodRaw; WithRawCallbackMethod_Bar is as WithCallbackMethod_Bar, with ByteBuffer for
+// both messages; WithGenericMethod_Bar calls MarkMethodGeneric; WithStreamedUnaryMethod_Bar and
+// WithSplitStreamingMethod_Bar call MarkMethodStreamed with what MakeStreamedUnaryMethod or MakeSplitStreamingMethod
+// gives.
 // A method that streams has MakeClientStreaming..., MakeServerStreaming... or MakeBidi... in place of MakeUnary....
 // Paths are string literals. Req and Rep are generated message classes (generated/generated_message.h). The service
 // must outlive the server that it is registered with.
@@ -22,14 +26,18 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <grpcpp/completion_queue.h>
+#include <grpcpp/impl/proto_utils.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/async_stream.h>
 #include <grpcpp/support/async_unary_call.h>
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 #include <grpcpp/support/status.h>
+#include <grpcpp/support/streamed_unary.h>
 #include <grpcpp/support/sync_stream.h>
 
 #include "object/arena.h"
@@ -45,13 +53,20 @@ namespace internal {
 // One method of one service object: its path, its messages, and a thunk that calls a member function through its
 // pointer (so that virtual dispatch finds the application's override), without std::function.
 struct Method {
-  enum class Kind { kSync, kCallback, kAsync };
+  enum class Kind {
+    kSync,
+    kCallback,
+    kAsync,
+    kGeneric,  // not served: its calls are for the server's generic service, if there is one
+  };
 
   const char* path = "";
   Kind kind = Kind::kSync;
   bool request_streams = false;
   bool reply_streams = false;
   bool streams() const { return request_streams || reply_streams; }
+  bool raw = false;  // its messages are ByteBuffers: wire bytes
+  bool any = false;  // of a generic service: takes calls of any path
   const drover::schema::MessageType& (*request_type)() = nullptr;
   const drover::schema::MessageType& (*reply_type)() = nullptr;
   size_t request_size = 0;  // of the object in a CALL, for the check that it lies in the region; if it streams: no size
@@ -75,6 +90,23 @@ struct Method {
   void* service = nullptr;
   // A member function pointer, as bytes.
   alignas(void*) unsigned char handler[2 * sizeof(void*)] = {};
+
+  template <class Request, class Reply>
+  void set_messages() {
+    static_assert(std::is_same_v<Request, ByteBuffer> == std::is_same_v<Reply, ByteBuffer>);
+    raw = std::is_same_v<Request, ByteBuffer>;
+    request_type = &Request::drover_type;
+    reply_type = &Reply::drover_type;
+    request_size = message_size = sizeof(Request);
+    create_reply = [](drover::Arena& arena) -> void* { return arena.create<Reply>(); };
+  }
+  // Behind set_messages.
+  void set_streams(bool of_request, bool of_reply) {
+    request_streams = of_request;
+    reply_streams = of_reply;
+    if (of_request) request_size = SIZE_MAX;
+    if (of_reply) create_reply = [](drover::Arena&) -> void* { return nullptr; };
+  }
 };
 
 template <class S, class Request, class Reply>
@@ -99,10 +131,7 @@ Method MakeMethod(const char* path, Method::Kind kind) {
   Method method;
   method.path = path;
   method.kind = kind;
-  method.request_type = &Request::drover_type;
-  method.reply_type = &Reply::drover_type;
-  method.request_size = method.message_size = sizeof(Request);
-  method.create_reply = [](drover::Arena& arena) -> void* { return arena.create<Reply>(); };
+  method.set_messages<Request, Reply>();
   return method;
 }
 
@@ -152,10 +181,7 @@ template <class Request, class Reply, class S, class Handler>
 Method MakeStreamingMethod(const char* path, Method::Kind kind, bool request_streams, bool reply_streams, S* service,
                            Handler handler) {
   Method method = MakeMethod<Request, Reply>(path, kind);
-  method.request_streams = request_streams;
-  method.reply_streams = reply_streams;
-  if (request_streams) method.request_size = SIZE_MAX;
-  if (reply_streams) method.create_reply = [](drover::Arena&) -> void* { return nullptr; };
+  method.set_streams(request_streams, reply_streams);
   method.service = service;
   store_handler(&method, handler);
   return method;
@@ -228,6 +254,37 @@ Method MakeBidiCallbackMethod(const char* path, BidiCallbackHandler<S, Request, 
   return method;
 }
 
+// ---- methods that do not stream, or whose reply does, with handlers for which all messages do
+
+template <class S, class Request, class Reply>
+using StreamedUnaryHandler = Status (S::*)(ServerContext*, ServerUnaryStreamer<Request, Reply>*);
+template <class S, class Request, class Reply>
+using SplitStreamingHandler = Status (S::*)(ServerContext*, ServerSplitStreamer<Request, Reply>*);
+
+template <class S, class Request, class Reply>
+Method MakeStreamedUnaryMethod(const char* path, StreamedUnaryHandler<S, Request, Reply> handler, S* service) {
+  Method method = MakeMethod<Request, Reply>(path, Method::Kind::kSync);
+  method.service = service;
+  store_handler(&method, handler);
+  method.call = [](const Method& self, ServerContext* context, const void* request, void* reply) -> Status {
+    ServerUnaryStreamer<Request, Reply> streamer(static_cast<const Request*>(request), static_cast<Reply*>(reply));
+    auto member = load_handler<StreamedUnaryHandler<S, Request, Reply>>(self);
+    return (static_cast<S*>(self.service)->*member)(context, &streamer);
+  };
+  return method;
+}
+
+template <class S, class Request, class Reply>
+Method MakeSplitStreamingMethod(const char* path, SplitStreamingHandler<S, Request, Reply> handler, S* service) {
+  Method method = MakeStreamingMethod<Request, Reply>(path, Method::Kind::kSync, false, true, service, handler);
+  method.call = [](const Method& self, ServerContext* context, const void* request, void*) -> Status {
+    ServerSplitStreamer<Request, Reply> streamer(context->drover_call(), static_cast<const Request*>(request));
+    auto member = load_handler<SplitStreamingHandler<S, Request, Reply>>(self);
+    return (static_cast<S*>(self.service)->*member)(context, &streamer);
+  };
+  return method;
+}
+
 }  // namespace internal
 
 // The base of every generated service.
@@ -239,11 +296,9 @@ class Service {
   virtual ~Service() = default;
 
   const std::vector<internal::Method>& drover_methods() const { return methods_; }
-  // Its methods' calls are asked for there from now on, with numbers from `first`.
-  void drover_serve(std::shared_ptr<drover::host::CallRequests> requests, uint32_t first) {
-    requests_ = std::move(requests);
-    first_number_ = first;
-  }
+  // Its methods' calls are asked for there from now on. Those that are served have numbers from *next on, which it
+  // counts up.
+  void drover_serve(std::shared_ptr<drover::host::CallRequests> requests, uint32_t* next);
 
   // A FileDescriptorSet's bytes: the service's .proto file and all that it imports; empty if it is not generated.
   std::string_view drover_descriptors() const { return descriptors_; }
@@ -258,6 +313,14 @@ class Service {
     methods_.at(static_cast<size_t>(index)) = method;
   }
   void MarkMethodAsync(int index) { methods_.at(static_cast<size_t>(index)).kind = internal::Method::Kind::kAsync; }
+  void MarkMethodRaw(int index) {
+    internal::Method& method = methods_.at(static_cast<size_t>(index));
+    method.kind = internal::Method::Kind::kAsync;
+    method.set_messages<ByteBuffer, ByteBuffer>();
+    method.set_streams(method.request_streams, method.reply_streams);
+  }
+  void MarkMethodGeneric(int index) { methods_.at(static_cast<size_t>(index)).kind = internal::Method::Kind::kGeneric; }
+  void MarkMethodStreamed(int index, const internal::Method& method) { MarkMethodCallback(index, method); }
 
   // `request` stays empty until `tag` comes out of `notification_queue`; what is asked of the responder afterwards ends
   // in `call_queue`. Only once the server runs.
@@ -291,7 +354,7 @@ class Service {
   std::string_view descriptors_;
   std::vector<internal::Method> methods_;
   std::shared_ptr<drover::host::CallRequests> requests_;
-  uint32_t first_number_ = 0;
+  std::vector<uint32_t> numbers_;  // of the methods, with requests_
 };
 
 }  // namespace grpc

@@ -1,5 +1,10 @@
-// A header of gRPC that Drover does not have: stock gRPC's, found in its place, would end in a storm of errors.
+// SerializationTraits: a message to and from the ByteBuffer that has its wire bytes; gRPC's class. Generated messages
+// have it in <grpcpp/impl/proto_utils.h>, ByteBuffer itself in <grpcpp/support/byte_buffer.h>.
 #pragma once
 
-#error \
-    "<grpcpp/impl/serialization_traits.h>: this header has the inside of gRPC, which Drover does not have: include the public header of what you need, such as <grpcpp/grpcpp.h>"
+namespace grpc {
+
+template <class Message, class UnusedButHereForPartialTemplateSpecialization = void>
+class SerializationTraits;
+
+}  // namespace grpc

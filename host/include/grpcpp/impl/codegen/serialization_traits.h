@@ -1,5 +1,4 @@
-// A header of gRPC that Drover does not have: stock gRPC's, found in its place, would end in a storm of errors.
+// Forwards to <grpcpp/impl/serialization_traits.h>, where gRPC has had it since the codegen folder went.
 #pragma once
 
-#error \
-    "<grpcpp/impl/codegen/serialization_traits.h>: this header has the inside of gRPC, which Drover does not have: include the public header of what you need, such as <grpcpp/grpcpp.h>"
+#include <grpcpp/impl/serialization_traits.h>
