@@ -31,6 +31,7 @@ void AsyncCall::refuse() {
 // ---- the leader
 
 void AsyncCall::bind(const CallRequest& request) {
+  request_ = request;
   if (request.message != nullptr) {
     generated::copy_from(call_of_.method->request_type(), request.message,
                          *static_cast<const Message*>(call_of_.request));
@@ -45,7 +46,7 @@ void AsyncCall::bind(const CallRequest& request) {
   asked_.store(0, std::memory_order_relaxed);
 }
 
-void AsyncCall::announce(const CallRequest& request) { request.notification_queue->push(request.tag, true); }
+void AsyncCall::announce() { request_.notification_queue->push(request_.tag, true); }
 
 void AsyncCall::cancelled() {
   if (std::exchange(done_due_, false)) queue_->push(done_tag_, true);
@@ -79,7 +80,7 @@ void AsyncCall::send_initial_metadata(void* tag) {
   call_of_.take_metadata(*context_, false);
   metadata_tag_ = tag;
   if (call_of_.stream == nullptr) return call_of_.post(call_of_.initial_metadata_event);
-  metadata_put_ = !call_of_.cancelled.load(std::memory_order_relaxed) &&
+  metadata_put_ = call_of_.interception == nullptr && !call_of_.cancelled.load(std::memory_order_relaxed) &&
                   call_of_.stream->replies.put(call_of_, nullptr) == ReplyQueue::Put::kDone;
   start_initial_metadata();
 }
@@ -99,7 +100,8 @@ void AsyncCall::put(const Message& message, const grpc::WriteOptions& options) {
   put_ = kPut;
   if (call_of_.cancelled.load(std::memory_order_relaxed)) return;
   ReplyQueue& replies = call_of_.stream->replies;
-  if (replies.has_room() && replies.put(call_of_, &message, write_as_it_is_) == ReplyQueue::Put::kDone) return;
+  const bool here = call_of_.interception == nullptr;  // interceptors see it first
+  if (here && replies.has_room() && replies.put(call_of_, &message, write_as_it_is_) == ReplyQueue::Put::kDone) return;
   kept_ = std::make_unique<Arena>();
   write_from_ = message::deep_copy_into(call_of_.method->reply_type(), message, kept_.get());
   put_ = write_from_ == nullptr ? kCannotBePut : kNotPut;

@@ -44,7 +44,7 @@ class AsyncCall final : public grpc::internal::StreamReactor, public WaitingCall
   // Fills in the application's objects.
   void bind(const CallRequest& request);
   // The event of RequestX; the application may use its objects from here on.
-  void announce(const CallRequest& request);
+  void announce();
   void cancelled();
   // Of a call without a stream: the event of SendInitialMetadata.
   void headers_sent() { OnSendInitialMetadataDone(!call_of_.cancelled.load(std::memory_order_acquire)); }

@@ -63,10 +63,23 @@ uint32_t AsyncCalls::most_waiting() const { return std::min(CallRequests::kMostW
 
 bool AsyncCalls::bind(Call* call, const CallRequest& request) {
   call->async->bind(request);
+  if (call->interception != nullptr) [[unlikely]] {
+    if (!intercept(call, request)) return false;
+  }
+  return intercepted(call);
+}
+
+bool AsyncCalls::intercept(Call* call, const CallRequest& request) {
+  const uint64_t phase = worker_.begin_application(call);
+  call->interception->received_call(*request.context, request.message);
+  return worker_.end_application(phase, call->intercept_event, CallEvent::Kind::kReceiveIntercepted);
+}
+
+bool AsyncCalls::intercepted(Call* call) {
   call->bound = true;
   if (call->stream != nullptr) call->reactor = call->async;
   bound_.fetch_add(1, std::memory_order_relaxed);
-  call->async->announce(request);
+  call->async->announce();
   return !call->cancelled.load(std::memory_order_relaxed) || cancel(call);
 }
 

@@ -234,6 +234,7 @@ bool Attachment::greet(const Offer& offer, AttachError* error) {
   link_->check_requests = offer.options.check_requests;
   link_->load_reports = offer.load_reports;
   link_->compression = offer.compression;
+  link_->interceptors = offer.interceptors;
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "channel/control_socket.h"
+#include "host/call_interception.h"
 #include "host/engine_process.h"
 #include "host/options.h"
 #include "host/tls_offer.h"
@@ -38,7 +39,8 @@ struct Offer {
   // Of servers with asynchronous methods. The threads that wait for events lead the workers; no crew is started.
   std::shared_ptr<QueuePoller> poller;
   bool led_by_queues = false;
-  std::shared_ptr<const LoadReports> load_reports;  // may be null
+  std::shared_ptr<const LoadReports> load_reports;           // may be null
+  std::shared_ptr<const InterceptorFactories> interceptors;  // null: none
 };
 
 struct AttachError {

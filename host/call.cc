@@ -77,6 +77,7 @@ Call::Call(CallInbox& inbox, uint32_t call_id, EngineLink& link, void* first_chu
   finish_event = {nullptr, this, CallEvent::Kind::kFinished};
   cancel_event = {nullptr, this, CallEvent::Kind::kReactionReturned};
   initial_metadata_event = {nullptr, this, CallEvent::Kind::kInitialMetadataAsked};
+  intercept_event = {nullptr, this, CallEvent::Kind::kEndIntercepted};
 }
 
 Call::~Call() {
@@ -181,9 +182,47 @@ void Call::copy_reply(const Message& message) {
   reply = message::deep_copy_into(method->reply_type(), message, &arena);
 }
 
+Message* Call::own_request(std::unique_ptr<Arena>* owner) {
+  if (request == nullptr) return nullptr;
+  *owner = std::make_unique<Arena>();
+  Message* copy = message::deep_copy_into(method->request_type(), *static_cast<const Message*>(request), owner->get());
+  if (copy != nullptr) request = copy;
+  return copy;
+}
+
+std::multimap<std::string, std::string> Call::added_metadata(bool trailing) const {
+  const auto& added = trailing ? context().added_trailing_ : context().added_initial_;
+  return {added.begin(), added.end()};
+}
+
+void Call::set_added_metadata(bool trailing, std::multimap<std::string, std::string> pairs) {
+  grpc::ServerContextBase& of = method->kind == grpc::internal::Method::Kind::kCallback
+                                    ? static_cast<grpc::ServerContextBase&>(callback_context_)
+                                    : sync_context_;
+  (trailing ? of.added_trailing_ : of.added_initial_).assign(pairs.begin(), pairs.end());
+  of.dirty_ = true;
+}
+
+Message* Call::parse_reply(const grpc::ByteBuffer& wire, Arena* into) const {
+  const schema::MessageType& type = method->reply_type();
+  auto* made = static_cast<Message*>(into->allocate_zeroed(type.entry().object_size));
+  if (made == nullptr) return nullptr;
+  *made->drover_owner() = reinterpret_cast<OwnerWord>(into);
+  if (method->raw) {
+    generated::copy_from(type, made, wire);
+    return made;
+  }
+  return generated::merge_from_wire(type, made, wire.drover_view(), false).ok() ? made : nullptr;
+}
+
 void Call::run_handler() {
   handler_of_this_thread = this;
   try {
+    if (interception != nullptr) [[unlikely]] {
+      bool by_callback = method->kind == grpc::internal::Method::Kind::kCallback;
+      interception->received_call(
+          by_callback ? static_cast<grpc::ServerContextBase&>(callback_context_) : sync_context_, nullptr);
+    }
     if (method->kind == grpc::internal::Method::Kind::kSync) {
       status = method->call(*method, &sync_context_, request, reply);
     } else {
@@ -464,6 +503,8 @@ void Call::recycle() {
     evacuated_.reset();
   if (part != nullptr) [[unlikely]]
     part->recycle();
+  if (interception != nullptr) [[unlikely]]
+    interception->recycle();
   initial_metadata_event.kind = CallEvent::Kind::kInitialMetadataAsked;
   status = grpc::Status();
   reactor = nullptr;

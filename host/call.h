@@ -15,7 +15,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include <grpcpp/generic/async_generic_service.h>
@@ -25,6 +27,7 @@
 
 #include "channel/chunk_pool.h"
 #include "host/call_inbox.h"
+#include "host/call_interception.h"
 #include "host/call_metadata.h"
 #include "host/checked_request.h"
 #include "host/engine_link.h"
@@ -102,6 +105,7 @@ class Call {
   Stream* stream = nullptr;                          // if the method streams; of the worker's Streams
   AsyncCall* async = nullptr;                        // of completion queues; made at the first use
   std::unique_ptr<CallPart> part;                    // which is kept here
+  std::unique_ptr<CallInterception> interception;    // null: the server has no interceptors
   bool initial_metadata_sent = false;                // in a MESSAGE, so that the answer does not have it
 
   // The application serves it through completion queues.
@@ -171,6 +175,16 @@ class Call {
   void take_metadata(grpc::ServerContextBase& context, bool end);
   // The reply becomes a copy of that message; null if it is nested too deeply.
   void copy_reply(const Message& message);
+
+  // ---- for interceptors, where the application's code runs
+  // A copy of the request that may be changed, in an arena of its own; the call's request from now on.
+  Message* own_request(std::unique_ptr<Arena>* owner);
+  // What AddInitialMetadata or AddTrailingMetadata has collected, and other pairs in its place.
+  std::multimap<std::string, std::string> added_metadata(bool trailing) const;
+  void set_added_metadata(bool trailing, std::multimap<std::string, std::string> pairs);
+  // A reply with these wire bytes; null: they are none, or there is no memory.
+  Message* parse_reply(const grpc::ByteBuffer& wire, Arena* into) const;
+  CallEvent intercept_event;
 
   // ---- any thread, while the handler may use its context
   // From the CallMetadata; empty without one, and after one that cannot be, which is reported.

@@ -38,6 +38,10 @@ struct CallEvent {
     kReactionReturned,      // OnCancel or OnSendInitialMetadataDone, on a thread that had lost the lead
     kDoneReturned,          // OnDone, on a thread that had lost the lead
     kMatched,               // the application has asked for this call
+    kReceiveIntercepted,    // interceptors have seen a call before the application, on a thread that had lost the lead
+    kHeadersIntercepted,    // the same of its initial metadata, in front of the answer
+    kEndIntercepted,        // the same of its answer
+    kCloseIntercepted,      // the same of its end
     kLookAsked,             // another thread than the leader has done something with the call's stream
   };
   CallEvent* next = nullptr;

@@ -15,6 +15,7 @@
 #include "channel/chunk_pool.h"
 #include "channel/doorbell.h"
 #include "channel/layout.h"
+#include "host/call_interception.h"
 #include "object/region.h"
 #include "object/unique_fd.h"
 
@@ -43,8 +44,9 @@ struct EngineLink {
   const std::vector<grpc::internal::Method> methods;  // by the number in CALL; calls may outlive the server
   const SpinPolicy::Options spin;
   int64_t reply_memory_wait_ns = 1'000'000'000;
-  bool check_requests = false;                      // HostOptions::check_requests
-  std::shared_ptr<const LoadReports> load_reports;  // of each call; may be null
+  bool check_requests = false;                               // HostOptions::check_requests
+  std::shared_ptr<const LoadReports> load_reports;           // of each call; may be null
+  std::shared_ptr<const InterceptorFactories> interceptors;  // of each call; null: none
   ReplyCompressionDefaults compression;
   ChunkPool tx;
   std::atomic<bool> gone{false};             // the engine is dead or detached

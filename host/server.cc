@@ -213,7 +213,8 @@ void ServerBuilder::prepare_queues(Server::Parts& parts, drover::host::Offer* of
   auto is_async = [](const internal::Method& method) { return method.kind == Kind::kAsync; };
   if (std::none_of(offer->methods.begin(), offer->methods.end(), is_async)) return;
   offer->poller = std::make_shared<drover::host::QueuePoller>();
-  offer->led_by_queues = !queues_.empty() && callback_generic_ == nullptr;
+  // A thread may have to wait for an interceptor, and so none of the application's.
+  offer->led_by_queues = !queues_.empty() && callback_generic_ == nullptr && offer->interceptors == nullptr;
   auto by_queue = [](const internal::Method& method) {
     return method.kind == Kind::kAsync || method.kind == Kind::kGeneric;
   };
@@ -281,6 +282,9 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
   }
   offer_methods(*parts, &offer);
   if (server_reflection) offer.descriptors = drover::host::descriptors_of(services_);
+  if (!interceptor_creators_.empty()) {
+    offer.interceptors = std::make_shared<const drover::host::InterceptorFactories>(std::move(interceptor_creators_));
+  }
   if (offer.methods.empty()) return error = "no service has a method", fail();
   offer_compression(&offer);
   prepare_queues(*parts, &offer);

@@ -163,10 +163,17 @@ bool ServerContextBase::IsCancelled() const {
 
 void ServerContextBase::TryCancel() const {
   drover::host::CallInbox* inbox = nullptr;
+  std::shared_ptr<const drover::host::CallInterception::Interceptors> interceptors;
+  drover::host::CallInterception* interception = nullptr;
   {
     AsyncLock async_lock(*this);
-    if (call_ != nullptr) inbox = &call_->ask_cancel();
+    if (call_ != nullptr) {
+      interception = call_->interception.get();
+      if (interception != nullptr) interceptors = interception->interceptors();
+      inbox = &call_->ask_cancel();
+    }
   }
+  if (interceptors != nullptr) interception->tell_of_cancel(*interceptors);
   if (inbox != nullptr) inbox->request_held_scan();  // without the lock: it may end this very call
 }
 

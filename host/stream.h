@@ -32,10 +32,13 @@ struct Stream {
   int64_t memory_deadline_ns = 0;      // while it waits for that
   bool metadata_started = false;       // OnSendInitialMetadataDone was called, or runs
   bool reads = false, writes = false;  // OnReadDone, OnWriteDone: on a thread that has lost the lead
-  bool done_started = false;           // OnDone was called, or runs
-  bool handler_returned = false;       // of a synchronous handler, whose event is still on its way
-  CallEvent look_event;                // something was asked for by a thread that is not the leader
-  CallEvent read_event, write_event;   // OnReadDone, OnWriteDone returned
+  // The interceptors have seen, or see, the wanted message or the initial metadata.
+  bool write_intercepted = false, metadata_intercepted = false;
+  bool metadata_intercepts = false;   // see it, on a thread that has lost the lead
+  bool done_started = false;          // OnDone was called, or runs
+  bool handler_returned = false;      // of a synchronous handler, whose event is still on its way
+  CallEvent look_event;               // something was asked for by a thread that is not the leader
+  CallEvent read_event, write_event;  // OnReadDone, OnWriteDone returned
 
   // ---- a synchronous handler's reader
   uint32_t silent_reads = 0;  // messages taken since the leader was told

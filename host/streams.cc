@@ -52,6 +52,7 @@ bool Streams::detach(Call* call) {
   stream->metadata_wanted = stream->read_wanted = stream->write_wanted = stream->finish_wanted = false;
   stream->write_reported = stream->waits_for_memory = stream->metadata_started = false;
   stream->reads = stream->writes = stream->handler_returned = stream->done_started = false;
+  stream->write_intercepted = stream->metadata_intercepted = stream->metadata_intercepts = false;
   stream->silent_reads = 0;
   stream->memory_deadline_ns = 0;
   stream->failure = grpc::Status();
@@ -273,6 +274,7 @@ bool Streams::reaction_returned(Call* call, CallEvent& event) {
   --call->reactions_running;
   if (&event == &stream.read_event) stream.reads = false;
   if (&event == &stream.write_event) stream.writes = false;
+  if (&event == &call->initial_metadata_event) stream.metadata_intercepts = false;
   if (!call->completed && !call->cancel_seen && call->cancelled.load(std::memory_order_relaxed)) return cancel(call);
   return settle(call);
 }
@@ -288,7 +290,8 @@ bool Streams::settle(Call* call) {
     if (stream.metadata_wanted && !settle_metadata(call, &moved)) return false;
     if (stream.read_wanted && !settle_read(call, &moved)) return false;
     if (stream.write_wanted && !settle_write(call, &moved)) return false;
-    if (!moved && stream.finish_wanted && !stream.write_wanted) {
+    const bool intercepted = call->interception != nullptr && (stream.writes || stream.metadata_intercepts);
+    if (!moved && stream.finish_wanted && !stream.write_wanted && !intercepted) {
       stream.finish_wanted = false;
       auto& reactor = static_cast<StreamReactor&>(*call->reactor);
       call->status = stream.failure.ok() ? std::move(reactor.status_) : stream.failure;
@@ -309,13 +312,21 @@ bool Streams::settle_metadata(Call* call, bool* moved) {
   Stream& stream = *call->stream;
   bool over = call->completed || call->cancelled.load(std::memory_order_relaxed);
   bool can = over || call->is_async() || stream.replies.has_room();
-  if (!can || stream.metadata_started) return true;
+  if (!can || stream.metadata_started || stream.metadata_intercepts) return true;
+  if (call->interception != nullptr && !std::exchange(stream.metadata_intercepted, true)) [[unlikely]] {
+    *moved = true;
+    return react(
+        call, &stream.metadata_intercepts, call->initial_metadata_event,
+        [](StreamReactor& reactor, bool) { reactor.call_->interception->sends_initial_metadata(); }, true);
+  }
   stream.metadata_wanted = false;
   stream.metadata_started = true;
   *moved = true;
   auto& asking = static_cast<StreamReactor&>(*call->reactor);
   if (!over &&
-      (call->is_async() ? asking.metadata_put_ : stream.replies.put(*call, nullptr) == ReplyQueue::Put::kDone)) {
+      (call->is_async() && call->interception == nullptr
+           ? asking.metadata_put_
+           : stream.replies.put(*call, nullptr) == ReplyQueue::Put::kDone)) {
     call->initial_metadata_sent = true;
     push_replies(call);
   }
@@ -340,7 +351,14 @@ bool Streams::settle_read(Call* call, bool* moved) {
   }
   stream.read_wanted = false;
   *moved = true;
-  return react(call, &stream.reads, stream.read_event, [](StreamReactor& r, bool fine) { r.OnReadDone(fine); }, ok);
+  return react(
+      call, &stream.reads, stream.read_event,
+      [](StreamReactor& r, bool fine) {
+        CallInterception* interception = r.call_->interception.get();
+        if (interception != nullptr) interception->received_message(fine ? r.read_into_ : nullptr);
+        r.OnReadDone(fine);
+      },
+      ok);
 }
 
 bool Streams::settle_write(Call* call, bool* moved) {
@@ -348,6 +366,15 @@ bool Streams::settle_write(Call* call, bool* moved) {
   if (stream.writes || stream.waits_for_memory) return true;
   auto& reactor = static_cast<StreamReactor&>(*call->reactor);
   bool ok = !call->completed && !call->cancelled.load(std::memory_order_relaxed) && stream.failure.ok();
+  if (ok && call->interception != nullptr && !std::exchange(stream.write_intercepted, true)) [[unlikely]] {
+    *moved = true;
+    return react(
+        call, &stream.writes, stream.write_event,
+        [](StreamReactor& r, bool) {
+          if (r.write_from_ != nullptr) r.write_from_ = r.call_->interception->sends_message(*r.write_from_);
+        },
+        true);
+  }
   if (ok) {
     ReplyQueue::Put result = ReplyQueue::Put::kDone;
     if (reactor.put_ == StreamReactor::kNotPut) {
@@ -374,10 +401,18 @@ bool Streams::settle_write(Call* call, bool* moved) {
       stream.failure = failure_of(result);
     }
   }
-  stream.write_wanted = false;
+  stream.write_wanted = stream.write_intercepted = false;
   *moved = true;
-  if (!stream.write_reported) return true;
-  return react(call, &stream.writes, stream.write_event, [](StreamReactor& r, bool fine) { r.OnWriteDone(fine); }, ok);
+  if (!stream.write_reported && call->interception == nullptr) return true;
+  return react(
+      call, &stream.writes, stream.write_event,
+      [](StreamReactor& r, bool fine) {
+        CallInterception* interception = r.call_->interception.get();
+        const bool reported = r.call_->stream->write_reported;  // the leader sets it for the next one behind this
+        if (interception != nullptr) interception->message_sent(fine);
+        if (reported) r.OnWriteDone(fine);
+      },
+      ok);
 }
 
 grpc::Status Streams::failure_of(ReplyQueue::Put result) {

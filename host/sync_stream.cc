@@ -48,10 +48,17 @@ bool put(Call& call, const drover::Message* message, bool as_it_is = false) {
 
 void SyncStream::send_initial_metadata() {
   if (call_->initial_metadata_sent) return;
+  if (call_->interception != nullptr) call_->interception->sends_initial_metadata();
   put(*call_, nullptr);
 }
 
 bool SyncStream::read(drover::Message* message) {
+  const bool came = take(message);
+  if (call_->interception != nullptr) call_->interception->received_message(came ? message : nullptr);
+  return came;
+}
+
+bool SyncStream::take(drover::Message* message) {
   Stream& stream = *call_->stream;
   for (;;) {
     if (is_over(*call_)) return false;
@@ -67,7 +74,11 @@ bool SyncStream::read(drover::Message* message) {
 }
 
 bool SyncStream::write(const drover::Message& message, const WriteOptions& options) {
-  return put(*call_, &message, options.get_no_compression());
+  const bool as_it_is = options.get_no_compression();
+  if (call_->interception == nullptr) return put(*call_, &message, as_it_is);
+  const bool sent = put(*call_, call_->interception->sends_message(message), as_it_is);
+  call_->interception->message_sent(sent);
+  return sent;
 }
 
 }  // namespace grpc::internal

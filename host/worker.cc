@@ -7,6 +7,7 @@
 #include "host/async_call.h"
 #include "host/cycle_clock.h"
 #include "host/event_queue.h"
+#include "host/interception.h"
 
 namespace drover::host {
 namespace {
@@ -408,6 +409,14 @@ void Worker::send_headers(Call* call) {
 }
 
 bool Worker::after_initial_metadata(Call* call) {
+  if (call->interception != nullptr && !std::exchange(call->interception->headers_seen, true)) [[unlikely]] {
+    call->interception->headers_run = true;
+    if (!run_application([call] { call->interception->sends_initial_metadata(); }, call->initial_metadata_event,
+                         CallEvent::Kind::kHeadersIntercepted)) {
+      return false;
+    }
+    call->interception->headers_run = false;
+  }
   send_headers(call);
   if (call->is_async()) return call->async->headers_sent(), true;
   if (!call->has_user_reactor()) return true;  // no reactor to call
@@ -419,6 +428,13 @@ bool Worker::after_initial_metadata(Call* call) {
   }
   --call->reactions_running;
   return !call->completed || call->reactions_running != 0 || run_done(call);
+}
+
+// Another thread has run them, and meanwhile the answer may have come.
+bool Worker::headers_intercepted(Call* call) {
+  call->interception->headers_run = false;
+  if (!after_initial_metadata(call)) return false;
+  return !std::exchange(call->interception->end_waits, false) || complete(call);
 }
 
 bool Worker::cancel(Call* call) {
@@ -484,6 +500,14 @@ bool Worker::serve_event(CallEvent& event) {
       return after_initial_metadata(call);
     case CallEvent::Kind::kMatched:
       return asynchronous_.matched(call);
+    case CallEvent::Kind::kReceiveIntercepted:
+      return asynchronous_.intercepted(call);
+    case CallEvent::Kind::kHeadersIntercepted:
+      return headers_intercepted(call);
+    case CallEvent::Kind::kEndIntercepted:
+      return complete(call);
+    case CallEvent::Kind::kCloseIntercepted:
+      return completed(call);
     case CallEvent::Kind::kLookAsked:
       return streams_.looked_for(call);
     case CallEvent::Kind::kReactionReturned:
@@ -504,7 +528,18 @@ bool Worker::serve_event(CallEvent& event) {
 
 // ---- answers
 
+// Interceptors see the answer before it goes.
+bool Worker::intercept_end(Call* call) {
+  call->interception->end_seen = true;
+  return run_application([call] { call->interception->sends_end(); }, call->intercept_event,
+                         CallEvent::Kind::kEndIntercepted);
+}
+
 bool Worker::complete(Call* call) {
+  if (call->interception != nullptr && !call->interception->end_seen) [[unlikely]] {
+    if (call->interception->headers_run) return call->interception->end_waits = true;
+    if (!intercept_end(call)) return false;
+  }
   if (!link_->gone.load(std::memory_order_relaxed)) [[likely]] {
     uint64_t response = 0, trailer = 0;
     if (!call->prepare_answer(&response, &trailer)) [[unlikely]] {
@@ -535,6 +570,16 @@ bool Worker::complete(Call* call) {
     call->cancelled.store(true, std::memory_order_release);  // the application is told that it was not sent
   }
   call->completed = true;
+  if (call->interception != nullptr) [[unlikely]] {
+    if (!run_application([call] { call->interception->closed(); }, call->intercept_event,
+                         CallEvent::Kind::kCloseIntercepted)) {
+      return false;
+    }
+  }
+  return completed(call);
+}
+
+bool Worker::completed(Call* call) {
   if (!call->has_user_reactor()) [[likely]] {
     if (link_->gone.load(std::memory_order_relaxed)) [[unlikely]]
       call->forget_request();
@@ -639,7 +684,9 @@ Call* Worker::take_call() {
   }
   auto id = static_cast<uint32_t>(calls_.size());
   calls_.push_back(std::make_unique<Call>(inbox_, id, *link_, take_first_chunk()));
-  return calls_.back().get();
+  Call* made = calls_.back().get();
+  if (link_->interceptors != nullptr) made->interception = std::make_unique<Interception>(*made, *link_->interceptors);
+  return made;
 }
 
 // First chunks are kept for ever, so they are taken in runs: scattered over tx they would leave no room for large

@@ -154,6 +154,9 @@ class Worker final : private StreamWorker, private InboxOwner {
   bool scan_for_cancelled();
   bool retry_waiting(bool* worked);
   bool complete(Call* call) override;
+  bool headers_intercepted(Call* call);
+  bool intercept_end(Call* call);
+  bool completed(Call* call);
   bool run_done(Call* call) override;
 
   // Runs the application's code; false: the lead was lost meanwhile, and `event` has been posted with `kind`.

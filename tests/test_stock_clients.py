@@ -32,6 +32,18 @@ def greeter(request, build_dir):
         yield address
 
 
+@pytest.mark.parametrize("server", ["greeter_guarded_server", "clients/greeter_guarded_server_grpc"])
+def test_the_guarded_greeter_lets_in_calls_with_its_token_only(build_dir, server):
+    with example(build_dir / "examples" / "greeter" / server) as address, grpc.insecure_channel(address) as channel:
+        hello = channel.unary_unary("/helloworld.Greeter/SayHello")
+        for metadata in ((), (("authorization", "Bearer sesame"),), (("authorization", "Bearer open Sesame"),)):
+            with pytest.raises(grpc.RpcError) as error:
+                hello(b"\x0a\x03you", metadata=metadata, timeout=10)
+            assert error.value.code() == grpc.StatusCode.UNAUTHENTICATED
+        reply = hello(b"\x0a\x03you", metadata=(("authorization", "Bearer open sesame"),), timeout=10)
+        assert reply == b"\x0a\x09Hello you"
+
+
 PLACES = ["places_server", "places_server --callback", "places_coroutine_server", "places_queue_server",
           "clients/places_server_grpc", "clients/places_server_grpc --callback", "clients/places_queue_server_grpc"]
 

@@ -8,6 +8,7 @@
 //     [--disable N]                       an algorithm that is not supported
 //     [--largest N]                       bytes of a request; -1: any
 //     [--reflection]                      with server reflection
+//     [--interceptors]                    as interceptors.h has them
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
@@ -29,6 +30,7 @@
 #include <thread>
 
 #include "asked_for.h"
+#include "interceptors.h"
 #include "queue_service.h"
 #include "stream_service.h"
 #include "testing.grpc.pb.h"
@@ -317,7 +319,7 @@ void request_calls(TestService::AsyncService* service, grpc::ServerCompletionQue
 
 int main(int argc, char** argv) {
   std::string address = "127.0.0.1:0";
-  bool callback = false, queues = false;
+  bool callback = false, queues = false, interceptors = false;
   grpc::SslServerCredentialsOptions tls;
   grpc::ServerBuilder builder;
   for (int i = 1; i < argc; ++i) {
@@ -327,6 +329,8 @@ int main(int argc, char** argv) {
       callback = true;
     } else if (std::strcmp(argv[i], "--queues") == 0) {
       queues = true;
+    } else if (std::strcmp(argv[i], "--interceptors") == 0) {
+      interceptors = true;
     } else if (std::strcmp(argv[i], "--key") == 0 && i + 1 < argc) {
       tls.pem_key_cert_pairs.push_back({read_file(argv[++i]), ""});
     } else if (std::strcmp(argv[i], "--certificate") == 0 && i + 1 < argc && !tls.pem_key_cert_pairs.empty()) {
@@ -349,7 +353,7 @@ int main(int argc, char** argv) {
     } else {
       std::cerr << "usage: test_server [--address HOST:PORT] [--callback | --queues] [--key FILE --certificate FILE] "
                    "[--client-ca FILE] [--clients N] [--compress N] [--compress-level N] [--disable N] "
-                   "[--largest N] [--reflection]\n";
+                   "[--largest N] [--reflection] [--interceptors]\n";
       return 2;
     }
   }
@@ -363,6 +367,7 @@ int main(int argc, char** argv) {
   CallbackService callback_service;
   drover::testing::SyncStreams sync_streams;
   drover::testing::CallbackStreams callback_streams;
+  if (interceptors) drover::testing::add_interceptors(&builder);
   int port = 0;
   builder.AddListeningPort(
       address, tls.pem_key_cert_pairs.empty() ? grpc::InsecureServerCredentials() : grpc::SslServerCredentials(tls),

@@ -9,9 +9,11 @@
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/support/config.h>
+#include <grpcpp/support/server_interceptor.h>
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace drover::host {
@@ -70,7 +72,15 @@ class ServerBuilder {
 
   class experimental_type {
    public:
-    explicit experimental_type(ServerBuilder*) {}
+    explicit experimental_type(ServerBuilder* builder) : builder_(builder) {}
+    // Makers of the interceptors of each call (<grpcpp/support/server_interceptor.h>).
+    void SetInterceptorCreators(
+        std::vector<std::unique_ptr<experimental::ServerInterceptorFactoryInterface>> creators) {
+      builder_->interceptor_creators_ = std::move(creators);
+    }
+
+   private:
+    ServerBuilder* builder_;
   };
   experimental_type experimental() { return experimental_type(this); }
 
@@ -109,6 +119,7 @@ class ServerBuilder {
   CallbackGenericService* callback_generic_ = nullptr;
   std::vector<ServerCompletionQueue*> queues_;
   std::shared_ptr<const drover::host::LoadReports> load_reports_;
+  std::vector<std::unique_ptr<experimental::ServerInterceptorFactoryInterface>> interceptor_creators_;
   std::string host_;
   int max_receive_bytes_ = 0;  // 0: not set; -1: no limit
   int max_send_bytes_ = 0;

@@ -32,6 +32,7 @@ class SyncStream {
   bool write(const drover::Message& message, const WriteOptions& options);
 
  private:
+  bool take(drover::Message* message);
   drover::host::Call* const call_;
 };
 
