@@ -171,9 +171,12 @@ int64_t HostResponses::headers(CallState& state, const ReplyMessageSlot& slot) {
     return link.fail("it sent a message of a call whose reply does not stream, or initial metadata twice"), 0;
   }
   state.headers_sent = true;
-  link.release(state.lane, slot.tx_call, 0, calls_.now_ns());  // what it refers to is read now
-  if (state.phase != CallState::Phase::kRunning) return 0;
+  if (state.phase != CallState::Phase::kRunning) {
+    link.release(state.lane, slot.tx_call, 0, calls_.now_ns());
+    return 0;
+  }
   ResponseReader::Answer answer = reader_.read_headers(state, slot_as<CompleteSlot>(to_slot(slot)));
+  link.release(state.lane, slot.tx_call, 0, calls_.now_ns());  // they were copied
   if (answer.reply.ends) {
     calls_.fail_running(state, answer.reply.code, answer.reply.status_message);
   } else {

@@ -32,7 +32,7 @@ uint64_t hash_part(uint64_t hash, std::string_view part, uint64_t secret) {
     hash = fold(hash ^ word ^ secret, kOdd) + secret;
   }
   uint64_t word = 0;
-  std::memcpy(&word, at, left);
+  if (left != 0) std::memcpy(&word, at, left);  // an empty part may have no bytes to point to
   return fold(hash ^ word ^ secret, kOdd) + secret;
 }
 
@@ -50,6 +50,14 @@ uint64_t random_word() {
   uint64_t word;
   if (::getrandom(&word, sizeof word, 0) != sizeof word) std::abort();  // without it, names could be made to collide
   return word;
+}
+
+std::string printable(std::string_view name) {
+  std::string text(name);
+  for (char& c : text) {
+    if (c < 0x20 || c > 0x7e) c = '?';
+  }
+  return text;
 }
 
 std::string_view without_dot(std::string_view name) { return name.starts_with('.') ? name.substr(1) : name; }
@@ -89,7 +97,7 @@ class DescriptorIndex::Builder {
   void each(std::string_view message, Take take) {
     WireFields fields(message);
     while (fields.next()) take(fields);
-    if (fields.broken()) throw Wrong(std::string(file_name_) + " is no FileDescriptorProto");
+    if (fields.broken()) throw Wrong(file_name_ + " is no FileDescriptorProto");
   }
   std::string_view string_field(std::string_view message, uint32_t number) {
     std::string_view value;
@@ -108,7 +116,7 @@ class DescriptorIndex::Builder {
                          [this](uint32_t file, std::string_view n) { return index_.files_[file].name < n; });
     if (place != by_name.end() && index_.files_[*place].name == name) return;  // the same, of another service
     if (index_.files_.size() == kMaxFiles) throw Wrong("it has more than " + std::to_string(kMaxFiles) + " files");
-    file_name_ = name.substr(0, 200);
+    file_name_ = printable(name.substr(0, 200));
     file_ = static_cast<uint32_t>(index_.files_.size());
     by_name.insert(place, file_);
     index_.files_.push_back({name, bytes, index_.imports_.size(), 0});
@@ -139,7 +147,7 @@ class DescriptorIndex::Builder {
 
   void add_message(Scope scope, std::string_view bytes, int depth) {
     if (depth > kMaxNesting) {
-      throw Wrong(std::string(file_name_) + " nests messages more than " + std::to_string(kMaxNesting) + " deep");
+      throw Wrong(file_name_ + " nests messages more than " + std::to_string(kMaxNesting) + " deep");
     }
     const Scope self = add(scope, string_field(bytes, 1), Kind::kMessage);
     each(bytes, [&](const WireFields& field) {
@@ -209,7 +217,7 @@ class DescriptorIndex::Builder {
 
   DescriptorIndex& index_;
   uint32_t file_ = 0;
-  std::string_view file_name_;
+  std::string file_name_;  // for what is refused
 };
 
 std::shared_ptr<const DescriptorIndex> DescriptorIndex::make(std::string set, std::string* error) {

@@ -103,6 +103,8 @@ TEST(DescriptorIndex, BytesThatAreNoDescriptorsAreRefused) {
   EXPECT_THAT(refusal_of("\xff"), HasSubstr("no FileDescriptorSet"));
   EXPECT_THAT(refusal_of(shop_set().substr(0, 20)), HasSubstr("no FileDescriptorSet"));
   EXPECT_THAT(refusal_of(file("x.proto", "\x22\x05")), HasSubstr("no FileDescriptorProto"));
+  EXPECT_THAT(refusal_of(file(std::string("\0\x1b.proto", 8), field(4, "\x12\x7f"))),
+              HasSubstr("??.proto is no FileDescriptorProto"));
   EXPECT_THAT(refusal_of(file("x.proto", field(4, "\x12\x7f"))), HasSubstr("x.proto is no FileDescriptorProto"));
 }
 
