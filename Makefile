@@ -46,7 +46,7 @@ test: setup configure ## build everything and run all tests but the long ones
 check: configure ## build and run the unit tests of what differs from main, or from the last commit
 	@.venv/bin/python tools/check.py --build-dir $(BUILD) --jobs $(JOBS)
 
-test-interop: ## gRPC's official interop client (Go) against a server on Drover and one on gRPC C++
+test-interop: ## gRPC's official interop client (Go) and clients in further languages against a server on Drover and one on gRPC C++
 	@tools/setup.sh --interop
 	@cmake --preset $(PRESET) >build/configure.log
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target droverd interop_server interop_server_grpc

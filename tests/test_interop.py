@@ -1,9 +1,11 @@
-"""gRPC's official interop client (Go) against an interop server on Drover's host library, and on gRPC C++ beside it.
-
-Its cases of accounts in a cloud are left out. `make test-interop` installs the client.
+"""Clients in five languages against an interop server on Drover's host library, and on gRPC C++ beside it: gRPC's
+official interop client (Go), without its cases of accounts in a cloud, and stock clients of a common set of cases
+(tests/clients/README.md). `make test-interop` builds them.
 """
 
+import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -11,7 +13,8 @@ from certificates import Authority
 from conftest import TESTS
 from processes import ServerProcess
 
-CLIENT = TESTS.parent / "tools" / "go" / "bin" / "interop_client"
+TOOLS, CLIENTS = TESTS.parent / "tools", TESTS / "clients"
+CLIENT = TOOLS / "go" / "bin" / "interop_client"
 
 CASES = [
     "empty_unary", "large_unary", "client_streaming", "server_streaming", "ping_pong", "empty_stream",
@@ -66,4 +69,56 @@ def test_the_official_client_is_content(servers, authority, kind, secure, case):
     done = subprocess.run(
         [str(CLIENT), "--server_host", "127.0.0.1", "--server_port", str(server.port), "--test_case", case,
          *map(str, tls), *ARGUMENTS.get(case, [])], capture_output=True, text=True, timeout=90)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+# The cases that all stock clients have.
+COMMON = [
+    "empty_unary", "large_unary", "client_streaming", "server_streaming", "ping_pong", "empty_stream",
+    "status_code_and_message", "special_status_message", "custom_metadata", "cancel_after_begin",
+    "cancel_after_first_response", "timeout_on_sleeping_server", "unimplemented_method", "unimplemented_service",
+    "concurrent_unary", "concurrent_streams",
+]
+
+
+def python_client(build_dir):
+    out = build_dir / "tests" / "interop_python"
+    out.mkdir(parents=True, exist_ok=True)
+    subprocess.run([sys.executable, "-m", "grpc_tools.protoc", f"-I{TESTS / 'interop'}", f"--python_out={out}",
+                    f"--grpc_python_out={out}", "interop.proto"], check=True)
+    return ["env", f"PYTHONPATH={out}", sys.executable, CLIENTS / "interop_client.py"]
+
+
+def node_client(_):
+    if shutil.which("node") is None or not (TOOLS / "node" / "node_modules" / "@grpc").exists():
+        pytest.skip("no Node client: install node and npm, then run `make test-interop`")
+    return ["node", CLIENTS / "interop_client.js"]
+
+
+STOCK = {"python": python_client, "node": node_client}
+
+
+@pytest.fixture(scope="module")
+def stock_client(build_dir):
+    """Gives the command of a language's client."""
+    made = {}
+
+    def get(language):
+        if language not in made:
+            made[language] = [str(word) for word in STOCK[language](build_dir)]
+        return made[language]
+
+    return get
+
+
+@pytest.mark.parametrize("secure", [False, True], ids=["cleartext", "tls"])
+@pytest.mark.parametrize("kind", ["drover", "grpc"])
+@pytest.mark.parametrize("case", COMMON)
+@pytest.mark.parametrize("language", STOCK)
+def test_a_stock_client_is_content(servers, authority, stock_client, language, kind, secure, case):
+    command = stock_client(language)
+    server = servers(kind, secure)
+    # By name with TLS, since some clients send no address as the server's name.
+    arguments = [f"localhost:{server.port}", case, str(authority.pem())] if secure else [server.address, case]
+    done = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=90)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -185,6 +185,23 @@ class TestService final : public grpc::testing::TestService::Service {
 #endif
 };
 
+class EchoService final : public grpc::testing::EchoService::Service {
+  Status Echo(grpc::ServerContext* context, const Payload* request, Payload* response) override {
+    echo_metadata(context);
+    *response = *request;
+    return Status::OK;
+  }
+
+  Status EchoStream(grpc::ServerContext* context, grpc::ServerReaderWriter<Payload, Payload>* stream) override {
+    echo_metadata(context);
+    Payload payload;
+    while (stream->Read(&payload)) {
+      if (!stream->Write(payload)) return {StatusCode::CANCELLED, "the client has left"};
+    }
+    return Status::OK;
+  }
+};
+
 std::string read_file(const char* path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -224,7 +241,9 @@ int main(int argc, char** argv) {
 #else
   TestService service;
 #endif
+  EchoService echo;
   builder.RegisterService(&service);
+  builder.RegisterService(&echo);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr) return 1;
   std::cout << "listening on " << port << std::endl;
