@@ -65,7 +65,8 @@ def test_the_official_client_is_content(servers, authority, kind, secure, case):
     if kind == "grpc" and case in ONLY_DROVER:
         pytest.skip("Debian's gRPC C++ 1.51 has no load reports")
     server = servers(kind, secure)
-    tls = ["--use_tls", "--use_test_ca", "--ca_file", authority.pem(), "--server_host_override", "localhost"] if secure else []
+    tls = ["--use_tls", "--use_test_ca", "--ca_file", authority.pem(), "--server_host_override",
+           "localhost"] if secure else []
     done = subprocess.run(
         [str(CLIENT), "--server_host", "127.0.0.1", "--server_port", str(server.port), "--test_case", case,
          *map(str, tls), *ARGUMENTS.get(case, [])], capture_output=True, text=True, timeout=90)
@@ -95,7 +96,14 @@ def node_client(_):
     return ["node", CLIENTS / "interop_client.js"]
 
 
-STOCK = {"python": python_client, "node": node_client}
+def java_client(_):
+    built = TOOLS / "java"
+    if not (built / ".installed").exists():
+        pytest.skip("no Java client: install Maven and a JDK, 17 or later, then run `make test-interop`")
+    return ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{built / 'classes'}:{built / 'lib'}/*", "InteropClient"]
+
+
+STOCK = {"python": python_client, "node": node_client, "java": java_client}
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@
 #
 #   tools/setup.sh           what `make build` and `make demo` need
 #   tools/setup.sh --tests   and what only `make test` needs (Node and Go programs; without Node or Go, they skip)
-#   tools/setup.sh --interop and gRPC's official interop client (`make test-interop`)
+#   tools/setup.sh --interop and what only `make test-interop` needs: gRPC's official interop client, the Java client
 #
 # With everything installed it does nothing and takes well under a second. Logs to build/setup.log.
 set -euo pipefail
@@ -149,7 +149,26 @@ install_interop_client() {
   echo "$version" >"$bin/.interop"
 }
 
+# The Java client of the common interop cases is optional: FOLDER/classes and FOLDER/lib, FOLDER being tools/java.
+install_java_client() {
+  local client=tests/clients/java out=$PWD/tools/java wanted
+  wanted=$(cat $client/pom.xml $client/src/*.java tests/interop/interop.proto | sha256sum)
+  [[ "$(cat "$out/.installed" 2>/dev/null)" == "$wanted" ]] && return 0
+  rm -rf "$out"
+  if ! command -v mvn >/dev/null || ! command -v javac >/dev/null; then
+    say "no mvn or javac: the cases of the Java client will skip (Debian has them in maven and default-jdk-headless)"
+    return 0
+  fi
+  if run "building the Java client with Maven (the first time takes a minute or two)" \
+    mvn -B -f $client/pom.xml -DtargetFolder="$out" compile; then
+    echo "$wanted" >"$out/.installed"
+  else
+    rm -rf "$out"
+    say "going on without: the cases of the Java client will skip"
+  fi
+}
+
 install_packages
 install_python
 [[ $with_tests == no ]] || { install_node; install_go; }
-[[ $with_interop == no ]] || install_interop_client
+[[ $with_interop == no ]] || { install_interop_client; install_java_client; }
