@@ -103,7 +103,14 @@ def java_client(_):
     return ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{built / 'classes'}:{built / 'lib'}/*", "InteropClient"]
 
 
-STOCK = {"python": python_client, "node": node_client, "java": java_client}
+def rust_client(_):
+    built = TOOLS / "rust"
+    if not (built / ".installed").exists():
+        pytest.skip("no Rust client: install Rust (rustup), then run `make test-interop`")
+    return [built / "release" / "interop_client"]
+
+
+STOCK = {"python": python_client, "node": node_client, "java": java_client, "rust": rust_client}
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,8 @@
 #
 #   tools/setup.sh           what `make build` and `make demo` need
 #   tools/setup.sh --tests   and what only `make test` needs (Node and Go programs; without Node or Go, they skip)
-#   tools/setup.sh --interop and what only `make test-interop` needs: gRPC's official interop client, the Java client
+#   tools/setup.sh --interop and what only `make test-interop` needs: gRPC's official interop client, and the
+#                            Java and Rust clients (without Maven or cargo, their cases skip)
 #
 # With everything installed it does nothing and takes well under a second. Logs to build/setup.log.
 set -euo pipefail
@@ -168,7 +169,38 @@ install_java_client() {
   fi
 }
 
+# Writes the Rust client's Cargo.lock: Cargo.lock.in, and for each crate the name of the registry, which is taken from a
+# lock file that cargo makes.
+lock_rust_client() {
+  local client=$1 registry
+  grep -sv '^source = ' "$client/Cargo.lock" | cmp -s - "$client/Cargo.lock.in" && return 0
+  rm -f "$client/Cargo.lock"
+  cargo generate-lockfile --manifest-path "$client/Cargo.toml" || return 1
+  registry=$(grep -m 1 '^source = ' "$client/Cargo.lock") || return 1
+  awk -v registry="$registry" '/^checksum = / {print registry} {print}' "$client/Cargo.lock.in" >"$client/Cargo.lock"
+}
+
+# The Rust client of the common interop cases is optional: tools/rust/release/interop_client.
+install_rust_client() {
+  local client=tests/clients/rust out=$PWD/tools/rust wanted
+  wanted=$(cat $client/Cargo.toml $client/Cargo.lock.in $client/build.rs $client/src/main.rs \
+    tests/interop/interop.proto | sha256sum)
+  [[ "$(cat "$out/.installed" 2>/dev/null)" == "$wanted" ]] && return 0
+  rm -f "$out/.installed"
+  if ! command -v cargo >/dev/null; then
+    say "no cargo: the cases of the Rust client will skip (install Rust with rustup; Debian 12's is too old)"
+    return 0
+  fi
+  if run "locking the Rust client's crates" lock_rust_client $client &&
+    run "building the Rust client with cargo (the first time takes a minute or two)" \
+      cargo build --release --locked --manifest-path $client/Cargo.toml --target-dir "$out"; then
+    echo "$wanted" >"$out/.installed"
+  else
+    say "going on without: the cases of the Rust client will skip (tonic needs the Rust of $client/Cargo.toml)"
+  fi
+}
+
 install_packages
 install_python
 [[ $with_tests == no ]] || { install_node; install_go; }
-[[ $with_interop == no ]] || { install_interop_client; install_java_client; }
+[[ $with_interop == no ]] || { install_interop_client; install_java_client; install_rust_client; }
