@@ -31,8 +31,8 @@ class Check {
     check_metrics_address();
     if (std::string wrong = check_lines(config_); !wrong.empty()) {
       const char* key = wrong.starts_with("lines.listen")  ? "lines.listen"
-                                   : wrong.starts_with("lines.allow") ? "lines.allow"
-                                                                      : "lines.peers";
+                        : wrong.starts_with("lines.allow") ? "lines.allow"
+                                                           : "lines.peers";
       say(key, wrong);
     }
     HostPolicy policy;

@@ -257,11 +257,11 @@ bool Attachment::register_methods(const Offer& offer, AttachError* error) {
     int64_t request_image = send_image(*request.image);
     int64_t reply_image = request_image < 0 ? -1 : send_image(*reply.image);
     if (reply_image < 0) return refused(why, error);
-    records.push_back(
-        {method.path, static_cast<uint32_t>(request_image), request.index, static_cast<uint32_t>(reply_image),
-         reply.index,
-         (method.request_streams ? kMethodRequestStreams : 0) | (method.reply_streams ? kMethodReplyStreams : 0) |
-             (method.raw ? kMethodRaw : 0) | (method.any ? kMethodAny : 0) | offer.method_flags});
+    records.push_back({method.path, static_cast<uint32_t>(request_image), request.index,
+                       static_cast<uint32_t>(reply_image), reply.index,
+                       (method.request_streams ? kMethodRequestStreams : 0) |
+                           (method.reply_streams ? kMethodReplyStreams : 0) | (method.raw ? kMethodRaw : 0) |
+                           (method.any ? kMethodAny : 0) | offer.method_flags});
   }
   for (RegisterMethods& packet : split_methods(records)) {
     if (!socket_.send(std::move(packet), kAnswerMs, &why)) return refused(why, error);

@@ -323,10 +323,9 @@ bool Streams::settle_metadata(Call* call, bool* moved) {
   stream.metadata_started = true;
   *moved = true;
   auto& asking = static_cast<StreamReactor&>(*call->reactor);
-  if (!over &&
-      (call->is_async() && call->interception == nullptr
-           ? asking.metadata_put_
-           : stream.replies.put(*call, nullptr) == ReplyQueue::Put::kDone)) {
+  if (!over && (call->is_async() && call->interception == nullptr
+                    ? asking.metadata_put_
+                    : stream.replies.put(*call, nullptr) == ReplyQueue::Put::kDone)) {
     call->initial_metadata_sent = true;
     push_replies(call);
   }
