@@ -44,7 +44,7 @@ class CallInterception {
   virtual void received_call(grpc::ServerContextBase& context, Message* message) = 0;
   // Null: none came.
   virtual void received_message(Message* message) = 0;
-  // What is to be sent in its place, valid until message_sent.
+  // What is to be sent in its place, valid until message_sent. Null: interceptors gave bytes that cannot be parsed.
   virtual const Message* sends_message(const Message& message) = 0;
   virtual void sends_initial_metadata() = 0;
   virtual void message_sent(bool ok) = 0;

@@ -159,16 +159,16 @@ void Interception::run(Batch& batch, bool received) {
 
 void Interception::received_call(grpc::ServerContextBase& context, Message* message) {
   const grpc::internal::Method& method = *call_.method;
-  if (method.any) path_ = call_.path();
-  info_.method_ = method.any ? path_.c_str() : method.path;
-  info_.type_ = type_of(method);
-  info_.context_ = &context;
-  auto all = std::make_shared<Interceptors>();
+  std::shared_ptr<OfCall> of_call(new OfCall);
+  if (method.any) of_call->path = call_.path();
+  of_call->info.method_ = method.any ? of_call->path.c_str() : method.path;
+  of_call->info.type_ = type_of(method);
+  of_call->info.context_ = &context;
   for (const auto& factory : factories_) {
-    if (Interceptor* made = factory->CreateServerInterceptor(&info_)) all->emplace_back(made);
+    if (Interceptor* made = factory->CreateServerInterceptor(&of_call->info)) of_call->interceptors.emplace_back(made);
   }
-  if (all->empty()) return;
-  interceptors_ = std::move(all);
+  if (of_call->interceptors.empty()) return;
+  interceptors_ = {of_call, &of_call->interceptors};
   Batch batch(*this);
   batch.add(InterceptionHookPoints::POST_RECV_INITIAL_METADATA);
   batch.context = &context;
@@ -195,8 +195,7 @@ const Message* Interception::sends_message(const Message& message) {
   run(batch, false);
   if (!batch.serialized) return batch.sent;
   sent_ = std::make_unique<Arena>();
-  const Message* parsed = call_.parse_reply(*batch.serialized, sent_.get());
-  return parsed != nullptr ? parsed : batch.sent;
+  return call_.parse_reply(*batch.serialized, sent_.get());
 }
 
 void Interception::sends_initial_metadata() {
@@ -225,7 +224,12 @@ void Interception::sends_end() {
   run(batch, false);
   if (batch.status) call_.status = std::move(*batch.status);
   if (batch.serialized) {
-    if (Message* parsed = call_.parse_reply(*batch.serialized, &call_.arena)) call_.reply = parsed;
+    Message* parsed = call_.parse_reply(*batch.serialized, &call_.arena);
+    if (parsed != nullptr) {
+      call_.reply = parsed;
+    } else if (call_.status.ok()) {  // never what the interceptors have replaced
+      call_.status = grpc::Status(grpc::StatusCode::INTERNAL, "an interceptor's message cannot be parsed");
+    }
   } else if (batch.sent_changed) {
     call_.copy_reply(*batch.sent);
   }
@@ -235,7 +239,9 @@ void Interception::sends_end() {
 
 void Interception::closed() {
   if (interceptors_ == nullptr) return;
-  if (std::exchange(reply_sent_, false)) message_sent(!call_.cancelled.load(std::memory_order_relaxed));
+  if (std::exchange(reply_sent_, false)) {
+    message_sent(call_.status.ok() && !call_.cancelled.load(std::memory_order_relaxed));
+  }
   Batch batch(*this);
   run(batch.add(InterceptionHookPoints::POST_RECV_CLOSE), true);
 }

@@ -34,14 +34,18 @@ class Interception final : public CallInterception {
 
  private:
   class Batch;
+  // Stays as long as any of them runs: TryCancel may run them while the call ends.
+  struct OfCall {
+    std::string path;  // of a generic service's call
+    grpc::experimental::ServerRpcInfo info;
+    Interceptors interceptors;
+  };
 
   void run(Batch& batch, bool received);
 
   Call& call_;
   const InterceptorFactories& factories_;
-  grpc::experimental::ServerRpcInfo info_;
-  std::string path_;                                  // of a generic service's call
-  std::shared_ptr<const Interceptors> interceptors_;  // null: none
+  std::shared_ptr<const Interceptors> interceptors_;  // of an OfCall; null: none
   std::unique_ptr<Arena> received_;                   // a request that may be changed
   std::unique_ptr<Arena> sent_;                       // a message that was made of changed bytes
   bool initial_seen_ = false;                         // PRE_SEND_INITIAL_METADATA

@@ -57,6 +57,7 @@ ServerContextBase::~ServerContextBase() {
     }
     if (call != nullptr) call->async->abandon();
   }
+  delete load_.load(std::memory_order_relaxed);
   delete metadata_.load(std::memory_order_relaxed);
 }
 
@@ -105,8 +106,9 @@ void ServerContextBase::reset_slow() {
   compression_algorithm_ = GRPC_COMPRESS_NONE;
   added_initial_.clear();
   added_trailing_.clear();
-  load_.reset();
 }
+
+void ServerContextBase::drover_reset_load() { delete load_.exchange(nullptr, std::memory_order_relaxed); }
 
 void ServerContextBase::drover_reset_client() {
   Metadata* metadata = metadata_.load(std::memory_order_acquire);
@@ -127,17 +129,18 @@ void ServerContextBase::AddTrailingMetadata(const std::string& key, const std::s
 }
 
 experimental::CallMetricRecorder* ServerContextBase::ExperimentalGetCallMetricRecorder() {
-  if (load_ != nullptr) return load_.get();
+  experimental::CallMetricRecorder* load = load_.load(std::memory_order_acquire);
+  if (load != nullptr) return load;
   AsyncLock async_lock(*this);
   const drover::host::LoadReports* reports = call_ == nullptr ? nullptr : call_->load_reports();
   if (reports == nullptr) return nullptr;
-  dirty_ = true;
-  load_ = reports->make_recorder();
-  return load_.get();
+  auto made = reports->make_recorder();
+  if (!load_.compare_exchange_strong(load, made.get(), std::memory_order_acq_rel)) return load;  // another thread's
+  return made.release();
 }
 
 void ServerContextBase::drover_report_load(const drover::host::LoadReports& reports) {
-  std::string report = reports.report(load_.get());
+  std::string report = reports.report(load_.load(std::memory_order_acquire));
   if (!report.empty()) AddTrailingMetadata(drover::host::LoadReports::kTrailer, report);
 }
 
@@ -173,8 +176,14 @@ void ServerContextBase::TryCancel() const {
       inbox = &call_->ask_cancel();
     }
   }
+  // Without the lock, since it may end this very call; and also if an interceptor throws.
+  struct Scan {
+    drover::host::CallInbox* const inbox;
+    ~Scan() {
+      if (inbox != nullptr) inbox->request_held_scan();
+    }
+  } scan{inbox};
   if (interceptors != nullptr) interception->tell_of_cancel(*interceptors);
-  if (inbox != nullptr) inbox->request_held_scan();  // without the lock: it may end this very call
 }
 
 std::string ServerContextBase::peer() const {

@@ -363,6 +363,7 @@ bool Streams::settle_read(Call* call, bool* moved) {
 bool Streams::settle_write(Call* call, bool* moved) {
   Stream& stream = *call->stream;
   if (stream.writes || stream.waits_for_memory) return true;
+  if (call->interception != nullptr && stream.metadata_wanted) return true;  // which go first
   auto& reactor = static_cast<StreamReactor&>(*call->reactor);
   bool ok = !call->completed && !call->cancelled.load(std::memory_order_relaxed) && stream.failure.ok();
   if (ok && call->interception != nullptr && !std::exchange(stream.write_intercepted, true)) [[unlikely]] {
@@ -370,7 +371,9 @@ bool Streams::settle_write(Call* call, bool* moved) {
     return react(
         call, &stream.writes, stream.write_event,
         [](StreamReactor& r, bool) {
-          if (r.write_from_ != nullptr) r.write_from_ = r.call_->interception->sends_message(*r.write_from_);
+          if (r.write_from_ == nullptr) return;
+          r.write_from_ = r.call_->interception->sends_message(*r.write_from_);
+          if (r.write_from_ == nullptr) r.put_ = StreamReactor::kCannotBePut;
         },
         true);
   }

@@ -76,7 +76,8 @@ bool SyncStream::take(drover::Message* message) {
 bool SyncStream::write(const drover::Message& message, const WriteOptions& options) {
   const bool as_it_is = options.get_no_compression();
   if (call_->interception == nullptr) return put(*call_, &message, as_it_is);
-  const bool sent = put(*call_, call_->interception->sends_message(message), as_it_is);
+  const drover::Message* shown = call_->interception->sends_message(message);
+  const bool sent = shown != nullptr && put(*call_, shown, as_it_is);
   call_->interception->message_sent(sent);
   return sent;
 }

@@ -433,8 +433,13 @@ bool Worker::after_initial_metadata(Call* call) {
 // Another thread has run them, and meanwhile the answer may have come.
 bool Worker::headers_intercepted(Call* call) {
   call->interception->headers_run = false;
+  if (std::exchange(call->interception->end_waits, false)) {
+    call->finish_event.kind = CallEvent::Kind::kFinished;
+    inbox_.post(call->finish_event);
+  }
   if (!after_initial_metadata(call)) return false;
-  return !std::exchange(call->interception->end_waits, false) || complete(call);
+  // Cancelled meanwhile, as after_handler has it.
+  return call->completed || call->cancel_seen || !call->cancelled.load(std::memory_order_relaxed) || cancel(call);
 }
 
 bool Worker::cancel(Call* call) {
@@ -507,6 +512,7 @@ bool Worker::serve_event(CallEvent& event) {
     case CallEvent::Kind::kEndIntercepted:
       return complete(call);
     case CallEvent::Kind::kCloseIntercepted:
+      --call->reactions_running;
       return completed(call);
     case CallEvent::Kind::kLookAsked:
       return streams_.looked_for(call);
@@ -555,7 +561,7 @@ bool Worker::complete(Call* call) {
     call->memory_deadline_ns = 0;
     CompleteSlot slot{};
     slot.type = static_cast<uint8_t>(ResponseSlotType::kComplete);
-    slot.flags = call->has_user_reactor() && !call->is_async() ? 0 : kCompleteFinished;
+    slot.flags = finishes_later(*call) ? 0 : kCompleteFinished;
     if (call->no_room) slot.flags |= kCompleteNoRoom;
     slot.call = call->engine_call;
     slot.generation = call->generation;
@@ -571,18 +577,37 @@ bool Worker::complete(Call* call) {
   }
   call->completed = true;
   if (call->interception != nullptr) [[unlikely]] {
+    ++call->reactions_running;  // the call is not over before they are
     if (!run_application([call] { call->interception->closed(); }, call->intercept_event,
                          CallEvent::Kind::kCloseIntercepted)) {
       return false;
     }
+    --call->reactions_running;
   }
   return completed(call);
 }
 
+// Reactors and interceptors may look at the request after the answer: FINISHED comes behind COMPLETE, not with it.
+bool Worker::finishes_later(const Call& call) {
+  return (call.has_user_reactor() && !call.is_async()) || call.interception != nullptr;
+}
+
+void Worker::push_finished(const Call& call) {
+  FinishedSlot slot{};
+  slot.type = static_cast<uint8_t>(ResponseSlotType::kFinished);
+  slot.call = call.engine_call;
+  slot.generation = call.generation;
+  push(channels_[call.engine_thread], to_slot(slot));
+}
+
 bool Worker::completed(Call* call) {
   if (!call->has_user_reactor()) [[likely]] {
-    if (link_->gone.load(std::memory_order_relaxed)) [[unlikely]]
+    if (link_->gone.load(std::memory_order_relaxed)) [[unlikely]] {
       call->forget_request();
+    } else if (finishes_later(*call)) [[unlikely]] {
+      call->forget_request();
+      push_finished(*call);
+    }
     if (call->is_async()) [[unlikely]]
       asynchronous_.ended(call);
     call->finished = true;
@@ -607,15 +632,8 @@ bool Worker::run_done(Call* call) {
 
 void Worker::end_call(Call* call) {
   call->forget_request();
-  if (call->is_async()) {
-    asynchronous_.ended(call);  // FINISHED has gone with COMPLETE
-  } else if (!link_->gone.load(std::memory_order_relaxed)) {
-    FinishedSlot slot{};
-    slot.type = static_cast<uint8_t>(ResponseSlotType::kFinished);
-    slot.call = call->engine_call;
-    slot.generation = call->generation;
-    push(channels_[call->engine_thread], to_slot(slot));
-  }
+  if (finishes_later(*call) && !link_->gone.load(std::memory_order_relaxed)) push_finished(*call);
+  if (call->is_async()) asynchronous_.ended(call);
   call->finished = true;
   call->active = false;
   in_flight_.store(--active_, std::memory_order_release);

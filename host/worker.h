@@ -155,6 +155,8 @@ class Worker final : private StreamWorker, private InboxOwner {
   bool retry_waiting(bool* worked);
   bool complete(Call* call) override;
   bool headers_intercepted(Call* call);
+  static bool finishes_later(const Call& call);
+  void push_finished(const Call& call);
   bool intercept_end(Call* call);
   bool completed(Call* call);
   bool run_done(Call* call) override;

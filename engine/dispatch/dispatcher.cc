@@ -13,6 +13,7 @@ namespace drover::engine {
 namespace {
 
 constexpr int64_t kMetricsPeriodNs = 100'000'000;
+constexpr std::string_view kOtherKind = "the method is another one at the service's new process";
 constexpr size_t kFirstHeapBytes = 16 << 10;  // of a message that is still arriving; doubled as it comes
 
 }  // namespace
@@ -151,6 +152,9 @@ void Dispatcher::message(Call& call, std::string_view wire, More more) {
   if (more != More::kLast) [[unlikely]] {
     return calls_.fail(state, StatusCode::kInternal,
                        "more than one message, or bytes behind the message, in a unary request");
+  }
+  if (state.stream_flags != (state.route->flags & kMethodKind)) [[unlikely]] {
+    return calls_.fail(state, StatusCode::kUnavailable, kOtherKind);
   }
   if (state.message != nullptr) {
     wire = {state.message, state.message_size};
@@ -302,7 +306,12 @@ DROVER_NOINLINE bool Dispatcher::try_start_stream(CallState& state) {
   if (choice.found != WorkerChoice::Found::kWorker) return false;
   BuiltRequest built = build_metadata(*state.call, *choice.link, state.stream->path);
   if (!built.ok()) return refuse(state, *choice.link, built);
-  state.runs.reserve(1 + built.more.size());
+  try {
+    state.runs.reserve(1 + built.more.size());
+  } catch (const std::bad_alloc&) {
+    built.free(choice.link->rx());
+    throw;
+  }
   take_over(state, choice, built);
   calls_.drop_path(state);
   requests_.started(state);
@@ -312,7 +321,7 @@ DROVER_NOINLINE bool Dispatcher::try_start_stream(CallState& state) {
 // As try_start. The method may have another kind at a host that came while the call waited.
 bool Dispatcher::start_waiting(CallState& state) {
   if (state.stream_flags != (state.route->flags & kMethodKind)) {
-    calls_.fail(state, StatusCode::kUnavailable, "the method is another one at the service's new process");
+    calls_.fail(state, StatusCode::kUnavailable, kOtherKind);
     return true;
   }
   return state.call->request_streams ? try_start_stream(state) : try_start(state, {state.message, state.message_size});

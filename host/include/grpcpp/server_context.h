@@ -128,10 +128,13 @@ class ServerContextBase {
   void drover_reset() {
     if (dirty_) [[unlikely]]
       reset_slow();
+    if (load_.load(std::memory_order_relaxed) != nullptr) [[unlikely]]
+      drover_reset_load();
     if (metadata_.load(std::memory_order_relaxed) != nullptr) drover_reset_client();
   }
   void reset_slow();
   void drover_reset_client();
+  void drover_reset_load();
 
   drover::host::Call* call_ = nullptr;  // null: the application made this context itself, for a test
   // Of a context of the application's: guards call_, which its call's end sets to null.
@@ -145,7 +148,7 @@ class ServerContextBase {
   grpc_compression_algorithm compression_algorithm_ = GRPC_COMPRESS_NONE;
   void* done_tag_ = nullptr;
   std::vector<std::pair<std::string, std::string>> added_initial_, added_trailing_;
-  std::unique_ptr<experimental::CallMetricRecorder> load_;
+  std::atomic<experimental::CallMetricRecorder*> load_{nullptr};  // made at the first use
   mutable std::atomic<Metadata*> metadata_{nullptr};  // the client's; made at the first use, kept for later calls
 };
 
