@@ -33,6 +33,7 @@ bool put(Call& call, const drover::Message* message, bool as_it_is = false) {
       Streams::announce(&call);
       return true;
     }
+    if (message == nullptr && !call.method->reply_streams) return false;  // it goes with the answer
     int64_t now = drover::monotonic_ns();
     if (deadline == 0) deadline = now + call.reply_memory_wait_ns();
     if (result != ReplyQueue::Put::kNoMemory || (now >= deadline && stream.replies.all_reclaimed())) {
