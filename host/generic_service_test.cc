@@ -25,8 +25,8 @@ using hosttest::Testing;
 
 std::function<void(ByteBuffer*)> bytes(const std::string& content) {
   return [content](ByteBuffer* buffer) {
-    grpc::Slice slice(content);
-    std::memcpy(buffer->drover_resize(slice.size()), slice.begin(), slice.size());
+    char* to = buffer->drover_resize(content.size());
+    std::copy(content.begin(), content.end(), to);
   };
 }
 const FakeEngine::Pairs kPath = {{std::string(kPathPair), "/a.B/C"}, {"key", "value"}};
