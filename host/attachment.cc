@@ -271,6 +271,12 @@ bool Attachment::register_methods(const Offer& offer, AttachError* error) {
 
 bool Attachment::register_descriptors(const Offer& offer, AttachError* error) {
   if (offer.descriptors.empty()) return true;
+  if (offer.descriptors.size() > kMaxDescriptorBytes) {
+    log(LogLevel::kWarning,
+        "no server reflection: the services' descriptors have %zu bytes, and an engine takes %zu at most",
+        offer.descriptors.size(), static_cast<size_t>(kMaxDescriptorBytes));
+    return true;
+  }
   ControlError why;
   const UniqueFd fd = make_image_fd(offer.descriptors, &why);
   const int raw = fd.get();

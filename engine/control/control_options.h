@@ -22,19 +22,20 @@ struct ControlOptions {
   uint64_t max_total_region_bytes = uint64_t{64} << 30;  // of all, those of dead hosts included that calls still use
   HostPolicy policy;                                     // what the hosts of each user may serve
   Sharing sharing = Sharing::kShared;
-  const tls::Identities* identities = nullptr;    // of the configuration; null: none
-  uint32_t max_hosts = 64;                        // connections on the control socket
-  uint32_t max_listeners = 64;                    // of one host
-  uint32_t max_open_listeners = 1024;             // of all hosts, those that are gone included
-  uint64_t max_image_bytes = 256 << 20;           // of one host's images together
-  uint32_t max_routes = 16'384;                   // of one host: methods x addresses
-  uint32_t max_total_routes = 65'536;             // of all hosts
-  uint32_t max_line_names = 64;                   // of one host
-  LinePeers line_peers;                           // engines that serve names which no host here serves
-  uint64_t max_path_bytes = 4 << 20;              // of one host's method paths together
-  int64_t handshake_timeout_ns = 10'000'000'000;  // from connecting to Start
-  bool child = false;                             // started by a host: ends when none is left
-  int64_t orphan_timeout_ns = 5'000'000'000;      // with child: how long it waits for one
+  const tls::Identities* identities = nullptr;      // of the configuration; null: none
+  uint32_t max_hosts = 64;                          // connections on the control socket
+  uint32_t max_listeners = 64;                      // of one host
+  uint32_t max_open_listeners = 1024;               // of all hosts, those that are gone included
+  uint64_t max_image_bytes = 256 << 20;             // of one host's images together
+  uint64_t max_total_descriptor_bytes = 256 << 20;  // of all hosts' descriptors for reflection, with their indexes
+  uint32_t max_routes = 16'384;                     // of one host: methods x addresses
+  uint32_t max_total_routes = 65'536;               // of all hosts
+  uint32_t max_line_names = 64;                     // of one host
+  LinePeers line_peers;                             // engines that serve names which no host here serves
+  uint64_t max_path_bytes = 4 << 20;                // of one host's method paths together
+  int64_t handshake_timeout_ns = 10'000'000'000;    // from connecting to Start
+  bool child = false;                               // started by a host: ends when none is left
+  int64_t orphan_timeout_ns = 5'000'000'000;        // with child: how long it waits for one
 };
 
 // Empty if a host with one worker can attach with these sizes; else the reason, in terms of the configuration's keys.

@@ -16,8 +16,9 @@
 namespace drover::engine {
 namespace {
 
-constexpr int kMessagesPerTurn = 16;   // of one host, so that a talkative one does not keep others waiting
-constexpr uint64_t kLeastWork = 4096;  // of a message, however short
+constexpr int64_t kDescriptorsNs = 1'000'000'000;  // until a host's descriptors are looked at again
+constexpr int kMessagesPerTurn = 16;               // of one host, so that a talkative one does not keep others waiting
+constexpr uint64_t kLeastWork = 4096;              // of a message, however short
 constexpr int64_t kAcceptPauseNs = 100'000'000;
 
 constexpr std::chrono::milliseconds kNoMemoryPause{10};
@@ -125,6 +126,7 @@ void ControlServer::run() {
       wait_and_take();
       now = monotonic_ns();
       check_deadlines(now);
+      for (auto& unused : shared_.totals.descriptors.take_unused()) regions_.dispose(std::move(unused));
     } catch (const std::bad_alloc&) {  // while reading what a host said (read_from), or serving all of them
       log::error(g_memory_limit, "the control thread has no memory for a piece of its work");
       std::this_thread::sleep_for(kNoMemoryPause);
@@ -249,6 +251,8 @@ int64_t ControlServer::next_deadline_ns() const {
   int64_t next = accept_again_ns_ > monotonic_ns() ? accept_again_ns_ : INT64_MAX;
   for (const auto& host : hosts_) next = std::min(next, host->deadline_ns());
   if (options_.child && !any_host()) next = std::min(next, hostless_since_ns_ + options_.orphan_timeout_ns);
+  // Nobody tells when the last reference has gone.
+  if (shared_.totals.descriptors.waits()) next = std::min(next, monotonic_ns() + kDescriptorsNs);
   return next;
 }
 

@@ -7,10 +7,13 @@
 #include <cstring>
 #include <optional>
 
+#include "engine/base/log.h"
 #include "engine/dispatch/raw_message.h"
 
 namespace drover::engine {
 namespace {
+
+log::Limit g_reflection_limit(50);
 
 bool refuse(ControlError* error, ControlCode code, std::string message) {
   *error = {code, std::move(message)};
@@ -63,6 +66,34 @@ std::string check_channel_options(const ControlOptions& options, uint32_t engine
 HostRegistration::~HostRegistration() {
   totals_.region_bytes -= region_bytes_;
   totals_.routes -= routes_;
+  if (counted_ != nullptr) totals_.descriptors.leave(counted_);
+}
+
+void DescriptorTotals::add(std::shared_ptr<const DescriptorIndex> index) {
+  const uint64_t bytes = index->memory();
+  kept_.push_back({std::move(index)});
+  bytes_ += bytes;
+}
+
+void DescriptorTotals::leave(const DescriptorIndex* index) {
+  for (Kept& kept : kept_) kept.left |= kept.index.get() == index;
+}
+
+bool DescriptorTotals::waits() const {
+  return std::any_of(kept_.begin(), kept_.end(), [](const Kept& kept) { return kept.left; });
+}
+
+// Nobody makes a reference from the last one, which is here.
+std::vector<std::shared_ptr<const DescriptorIndex>> DescriptorTotals::take_unused() {
+  std::vector<std::shared_ptr<const DescriptorIndex>> unused;
+  unused.reserve(static_cast<size_t>(std::count_if(kept_.begin(), kept_.end(), [](const Kept& k) { return k.left; })));
+  std::erase_if(kept_, [&](Kept& kept) {
+    if (!kept.left || kept.index.use_count() != 1) return false;
+    bytes_ -= kept.index->memory();
+    unused.push_back(std::move(kept.index));
+    return true;
+  });
+  return unused;
 }
 
 bool HostRegistration::greet(const Hello& hello, uint64_t id, int pid, uint32_t engine_threads, ControlError* error) {
@@ -193,7 +224,7 @@ bool HostRegistration::add_methods(const RegisterMethods& methods, ControlError*
 }
 
 bool HostRegistration::add_descriptors(const RegisterDescriptors& descriptors, int fd, ControlError* error) {
-  if (descriptors_ != nullptr) return refuse(error, ControlCode::kUnexpectedMessage, "descriptors came before");
+  if (asks_for_reflection_) return refuse(error, ControlCode::kUnexpectedMessage, "descriptors came before");
   for (const std::string_view path : {kReflectionPathV1, kReflectionPathV1Alpha}) {
     if (options_.policy.may_serve(user_, path)) continue;
     return refuse(error, ControlCode::kPermissionDenied,
@@ -202,13 +233,34 @@ bool HostRegistration::add_descriptors(const RegisterDescriptors& descriptors, i
   std::optional<std::string> bytes = read_image_fd(fd, descriptors.size, error);
   if (!bytes) return false;
   std::string why;
-  descriptors_ = DescriptorIndex::make(std::move(*bytes), &why);
-  return descriptors_ != nullptr || refuse(error, ControlCode::kBadValue, "the descriptors: " + why);
+  bool too_large = false;
+  descriptors_ = index(std::move(*bytes), &why, &too_large);
+  asks_for_reflection_ = descriptors_ != nullptr || too_large;
+  if (descriptors_ != nullptr) return true;
+  if (!too_large) return refuse(error, ControlCode::kBadValue, "the descriptors: " + why);
+  log::warn(g_reflection_limit, "host_not_described",
+            {{"host", attachment_->name}, {"id", attachment_->id}, {"why", "the descriptors: " + why}});
+  return true;
+}
+
+std::shared_ptr<const DescriptorIndex> HostRegistration::index(std::string set, std::string* why, bool* too_large) {
+  std::shared_ptr<const DescriptorIndex> made = DescriptorIndex::make(std::move(set), why, too_large);
+  if (made == nullptr) return nullptr;
+  if (totals_.descriptors.bytes() + made->memory() > options_.max_total_descriptor_bytes) {
+    *too_large = true;
+    *why = "with them, all hosts' would have " + std::to_string(totals_.descriptors.bytes() + made->memory()) +
+           " bytes; at most " + std::to_string(options_.max_total_descriptor_bytes) + " are allowed";
+    return nullptr;
+  }
+  totals_.descriptors.add(made);
+  counted_ = made.get();
+  return made;
 }
 
 void HostRegistration::list_services() {
   std::vector<std::string> services;
   for (const HostMethod& method : attachment_->methods) {
+    if ((method.flags & kMethodAny) != 0) continue;  // a method for any path names no service
     services.push_back(method.path.substr(1, method.path.rfind('/') - 1));
   }
   std::sort(services.begin(), services.end());

@@ -20,10 +20,36 @@
 
 namespace drover::engine {
 
+// The descriptors of all hosts, those of hosts that have left included as long as an answer refers to them. It keeps a
+// reference to each, so that no engine thread drops the last one: freeing them would take that thread's time.
+// Thread-safety: none; the control thread. The references to what it keeps may be dropped by any thread.
+class DescriptorTotals {
+ public:
+  // With their indexes.
+  uint64_t bytes() const { return bytes_; }
+  // Throws std::bad_alloc.
+  void add(std::shared_ptr<const DescriptorIndex> index);
+  // Its host has left.
+  void leave(const DescriptorIndex* index);
+  // Those of hosts that have left are waited for.
+  bool waits() const;
+  // Those that nothing refers to any more.
+  std::vector<std::shared_ptr<const DescriptorIndex>> take_unused();
+
+ private:
+  struct Kept {
+    std::shared_ptr<const DescriptorIndex> index;
+    bool left = false;
+  };
+  std::vector<Kept> kept_;
+  uint64_t bytes_ = 0;
+};
+
 // What all hosts have together, until their sessions have ended.
 struct HostTotals {
   uint64_t region_bytes = 0;
   uint64_t routes = 0;  // of hosts that have said Start
+  DescriptorTotals descriptors = {};
 };
 
 class HostRegistration {
@@ -39,7 +65,8 @@ class HostRegistration {
   bool greet(const Hello& hello, uint64_t id, int pid, uint32_t engine_threads, ControlError* error);
   bool add_image(const RegisterImage& image, int fd, ControlError* error);
   bool add_methods(const RegisterMethods& methods, ControlError* error);
-  // The host asks for server reflection. Its services are listed from finish() on.
+  // The host asks for server reflection. Its services are listed from finish() on. One whose descriptors are larger
+  // than is allowed is not described, but serves: the log says so.
   bool add_descriptors(const RegisterDescriptors& descriptors, int fd, ControlError* error);
   bool add_line_name(const ServeLines& serve, ControlError* error);
   // Before an address is opened: whether the host may have it beside those that it has.
@@ -60,6 +87,8 @@ class HostRegistration {
 
  private:
   bool check_method(const RegisterMethods::Method& method, ControlError* error) const;
+  // Null: `why`; `too_large`: a bound is passed.
+  std::shared_ptr<const DescriptorIndex> index(std::string set, std::string* why, bool* too_large);
   bool check_routes(size_t methods, size_t addresses, ControlError* error) const;
   void list_services();
 
@@ -69,7 +98,9 @@ class HostRegistration {
   uint64_t region_bytes_ = 0;  // charged to totals_
   uint64_t routes_ = 0;        // likewise
   std::shared_ptr<HostAttachment> attachment_;
-  std::shared_ptr<const DescriptorIndex> descriptors_;  // null: the host does not ask for reflection
+  bool asks_for_reflection_ = false;
+  std::shared_ptr<const DescriptorIndex> descriptors_;  // null: the host is not described
+  const DescriptorIndex* counted_ = nullptr;            // in totals_
   std::unordered_set<std::string> paths_;
   uint64_t image_bytes_ = 0;
   uint64_t path_bytes_ = 0;

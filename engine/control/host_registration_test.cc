@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/control/control_testing.h"
+#include "engine/reflection/wire_fields.h"
 
 namespace drover::engine {
 namespace {
@@ -114,6 +115,61 @@ TEST_F(Descriptors, OtherBytesAreRefusedAndSoIsASecondSet) {
   EXPECT_TRUE(add(set())) << error.message;
   EXPECT_FALSE(add(set()));
   EXPECT_EQ(error.code, ControlCode::kUnexpectedMessage);
+}
+
+TEST_F(Descriptors, AMethodForAnyPathNamesNoService) {
+  std::string_view image(reinterpret_cast<const char*>(echo_image().image().data()), echo_image().image().size());
+  UniqueFd fd = make_image_fd(image, &error);
+  ASSERT_TRUE(registration.add_image(RegisterImage{image.size()}, fd.get(), &error)) << error.message;
+  registration.attachment()->methods.emplace_back(std::string(kAnyPath), echo_type(), echo_type(), kMethodKind);
+  registration.attachment()->methods.emplace_back("/p.Shop/Buy", echo_type(), echo_type());
+  ASSERT_TRUE(add(set())) << error.message;
+  ASSERT_TRUE(registration.finish(&error)) << error.message;
+  EXPECT_THAT(registration.attachment()->reflection->services, testing::ElementsAre("p.Shop"));
+}
+
+TEST_F(Descriptors, AHostWithTooManyOfThemServesAndIsNotDescribed) {
+  std::string many;
+  for (size_t i = 0; i <= DescriptorIndex::kMaxFiles; ++i) {
+    std::string file;
+    append_bytes(1, "f" + std::to_string(i), &file);
+    append_bytes(1, file, &many);
+  }
+  EXPECT_TRUE(add(many)) << error.message;
+  EXPECT_FALSE(add(set())) << "they came before";
+  EXPECT_EQ(error.code, ControlCode::kUnexpectedMessage);
+  ASSERT_TRUE(registration.finish(&error)) << error.message;
+  EXPECT_EQ(registration.attachment()->reflection, nullptr);
+  EXPECT_EQ(totals.descriptors.bytes(), 0u);
+}
+
+// Those of hosts that have left count as long as anyone refers to them, and are never freed by the last who does.
+TEST_F(Descriptors, AllHostsTogetherAreLimited) {
+  auto other = std::make_unique<HostRegistration>(options, totals, 1001);
+  Hello hello;
+  hello.name = "y";
+  hello.cpus = {-1};
+  ASSERT_TRUE(other->greet(hello, 2, 0, 1, &error)) << error.message;
+  UniqueFd fd = make_image_fd(set(), &error);
+  ASSERT_TRUE(other->add_descriptors(RegisterDescriptors{set().size()}, fd.get(), &error)) << error.message;
+  ASSERT_TRUE(other->finish(&error)) << error.message;
+  EXPECT_GT(totals.descriptors.bytes(), set().size());
+  options.max_total_descriptor_bytes = 2 * totals.descriptors.bytes() - 1;
+  auto answer = other->attachment()->reflection->files;
+  EXPECT_FALSE(totals.descriptors.waits());
+  other.reset();
+  EXPECT_TRUE(totals.descriptors.waits());
+  EXPECT_TRUE(totals.descriptors.take_unused().empty()) << "an answer refers to them";
+  ASSERT_TRUE(add(set())) << error.message;
+  ASSERT_TRUE(registration.finish(&error)) << error.message;
+  EXPECT_EQ(registration.attachment()->reflection, nullptr) << "there is no room for another";
+  std::weak_ptr<const DescriptorIndex> index = answer;
+  answer.reset();
+  EXPECT_FALSE(index.expired());
+  EXPECT_EQ(totals.descriptors.take_unused().size(), 1u);
+  EXPECT_TRUE(index.expired());
+  EXPECT_EQ(totals.descriptors.bytes(), 0u);
+  EXPECT_FALSE(totals.descriptors.waits());
 }
 
 TEST_F(Descriptors, HostsAllowCoversThem) {

@@ -175,7 +175,12 @@ int64_t HostResponses::headers(CallState& state, const ReplyMessageSlot& slot) {
     link.release(state.lane, slot.tx_call, 0, calls_.now_ns());
     return 0;
   }
-  ResponseReader::Answer answer = reader_.read_headers(state, slot_as<CompleteSlot>(to_slot(slot)));
+  ResponseReader::Answer answer;
+  try {
+    answer = reader_.read_headers(state, slot_as<CompleteSlot>(to_slot(slot)));
+  } catch (const std::bad_alloc&) {
+    return fail_for_memory(state, slot_as<CompleteSlot>(to_slot(slot))), 0;
+  }
   link.release(state.lane, slot.tx_call, 0, calls_.now_ns());  // they were copied
   if (answer.reply.ends) {
     calls_.fail_running(state, answer.reply.code, answer.reply.status_message);

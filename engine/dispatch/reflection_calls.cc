@@ -112,10 +112,16 @@ void ReflectionCalls::go_on(CallState& state) {
 
 bool ReflectionCalls::serve() {
   const int64_t end_ns = monotonic_ns() + kTurnNs;
-  for (size_t left = std::min<size_t>(ready_.size(), kAnswersPerTurn); left != 0; --left) {
+  size_t answers = 0;
+  // Calls that are over do not count as answers, but take time too. One that is ready again has its turn later.
+  for (size_t left = ready_.size(); left != 0 && answers < kAnswersPerTurn; --left) {
     const Ready next = ready_.pop();
     CallState* state = calls_.find(next.call, next.generation);
-    if (state == nullptr || over(*state)) continue;
+    if (state == nullptr || over(*state)) {
+      if (monotonic_ns() >= end_ns) break;
+      continue;
+    }
+    ++answers;
     StreamState& stream = *state->stream;
     stream.stalled = false;
     const std::string_view wire = stream.input.front();
@@ -162,9 +168,10 @@ bool ReflectionCalls::answer(CallState& state, std::string_view wire) {
   const uint32_t call = state.index, generation = state.generation;
   const bool copied = replies_.reply(*state.call, reply);
   CallState* still = calls_.find(call, generation);
-  if (still == nullptr || over(*still)) return false;
-  if (copied) calls_.drop_answer(*still);
-  return true;
+  if (still == nullptr) return false;
+  // Of a call that ended meanwhile, too: nobody reports a reply that was copied.
+  if (copied && still->stream != nullptr) calls_.drop_answer(*still);
+  return !over(*still);
 }
 
 }  // namespace drover::engine

@@ -121,6 +121,20 @@ TEST_F(ReflectionOfHosts, RequestsAreAnsweredInOrderAndGivenBackToTheClientsWind
   EXPECT_EQ(engine.client->held(Resource::kMemory), 0u);
 }
 
+TEST_F(ReflectionOfHosts, CallsThatAreGoneTakeNoTurn) {
+  attach("Shop");
+  std::vector<Call*> gone;
+  for (uint32_t i = 0; i < 2 * ReflectionCalls::kAnswersPerTurn; ++i) {
+    gone.push_back(&begin());
+    send(*gone.back(), name_request(kFile, "Shop.proto"));
+  }
+  for (Call* call : gone) engine.dispatcher.abandon(*call);
+  Call& call = begin();
+  send(call, name_request(kFile, "Shop.proto"));
+  engine.pump();
+  EXPECT_EQ(replies(call), 1u);
+}
+
 TEST_F(ReflectionOfHosts, AClientThatDoesNotReadHasOneAnswerMade) {
   attach("Shop");
   engine.transport.copies = false;

@@ -70,6 +70,9 @@ class DescriptorIndex::Builder {
   struct Wrong : std::runtime_error {
     using std::runtime_error::runtime_error;
   };
+  struct TooLarge : Wrong {
+    using Wrong::Wrong;
+  };
 
   explicit Builder(DescriptorIndex& index) : index_(index) {}
 
@@ -80,6 +83,7 @@ class DescriptorIndex::Builder {
       if (set.is_bytes(1)) add_file(set.bytes);
     }
     if (set.broken()) throw Wrong("it is no FileDescriptorSet");
+    resolve_imports();
     auto& extensions = index_.extensions_;
     std::sort(extensions.begin(), extensions.end(), [](const Extension& a, const Extension& b) {
       return std::tie(a.message, a.number, a.file) < std::tie(b.message, b.number, b.file);
@@ -115,13 +119,13 @@ class DescriptorIndex::Builder {
         std::lower_bound(by_name.begin(), by_name.end(), name,
                          [this](uint32_t file, std::string_view n) { return index_.files_[file].name < n; });
     if (place != by_name.end() && index_.files_[*place].name == name) return;  // the same, of another service
-    if (index_.files_.size() == kMaxFiles) throw Wrong("it has more than " + std::to_string(kMaxFiles) + " files");
+    if (index_.files_.size() == kMaxFiles) throw TooLarge("it has more than " + std::to_string(kMaxFiles) + " files");
     file_name_ = printable(name.substr(0, 200));
     file_ = static_cast<uint32_t>(index_.files_.size());
     by_name.insert(place, file_);
-    index_.files_.push_back({name, bytes, index_.imports_.size(), 0});
+    index_.files_.push_back({name, bytes, imports_.size(), 0});
     add_declarations(bytes);
-    index_.files_.back().import_count = index_.imports_.size() - index_.files_.back().first_import;
+    index_.files_.back().import_count = imports_.size() - index_.files_.back().first_import;
   }
 
   void add_declarations(std::string_view bytes) {
@@ -139,15 +143,28 @@ class DescriptorIndex::Builder {
   }
 
   void add_import(std::string_view name) {
-    if (index_.imports_.size() == kMaxImports) {
-      throw Wrong("it has more than " + std::to_string(kMaxImports) + " imports");
+    if (imports_.size() == kMaxImports) {
+      throw TooLarge("it has more than " + std::to_string(kMaxImports) + " imports");
     }
-    index_.imports_.push_back(name);
+    imports_.push_back(name);
+  }
+
+  // Once, and not for each request: a look-up compares names. A file may come behind those that import it.
+  void resolve_imports() {
+    for (File& file : index_.files_) {
+      const size_t first = index_.imports_.size();
+      for (size_t i = 0; i < file.import_count; ++i) {
+        const uint32_t import = index_.find_file(imports_[file.first_import + i]);
+        if (import != kNone) index_.imports_.push_back(import);
+      }
+      file.first_import = first;
+      file.import_count = index_.imports_.size() - first;
+    }
   }
 
   void add_message(Scope scope, std::string_view bytes, int depth) {
     if (depth > kMaxNesting) {
-      throw Wrong(file_name_ + " nests messages more than " + std::to_string(kMaxNesting) + " deep");
+      throw TooLarge(file_name_ + " nests messages more than " + std::to_string(kMaxNesting) + " deep");
     }
     const Scope self = add(scope, string_field(bytes, 1), Kind::kMessage);
     each(bytes, [&](const WireFields& field) {
@@ -183,6 +200,10 @@ class DescriptorIndex::Builder {
       if (field.is_varint(3)) number = static_cast<int32_t>(field.value);
     });
     add(scope, name, Kind::kOther);
+    // Not bounded by kMaxSymbols: any number of them may have one name, or none.
+    if (index_.extensions_.size() == kMaxExtensions) {
+      throw TooLarge("it has more than " + std::to_string(kMaxExtensions) + " extensions");
+    }
     index_.extensions_.push_back({without_dot(message), number, file_});
   }
 
@@ -197,7 +218,7 @@ class DescriptorIndex::Builder {
       const Symbol& other = symbols[index_.slots_[slot]];
       if (other.hash == hash && other.parent == scope.symbol && other.name == name) return {index_.slots_[slot], hash};
     }
-    if (symbols.size() == kMaxSymbols) throw Wrong("it has more than " + std::to_string(kMaxSymbols) + " names");
+    if (symbols.size() == kMaxSymbols) throw TooLarge("it has more than " + std::to_string(kMaxSymbols) + " names");
     const auto symbol = static_cast<uint32_t>(symbols.size());
     symbols.push_back({hash, name, scope.symbol, static_cast<uint16_t>(file_), kind});
     index_.slots_[slot] = symbol;
@@ -217,22 +238,25 @@ class DescriptorIndex::Builder {
 
   DescriptorIndex& index_;
   uint32_t file_ = 0;
-  std::string file_name_;  // for what is refused
+  std::string file_name_;                  // for what is refused
+  std::vector<std::string_view> imports_;  // names, of all files
 };
 
-std::shared_ptr<const DescriptorIndex> DescriptorIndex::make(std::string set, std::string* error) {
+std::shared_ptr<const DescriptorIndex> DescriptorIndex::make(std::string set, std::string* error, bool* too_large) {
   std::shared_ptr<DescriptorIndex> index(new DescriptorIndex());
   index->set_ = std::move(set);
   index->secret_ = random_word();
   try {
     Builder(*index).read();
   } catch (const Builder::Wrong& wrong) {
+    if (too_large != nullptr) *too_large = dynamic_cast<const Builder::TooLarge*>(&wrong) != nullptr;
     return *error = wrong.what(), nullptr;
   }
   return index;
 }
 
 uint32_t DescriptorIndex::find_file(std::string_view name) const {
+  if (name.size() > kMaxName) return kNone;
   const auto place = std::lower_bound(files_by_name_.begin(), files_by_name_.end(), name,
                                       [this](uint32_t file, std::string_view n) { return files_[file].name < n; });
   return place != files_by_name_.end() && files_[*place].name == name ? *place : kNone;
@@ -252,7 +276,7 @@ bool DescriptorIndex::same(const Symbol& symbol, std::string_view full_name) con
 }
 
 uint32_t DescriptorIndex::find(std::string_view full_name) const {
-  if (full_name.empty()) return kNone;
+  if (full_name.empty() || full_name.size() > kMaxName) return kNone;
   const uint64_t hash = hash_name(secret_, full_name, secret_);
   const size_t mask = slots_.size() - 1;
   for (size_t slot = hash & mask; slots_[slot] != kNone; slot = (slot + 1) & mask) {
@@ -274,6 +298,7 @@ bool DescriptorIndex::is_message(std::string_view full_name) const {
 }
 
 std::span<const DescriptorIndex::Extension> DescriptorIndex::extensions_of(std::string_view message) const {
+  if (message.size() > kMaxName) return {};
   const auto less = [](const auto& a, const auto& b) {
     if constexpr (std::is_same_v<std::decay_t<decltype(a)>, Extension>) {
       return a.message < b;
@@ -301,7 +326,7 @@ std::vector<int32_t> DescriptorIndex::extension_numbers(std::string_view message
 }
 
 size_t DescriptorIndex::memory() const {
-  return set_.capacity() + files_.capacity() * sizeof(File) + imports_.capacity() * sizeof(std::string_view) +
+  return set_.capacity() + files_.capacity() * sizeof(File) + imports_.capacity() * sizeof(uint32_t) +
          files_by_name_.capacity() * sizeof(uint32_t) + symbols_.capacity() * sizeof(Symbol) +
          slots_.capacity() * sizeof(uint32_t) + extensions_.capacity() * sizeof(Extension);
 }

@@ -1,15 +1,14 @@
 // DescriptorIndex: FileDescriptorProtos by file name, by symbol and by extension, as server reflection asks for them.
 //
 //   bytes of a FileDescriptorSet   [ file | file | ... ]   as they came; answers refer to them
-//   files                          name, bytes, imports
+//   files                          name, bytes, the files that it imports
 //   symbols                        hash table of (parent, last part of the name): no full name is ever built, so that
 //                                  what it holds is a small multiple of the bytes, however deep messages nest
 //   extensions                     sorted by extended message and number
 //
-// The bytes are hostile: a host sends them. Counts and nesting are bounded, a look-up is hashed with a secret, and of
-// two files or symbols of one name the first counts. What is inside a file is not checked any further: clients have to
-// link descriptors anyway.
-// Thread-safety: immutable once made.
+// The bytes are hostile: a host sends them. Counts and nesting are bounded, so is the name of a look-up, which is
+// hashed with a secret, and of two files or symbols of one name the first counts. What is inside a file is not checked
+// any further: clients have to link descriptors anyway. Thread-safety: immutable once made.
 #pragma once
 
 #include <cstddef>
@@ -28,10 +27,12 @@ class DescriptorIndex {
   static constexpr size_t kMaxFiles = 4096;       // a Symbol has 16 bits for one
   static constexpr size_t kMaxImports = 1 << 16;  // of all files together
   static constexpr size_t kMaxSymbols = 1 << 19;
-  static constexpr int kMaxNesting = 32;  // messages in messages
+  static constexpr size_t kMaxExtensions = 1 << 16;
+  static constexpr size_t kMaxName = 1024;  // bytes of a name that is looked up; longer ones are not found
+  static constexpr int kMaxNesting = 32;    // messages in messages
 
-  // Null: `error` says what is wrong. Throws std::bad_alloc.
-  static std::shared_ptr<const DescriptorIndex> make(std::string set, std::string* error);
+  // Null: `error` says what is wrong; `too_large`: only that a bound above is passed. Throws std::bad_alloc.
+  static std::shared_ptr<const DescriptorIndex> make(std::string set, std::string* error, bool* too_large = nullptr);
   DescriptorIndex(const DescriptorIndex&) = delete;
   DescriptorIndex& operator=(const DescriptorIndex&) = delete;
 
@@ -42,8 +43,8 @@ class DescriptorIndex {
   };
   size_t file_count() const { return files_.size(); }
   const File& file(uint32_t index) const { return files_[index]; }
-  // Names as the file has them; the set may lack some of those files.
-  std::span<const std::string_view> imports(const File& file) const {
+  // Those that the set has.
+  std::span<const uint32_t> imports(const File& file) const {
     return {imports_.data() + file.first_import, file.import_count};
   }
 
@@ -55,6 +56,8 @@ class DescriptorIndex {
   bool is_message(std::string_view full_name) const;
   // The file that extends that message with that number, or kNone.
   uint32_t find_extension(std::string_view message, int32_t number) const;
+  // How many extensions of that message there are; some may have the same number.
+  size_t extension_count(std::string_view message) const { return extensions_of(message).size(); }
   // The numbers of all extensions of that message, ascending, each once.
   std::vector<int32_t> extension_numbers(std::string_view message) const;
 
@@ -85,7 +88,7 @@ class DescriptorIndex {
   std::string set_;
   uint64_t secret_ = 0;
   std::vector<File> files_;
-  std::vector<std::string_view> imports_;
+  std::vector<uint32_t> imports_;
   std::vector<uint32_t> files_by_name_;  // sorted by name
   std::vector<Symbol> symbols_;
   std::vector<uint32_t> slots_;  // open addressing over symbols_; kNone: free; a power of two

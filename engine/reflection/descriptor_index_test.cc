@@ -36,9 +36,11 @@ std::shared_ptr<const DescriptorIndex> index_of(const std::string& set) {
   EXPECT_NE(index, nullptr) << error;
   return index;
 }
-std::string refusal_of(const std::string& set) {
+std::string refusal_of(const std::string& set, bool too_large = false) {
   std::string error;
-  EXPECT_EQ(DescriptorIndex::make(set, &error), nullptr);
+  bool found = !too_large;
+  EXPECT_EQ(DescriptorIndex::make(set, &error, &found), nullptr);
+  EXPECT_EQ(found, too_large) << error;
   return error;
 }
 // A FileDescriptorProto of that name with `rest`, as an element of a set.
@@ -73,7 +75,26 @@ TEST(DescriptorIndex, EverySymbolIsFoundInItsFile) {
   }
   EXPECT_TRUE(index->is_message("a.b.Base.In"));
   EXPECT_FALSE(index->is_message("a.Shop"));
-  EXPECT_THAT(index->imports(index->file(shop)), ElementsAre("base.proto"));
+  EXPECT_THAT(index->imports(index->file(shop)), ElementsAre(base));
+}
+
+TEST(DescriptorIndex, ImportsAreFilesOfTheSetWhereverTheyStand) {
+  auto index = index_of(file("a", field(3, "missing") + field(3, "c") + field(3, "b")) + file("b", field(3, "a")) +
+                        file("c", ""));
+  EXPECT_THAT(index->imports(index->file(0)), ElementsAre(2, 1));
+  EXPECT_THAT(index->imports(index->file(1)), ElementsAre(0));
+  EXPECT_THAT(index->imports(index->file(2)), ElementsAre());
+}
+
+TEST(DescriptorIndex, LongNamesAreNotFound) {
+  for (const size_t size : {DescriptorIndex::kMaxName, DescriptorIndex::kMaxName + 1}) {
+    const std::string name(size, 'n');
+    auto index = index_of(file(name, field(4, field(1, name)) + field(7, field(1, "x") + field(2, name))));
+    const uint32_t found = size == DescriptorIndex::kMaxName ? 0 : kNone;
+    EXPECT_EQ(index->find_file(name), found);
+    EXPECT_EQ(index->find_symbol(name), found);
+    EXPECT_EQ(index->find_extension(name, 0), found);
+  }
 }
 
 TEST(DescriptorIndex, ExtensionsAreFoundByMessageAndNumber) {
@@ -111,16 +132,19 @@ TEST(DescriptorIndex, BytesThatAreNoDescriptorsAreRefused) {
 TEST(DescriptorIndex, NestingAndCountsAreBounded) {
   std::string deep = field(1, "M");
   for (int i = 0; i < DescriptorIndex::kMaxNesting; ++i) deep = field(1, "M") + field(3, deep);
-  EXPECT_THAT(refusal_of(file("deep.proto", field(4, deep))), HasSubstr("nests messages more than 32 deep"));
+  EXPECT_THAT(refusal_of(file("deep.proto", field(4, deep)), true), HasSubstr("nests messages more than 32 deep"));
   std::string many;
   for (size_t i = 0; i <= DescriptorIndex::kMaxFiles; ++i) many += file("f" + std::to_string(i), "");
-  EXPECT_THAT(refusal_of(many), HasSubstr("more than 4096 files"));
+  EXPECT_THAT(refusal_of(many, true), HasSubstr("more than 4096 files"));
   std::string imports;
   for (size_t i = 0; i <= DescriptorIndex::kMaxImports; ++i) imports += field(3, "");
-  EXPECT_THAT(refusal_of(file("i.proto", imports)), HasSubstr("more than 65536 imports"));
+  EXPECT_THAT(refusal_of(file("i.proto", imports), true), HasSubstr("more than 65536 imports"));
   std::string names;
   for (size_t i = 0; i <= DescriptorIndex::kMaxSymbols; ++i) names += field(4, field(1, std::to_string(i)));
-  EXPECT_THAT(refusal_of(file("n.proto", names)), HasSubstr("more than 524288 names"));
+  EXPECT_THAT(refusal_of(file("n.proto", names), true), HasSubstr("more than 524288 names"));
+  std::string extensions;
+  for (size_t i = 0; i <= DescriptorIndex::kMaxExtensions; ++i) extensions += field(7, "");
+  EXPECT_THAT(refusal_of(file("e.proto", extensions), true), HasSubstr("more than 65536 extensions"));
 }
 
 // Each full name would have 20 MB; what is held is a small multiple of the bytes.

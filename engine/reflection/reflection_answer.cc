@@ -36,11 +36,27 @@ std::pair<const ReflectionSource*, uint32_t> find_in(Sources sources, Find find)
   return {nullptr, DescriptorIndex::kNone};
 }
 
-// The first source that has a message of that name, or null.
-const ReflectionSource* describes_message(Sources sources, std::string_view name) {
-  const auto found = std::find_if(sources.begin(), sources.end(),
-                                  [name](const ReflectionSource* source) { return source->files->is_message(name); });
-  return found == sources.end() ? nullptr : *found;
+bool describes_message(Sources sources, std::string_view name) {
+  return std::any_of(sources.begin(), sources.end(),
+                     [name](const ReflectionSource* source) { return source->files->is_message(name); });
+}
+
+// What sorted lists have, sorted, each once. Lists of like length are merged, two by two, so that no element is copied
+// once for each list.
+template <typename T>
+std::vector<T> merged(std::vector<std::vector<T>> lists) {
+  if (lists.empty()) return {};
+  for (size_t step = 1; step < lists.size(); step *= 2) {
+    for (size_t i = 0; i + step < lists.size(); i += 2 * step) {
+      std::vector<T> both;
+      both.reserve(lists[i].size() + lists[i + step].size());
+      std::set_union(lists[i].begin(), lists[i].end(), lists[i + step].begin(), lists[i + step].end(),
+                     std::back_inserter(both));
+      lists[i] = std::move(both);
+      lists[i + step] = {};
+    }
+  }
+  return std::move(lists.front());
 }
 
 }  // namespace
@@ -105,11 +121,9 @@ void ReflectionAnswer::write(const Request& request, Sources sources) {
       return write_error(static_cast<int>(StatusCode::kUnimplemented), "");
     case kServices:
       return write_services(sources);
-    case kNumbers: {
-      const ReflectionSource* source = describes_message(sources, name);
-      if (source == nullptr) return write_error(kNotFound, "Type not found.");
-      return write_numbers(name, source->files->extension_numbers(name));
-    }
+    case kNumbers:
+      if (!describes_message(sources, name)) return write_error(kNotFound, "Type not found.");
+      return write_numbers(name, sources);
     case kFile:
       missing = "File not found.";
       found = find_in(sources, [name](const DescriptorIndex& files) { return files.find_file(name); });
@@ -119,7 +133,7 @@ void ReflectionAnswer::write(const Request& request, Sources sources) {
       found = find_in(sources, [name](const DescriptorIndex& files) { return files.find_symbol(name); });
       break;
     case kExtension:
-      missing = describes_message(sources, name) != nullptr ? "Extension not found." : "Type not found.";
+      missing = describes_message(sources, name) ? "Extension not found." : "Type not found.";
       found = find_in(sources, [&request](const DescriptorIndex& files) {
         return files.find_extension(request.name, request.number);
       });
@@ -141,11 +155,10 @@ void ReflectionAnswer::write_file(const std::shared_ptr<const DescriptorIndex>& 
     std::string length;
     append_length(1, next.bytes.size(), &length);
     size += length.size() + next.bytes.size();
-    for (const std::string_view import : files->imports(next)) {
-      const uint32_t index = files->find_file(import);
-      if (index == DescriptorIndex::kNone || seen[index]) continue;
-      seen[index] = true;
-      order.push_back(index);
+    for (const uint32_t import : files->imports(next)) {
+      if (seen[import]) continue;
+      seen[import] = true;
+      order.push_back(import);
     }
   }
   append_length(kFiles, size, &text_);
@@ -158,25 +171,38 @@ void ReflectionAnswer::write_file(const std::shared_ptr<const DescriptorIndex>& 
 }
 
 void ReflectionAnswer::write_services(Sources sources) {
-  std::vector<std::string_view> names;
+  std::vector<std::vector<std::string_view>> lists;
+  size_t count = 0, bytes = 0;
   for (const ReflectionSource* source : sources) {
-    std::vector<std::string_view> more;
-    std::set_union(names.begin(), names.end(), source->services.begin(), source->services.end(),
-                   std::back_inserter(more));
-    names = std::move(more);
+    count += source->services.size();
+    for (const std::string& service : source->services) bytes += service.size();
+    if (count > kMostListed || bytes > kMostListedBytes) {
+      return write_error(static_cast<int>(StatusCode::kResourceExhausted), "Too many services to list.");
+    }
+    lists.emplace_back(source->services.begin(), source->services.end());
   }
-  std::string list;
-  for (const std::string_view name : names) {
-    std::string service;
+  std::string list, service;
+  for (const std::string_view name : merged(std::move(lists))) {
+    service.clear();
     append_bytes(1, name, &service);
     append_bytes(1, service, &list);
   }
   append_bytes(kServiceList, list, &text_);
 }
 
-void ReflectionAnswer::write_numbers(std::string_view message, const std::vector<int32_t>& numbers) {
+// Of a host that does not have the message, too: whichever extends it is found by its number.
+void ReflectionAnswer::write_numbers(std::string_view message, Sources sources) {
+  std::vector<std::vector<int32_t>> lists;
+  size_t count = 0;
+  for (const ReflectionSource* source : sources) {
+    count += source->files->extension_count(message);
+    if (count > kMostListed) {
+      return write_error(static_cast<int>(StatusCode::kResourceExhausted), "Too many extensions to list.");
+    }
+    lists.push_back(source->files->extension_numbers(message));
+  }
   std::string packed, reply;
-  for (const int32_t number : numbers) append_varint(static_cast<uint64_t>(int64_t{number}), &packed);
+  for (const int32_t number : merged(std::move(lists))) append_varint(static_cast<uint64_t>(int64_t{number}), &packed);
   append_bytes(1, message, &reply);
   if (!packed.empty()) append_bytes(2, packed, &reply);
   append_bytes(kExtensionNumbers, reply, &text_);

@@ -1,6 +1,9 @@
 // ReflectionAnswer: one ServerReflectionRequest answered, in wire bytes, for grpc.reflection.v1 and v1alpha, whose
 // messages are the same (reflection_v1.proto). What several hosts describe is answered together: services are listed
-// once, and of two hosts that describe one name the first counts.
+// once, so are the numbers of extensions, and of two hosts that describe one name the first counts.
+//
+// The work for one answer is bounded: names of more than DescriptorIndex::kMaxName bytes are not found, and services or
+// numbers beyond kMostListed or kMostListedBytes are an error in the response, RESOURCE_EXHAUSTED.
 //
 // The answer refers to the descriptors' bytes and keeps them; everything else is in buffers of its own.
 // Thread-safety: none.
@@ -35,6 +38,10 @@ const ReflectionSource& reflection_itself();
 
 class ReflectionAnswer {
  public:
+  // Of all hosts together, before those that several have count once.
+  static constexpr size_t kMostListed = 1 << 16;
+  static constexpr size_t kMostListedBytes = 4 << 20;  // of names: gRPC's clients take no larger messages by default
+
   // Null: the bytes are no ServerReflectionRequest. `request` and `sources` are not referred to afterwards, but for the
   // descriptors, which the answer keeps. Throws std::bad_alloc.
   static std::unique_ptr<ReflectionAnswer> make(std::string_view request,
@@ -53,7 +60,7 @@ class ReflectionAnswer {
   void write(const Request& request, std::span<const ReflectionSource* const> sources);
   void write_file(const std::shared_ptr<const DescriptorIndex>& files, uint32_t file);
   void write_services(std::span<const ReflectionSource* const> sources);
-  void write_numbers(std::string_view message, const std::vector<int32_t>& numbers);
+  void write_numbers(std::string_view message, std::span<const ReflectionSource* const> sources);
   void write_error(int code, std::string_view message);
   void refer(std::string_view bytes);
   void finish();

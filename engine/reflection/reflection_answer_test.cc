@@ -98,6 +98,56 @@ TEST_F(Answers, ExtensionsAreFound) {
   EXPECT_THAT(numbers.numbers, IsEmpty());
 }
 
+Reflected ask_of(const std::vector<ReflectionSource>& hosts, const std::string& request) {
+  std::vector<const ReflectionSource*> sources;
+  for (const ReflectionSource& host : hosts) sources.push_back(&host);
+  auto answer = ReflectionAnswer::make(request, sources);
+  std::string bytes;
+  for (const Piece& piece : answer->pieces()) bytes.append(piece.data, piece.size);
+  return Reflected(bytes);
+}
+
+TEST(AnswersOfManyHosts, NumbersOfExtensionsAreThoseOfAllHostsOnce) {
+  const char base[] = "syntax = \"proto2\"; package p; message C { extensions 1 to 99; }";
+  std::vector<ReflectionSource> hosts;
+  for (const std::vector<int>& numbers : {std::vector<int>{7, 3}, {}, {5, 7}, {9}, {3}}) {
+    std::string extends = "syntax = \"proto2\"; package p; import \"c.proto\";";
+    for (const int number : numbers) {
+      const std::string n = std::to_string(number);
+      extends += "extend .p.C { optional int32 x" + n + " = " + n + "; }";
+    }
+    hosts.push_back(source({{"c.proto", base}, {"x.proto", extends.c_str()}}, {}));
+  }
+  EXPECT_THAT(ask_of(hosts, name_request(kNumbers, "p.C")).numbers, ElementsAre(3, 5, 7, 9));
+}
+
+TEST(AnswersOfManyHosts, ListsAreBounded) {
+  auto files = source({}, {}).files;
+  const std::vector<std::string> half(ReflectionAnswer::kMostListed / 2, "s");
+  Reflected reply = ask_of({{files, half}, {files, half}}, name_request(kServices, ""));
+  EXPECT_EQ(reply.kind, kServiceList);
+  reply = ask_of({{files, half}, {files, half}, {files, {"t"}}}, name_request(kServices, ""));
+  EXPECT_EQ(reply.kind, kError);
+  EXPECT_EQ(reply.code, 8u);
+  EXPECT_EQ(reply.error, "Too many services to list.");
+  const std::string large(ReflectionAnswer::kMostListedBytes, 's');
+  EXPECT_EQ(ask_of({{files, {large}}}, name_request(kServices, "")).kind, kServiceList);
+  EXPECT_EQ(ask_of({{files, {large}}, {files, {"t"}}}, name_request(kServices, "")).code, 8u);
+
+  std::string file, message, extension, set, error;
+  append_bytes(1, "M", &message);
+  append_bytes(4, message, &file);
+  append_bytes(2, ".M", &extension);
+  for (size_t i = 0; i < DescriptorIndex::kMaxExtensions; ++i) append_bytes(7, extension, &file);
+  append_bytes(1, file, &set);
+  const ReflectionSource extends{DescriptorIndex::make(set, &error), {}};
+  ASSERT_NE(extends.files, nullptr) << error;
+  EXPECT_THAT(ask_of({extends}, name_request(kNumbers, "M")).numbers, ElementsAre(0));
+  reply = ask_of({extends, extends}, name_request(kNumbers, "M"));
+  EXPECT_EQ(reply.code, 8u);
+  EXPECT_EQ(reply.error, "Too many extensions to list.");
+}
+
 TEST_F(Answers, WhatIsNotThereIsAnErrorInTheResponse) {
   const std::pair<std::string, std::string> cases[] = {
       {name_request(kFile, "d.proto"), "File not found."},
