@@ -9,6 +9,7 @@
 #include "cli/file_io.h"
 #include "cli/grpc_call.h"
 #include "cli/json_messages.h"
+#include "cli/printable.h"
 
 namespace drover::cli {
 namespace {
@@ -130,14 +131,22 @@ class Command {
       stream->write(request);
       stream->writes_done();
     }
-    const std::string wrong_reply = print_replies(*stream);
+    const std::string wrong_reply = print_replies(*stream, method.server_streaming());
     const CallStatus status = stream->finish();
     documents_.stop();
     if (writer.joinable()) writer.join();
     if (verbose_) print_metadata("trailing", stream->trailing_metadata());
     if (!request_error_.empty()) return fail("call", request_error_);
     if (!wrong_reply.empty()) return fail("call", wrong_reply);
-    return status.ok() ? kDone : fail("call", with_hint(status.text()), kCallFailed);
+    if (extra_reply_) {
+      return fail("call", "the server sends several replies to a method that has one; the first is printed",
+                  kCallFailed);
+    }
+    if (!status.ok()) return fail("call", with_hint(status.text()), kCallFailed);
+    if (!method.server_streaming() && replies_ == 0) {
+      return fail("call", "the server ended the call with OK and no reply; expected one", kCallFailed);
+    }
+    return kDone;
   }
 
   std::string only_request(std::string* wire) {
@@ -161,8 +170,9 @@ class Command {
     stream.writes_done();
   }
 
-  // Until the last. Returns what is wrong with one; the call is then cancelled.
-  std::string print_replies(ByteStream& stream) {
+  // Until the last, or a second one where there is to be one. Returns what is wrong with one. In both cases the call is
+  // then cancelled.
+  std::string print_replies(ByteStream& stream, bool several) {
     std::string wire;
     bool first = true;
     json::PrintOptions options;
@@ -173,10 +183,13 @@ class Command {
       if (first && verbose_) print_metadata("initial", stream.initial_metadata());
       first = false;
       if (!more) return "";
-      std::string text;
-      std::string error = wire_to_json(output_, "the reply", wire, options, &text);
-      if (error.empty()) error = write_file("-", text + "\n");
-      if (error.empty()) continue;
+      std::string text, error;
+      extra_reply_ = !several && replies_++ != 0;
+      if (!extra_reply_) {
+        error = wire_to_json(output_, "the reply", wire, options, &text);
+        if (error.empty()) error = write_file("-", text + "\n");
+        if (error.empty()) continue;
+      }
       stream.cancel();
       while (stream.read(&wire)) continue;
       return error;
@@ -186,7 +199,8 @@ class Command {
   static void print_metadata(const char* which, const Metadata& metadata) {
     for (const auto& [key, value] : metadata) {
       const bool binary = key.ends_with("-bin");
-      std::fprintf(stderr, "%s %s: %s\n", which, key.c_str(), binary ? to_base64(value).c_str() : value.c_str());
+      const std::string text = binary ? to_base64(value) : printable_line(value);
+      std::fprintf(stderr, "%s %s: %s\n", which, printable_line(key).c_str(), text.c_str());
     }
   }
 
@@ -212,6 +226,8 @@ class Command {
   std::string request_error_;  // of the writer, once it is joined
   std::vector<std::string> headers_;
   double seconds_ = 0;  // 0: not given
+  uint64_t replies_ = 0;
+  bool extra_reply_ = false;
   bool insecure_ = false, all_fields_ = false, one_line_ = false, verbose_ = false;
   schema::MessageType input_, output_;
 };

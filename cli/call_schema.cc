@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/command.h"
+#include "cli/printable.h"
 
 namespace drover::cli {
 namespace {
@@ -17,15 +18,16 @@ bool is_named(const std::string& full, const std::string& name) {
 
 // What the reflection of one service lacks is not said if others have something.
 Failure CallSchema::load_services(const std::vector<std::string>& services) {
-  google::protobuf::FileDescriptorSet files;
   Failure first;
   for (const std::string& service : services) {
-    Failure failure = reflection_.file_of(service, &files);
+    Failure failure = reflection_.add_file_of(service);
     if (failure.code == kCallFailed) return failure;
     if (failure && !first) first = failure;
   }
-  if (files.file_size() == 0) return first ? first : failed("the server's reflection has no services");
-  return failed(source_.load(files));
+  if (reflection_.files().file_size() == 0) {
+    return first ? first : failed("the server's reflection has no services");
+  }
+  return failed(source_.load(reflection_.files()));
 }
 
 Failure CallSchema::load_all() {
@@ -85,22 +87,21 @@ Failure CallSchema::list(const std::string& service, std::string* text) {
       if (Failure failure = load_services(matching)) return failure;
     }
     const auto* found = source_.find_symbol(matching[0]).service;
-    if (found == nullptr) return failed("the server's reflection does not describe " + matching[0]);
+    if (found == nullptr) return failed("the server's reflection does not describe " + printable_line(matching[0]));
     lines.clear();
     for (int i = 0; i < found->method_count(); ++i)
       lines.push_back(found->full_name() + "/" + found->method(i)->name());
   }
-  for (const std::string& line : lines) *text += line + "\n";
+  for (const std::string& line : lines) *text += printable_line(line) + "\n";
   return {};
 }
 
 // The file that declares the symbol; all of them if the server does not know it, since it may be a name's last part.
 Failure CallSchema::load_for(const std::string& symbol) {
   if (source_.given() || symbol.empty()) return load_all();
-  google::protobuf::FileDescriptorSet files;
-  const Failure failure = reflection_.file_of(symbol, &files);
+  const Failure failure = reflection_.add_file_of(symbol);
   if (failure.code == kCallFailed) return failure;
-  return failure ? load_all() : failed(source_.load(files));
+  return failure ? load_all() : failed(source_.load(reflection_.files()));
 }
 
 Failure CallSchema::describe(const std::string& symbol, std::string* text) {
@@ -112,8 +113,9 @@ Failure CallSchema::describe(const std::string& symbol, std::string* text) {
   for (const std::string& one : symbols) {
     const FoundSymbol found = source_.find_symbol(one);
     if (!found.error.empty()) return failed(found.error);
-    *text += (text->empty() ? "" : "\n") + ("// " + found.full_name + " is a " + found.kind + ", in " + found.file) +
-             "\n" + found.definition;
+    *text += (text->empty() ? "" : "\n") +
+             ("// " + found.full_name + " is a " + found.kind + ", in " + printable_line(found.file)) + "\n" +
+             found.definition;
     if (!text->ends_with("\n")) *text += "\n";
   }
   return {};

@@ -29,7 +29,7 @@ void add_check(CLI::App* app, Run* run);
 void add_stat(CLI::App* app, Run* run);
 void add_sim(CLI::App* app, Run* run);
 
-// Prints "drover NAME: what" on stderr and returns `code`.
+// Prints "drover NAME: what" on stderr, by printable() since servers' words may be in it, and returns `code`.
 int fail(const char* command, const std::string& what, int code = kFailed);
 
 }  // namespace drover::cli

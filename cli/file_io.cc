@@ -8,11 +8,12 @@
 #include <iterator>
 
 #include "cli/command.h"
+#include "cli/printable.h"
 
 namespace drover::cli {
 
 int fail(const char* command, const std::string& what, int code) {
-  std::fprintf(stderr, "drover %s: %s\n", command, what.c_str());
+  std::fprintf(stderr, "drover %s: %s\n", command, printable(what).c_str());
   return code;
 }
 

@@ -11,6 +11,8 @@
 #include <map>
 #include <thread>
 
+#include "cli/printable.h"
+
 namespace drover::cli {
 namespace {
 
@@ -52,9 +54,15 @@ std::shared_ptr<grpc::ChannelCredentials> credentials_of(const ChannelOptions& o
   return grpc::SslCredentials({options.ca_certificates, options.private_key, options.certificate});
 }
 
+// 64 MiB a message (kMostReflectionBytes).
+constexpr char kReflectionLimit[] =
+    R"({"methodConfig": [{"maxResponseMessageBytes": 67108864, "name": [)"
+    R"({"service": "grpc.reflection.v1.ServerReflection"}, {"service": "grpc.reflection.v1alpha.ServerReflection"}]}]})";
+
 std::shared_ptr<grpc::Channel> make_channel(const ChannelOptions& options) {
   grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(-1);
+  arguments.SetMaxReceiveMessageSize(-1);  // of the methods that are called; reflection is bounded
+  arguments.SetServiceConfigJSON(kReflectionLimit);
   if (!options.authority.empty()) arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, options.authority);
   if (options.tls && !options.authority.empty()) arguments.SetSslTargetNameOverride(options.authority);
   return grpc::CreateCustomChannel(options.target, credentials_of(options), arguments);
@@ -132,7 +140,7 @@ class GenericStream final : public ByteStream {
 
 std::string CallStatus::text() const {
   std::string text = name + " (" + std::to_string(code) + ")";
-  if (!message.empty()) text += ": " + message;
+  if (!message.empty()) text += ": " + printable_line(message);
   if (details_bytes != 0) text += " [" + std::to_string(details_bytes) + " bytes of error details]";
   return text;
 }

@@ -31,7 +31,7 @@ struct CallStatus {
   std::string message;
   size_t details_bytes = 0;  // of binary error details
   bool ok() const { return code == 0; }
-  // "UNAVAILABLE (14): connection refused"
+  // "UNAVAILABLE (14): connection refused", one line.
   std::string text() const;
 };
 inline constexpr int kStatusUnimplemented = 12, kStatusUnavailable = 14;

@@ -6,18 +6,39 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 
+#include "cli/printable.h"
 #include "object/unique_fd.h"
 
 namespace drover::cli {
 namespace {
 
 constexpr size_t kMostBytes = 64 << 20;
-constexpr timeval kPatience{5, 0};
+using Clock = std::chrono::steady_clock;
 
-UniqueFd connect_to(const std::string& address, std::string* error) {
+// The next operation on the socket ends then at the latest. False: it is later already.
+bool wait_until(int fd, Clock::time_point end) {
+  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(end - Clock::now()).count();
+  if (left <= 0) return false;
+  timeval time{};
+  time.tv_sec = left / 1'000'000;
+  time.tv_usec = left % 1'000'000;
+  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+  ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
+  return true;
+}
+
+std::string late(const std::string& address, double seconds) {
+  char text[64];
+  std::snprintf(text, sizeof text, ": no whole answer in %g s", seconds);
+  return address + text;
+}
+
+UniqueFd connect_to(const std::string& address, Clock::time_point end, std::string* error) {
   const size_t colon = address.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == address.size()) {
     *error = "'" + address + "' is not HOST:PORT";
@@ -34,20 +55,24 @@ UniqueFd connect_to(const std::string& address, std::string* error) {
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> list(found, ::freeaddrinfo);
   for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
     UniqueFd fd(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
-    ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+    // Half of the time at most: a further address may answer.
+    const Clock::time_point now = Clock::now(), half = now + (end - now) / 2;
+    if (fd && !wait_until(fd.get(), one->ai_next == nullptr ? end : half)) break;
     if (fd && ::connect(fd.get(), one->ai_addr, one->ai_addrlen) == 0) return fd;
-    *error = address + ": " + std::strerror(errno);
+    *error = address + ": " + std::strerror(errno == EINPROGRESS ? ETIMEDOUT : errno);
   }
+  if (error->empty()) *error = address + ": " + std::strerror(ETIMEDOUT);
   return {};
 }
 
 }  // namespace
 
-std::string http_get(const std::string& address, const std::string& path, std::string* body) {
+std::string http_get(const std::string& address, const std::string& path, std::string* body, double seconds) {
   std::string error;
-  const UniqueFd fd = connect_to(address, &error);
+  const auto last = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  const UniqueFd fd = connect_to(address, last, &error);
   if (!fd) return error;
+  if (!wait_until(fd.get(), last)) return late(address, seconds);
   const std::string request = "GET " + path + " HTTP/1.0\r\nHost: " + address + "\r\n\r\n";
   if (::send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size())) {
     return address + ": " + std::strerror(errno);
@@ -55,9 +80,10 @@ std::string http_get(const std::string& address, const std::string& path, std::s
   std::string reply;
   char bytes[64 << 10];
   while (true) {
+    if (!wait_until(fd.get(), last)) return late(address, seconds);
     const ssize_t n = ::recv(fd.get(), bytes, sizeof bytes, 0);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return address + ": " + (errno == EAGAIN ? "no answer in 5 s" : std::strerror(errno));
+    if (n < 0) return errno == EAGAIN ? late(address, seconds) : address + ": " + std::strerror(errno);
     if (n == 0) break;
     reply.append(bytes, static_cast<size_t>(n));
     if (reply.size() > kMostBytes) return address + ": more than 64 MiB";
@@ -65,7 +91,7 @@ std::string http_get(const std::string& address, const std::string& path, std::s
   const size_t end = reply.find("\r\n\r\n");
   const std::string status = reply.substr(0, reply.find("\r\n"));
   if (end == std::string::npos || !status.starts_with("HTTP/1.") || status.find(" 200") == std::string::npos) {
-    return address + path + ": expected HTTP 200, got '" + status.substr(0, 80) + "'";
+    return address + path + ": expected HTTP 200, got '" + printable_line(status.substr(0, 80)) + "'";
   }
   *body = reply.substr(end + 4);
   return "";

@@ -12,6 +12,16 @@ namespace {
 
 using Labels = std::map<std::string, std::string>;
 
+constexpr double kMost = 1e18;  // of a value: sums stay finite, and fit into a line
+
+// Finite and not negative. False: any other text, also "nan", by which nothing could be sorted.
+bool parse_number(std::string_view text, double* value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(*value) || *value < 0) return false;
+  *value = std::min(*value, kMost);
+  return true;
+}
+
 // `name{label="value",...} number`, with \\, \" and \n in values. False: no sample.
 bool parse_line(std::string_view line, std::string* name, Labels* labels, double* value) {
   labels->clear();
@@ -36,15 +46,7 @@ bool parse_line(std::string_view line, std::string* name, Labels* labels, double
   }
   while (at < line.size() && line[at] == ' ') ++at;
   const std::string_view number = line.substr(at, line.find(' ', at) - at);
-  if (number == "+Inf") return *value = std::numeric_limits<double>::infinity(), true;
-  return std::from_chars(number.data(), number.data() + number.size(), *value).ec == std::errc();
-}
-
-double number_of(const std::string& text) {
-  if (text == "+Inf") return std::numeric_limits<double>::infinity();
-  double value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
+  return parse_number(number, value);
 }
 
 void take_method(std::string_view name, Labels& labels, double value, MetricsSample::Method* method) {
@@ -52,7 +54,11 @@ void take_method(std::string_view name, Labels& labels, double value, MetricsSam
   if (name == "drover_abandoned_total") method->abandoned = value;
   if (name == "drover_request_bytes_total") method->request_bytes = value;
   if (name == "drover_response_bytes_total") method->response_bytes = value;
-  if (name == "drover_latency_seconds_bucket") method->latency.emplace_back(number_of(labels["le"]), value);
+  if (name == "drover_latency_seconds_bucket") {
+    double bound = std::numeric_limits<double>::infinity();
+    const std::string& text = labels["le"];
+    if (text == "+Inf" || parse_number(text, &bound)) method->latency.emplace_back(bound, value);
+  }
   if (name != "drover_responses_total") return;
   method->finished += value;
   if (labels["code"] != "OK") method->failed += value;

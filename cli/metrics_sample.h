@@ -1,7 +1,8 @@
 // What an engine's metrics say (docs/deploy.md), and what happened between two looks at them: the numbers of
 // `drover stat`.
 //
-// The text is Prometheus's exposition format, of any content: what is not understood is skipped.
+// The text is Prometheus's exposition format, of any content: what is not understood is skipped, as are values that are
+// negative, infinite or no number, which no engine has; larger ones than 1e18 count as that.
 #pragma once
 
 #include <cstdint>

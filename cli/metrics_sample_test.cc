@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace drover::cli {
 namespace {
 
@@ -72,6 +74,29 @@ TEST(MetricsSample, OtherTextIsSkippedAndDoesNotReachATerminal) {
   EXPECT_EQ(sample.methods.begin()->first, "/a?[2J\"\\");
   EXPECT_EQ(sample.methods.begin()->second.started, 5);
   EXPECT_THAT(to_json(MetricsChange::between({}, sample, 1), 0), HasSubstr("\"/a?[2J\\\"\\\\\""));
+}
+
+TEST(MetricsSample, NumbersThatNoEngineHasAreSkipped) {
+  std::string text =
+      "drover_connections nan\ndrover_connections -1\ndrover_connections +Inf\ndrover_connections inf\n"
+      "drover_connections 1e999\ndrover_connections 5x\ndrover_connections 2\n"
+      "drover_waiting_calls 1e300\n";
+  for (const char* bound : {"nan", "0.002", "-nan", "-1", "NaN", "inf", "1x", "", "+Inf", "0.001"}) {
+    for (int i = 0; i < 40; ++i) {
+      text += "drover_latency_seconds_bucket{method=\"/a\",le=\"" + std::string(bound) + "\"} 1\n";
+    }
+  }
+  const auto sample = MetricsSample::parse(text);
+  EXPECT_EQ(sample.connections, 2);
+  EXPECT_EQ(sample.waiting, 1e18);
+  const auto& latency = sample.methods.at("/a").latency;
+  ASSERT_EQ(latency.size(), 120u);
+  EXPECT_EQ(latency[0].first, 0.001);
+  EXPECT_EQ(latency[40].first, 0.002);
+  EXPECT_TRUE(std::isinf(latency[80].first));
+  const auto json = to_json(MetricsChange::between({}, sample, 1), 0);
+  EXPECT_THAT(json, Not(HasSubstr("inf")));
+  EXPECT_THAT(json, Not(HasSubstr("nan")));
 }
 
 }  // namespace

@@ -4,14 +4,14 @@
 #include <google/protobuf/unknown_field_set.h>
 
 #include <algorithm>
-#include <set>
 
 #include "cli/command.h"
+#include "cli/printable.h"
 
 namespace drover::cli {
 namespace {
 
-using google::protobuf::FileDescriptorSet;
+using google::protobuf::FileDescriptorProto;
 using google::protobuf::UnknownField;
 using google::protobuf::UnknownFieldSet;
 
@@ -33,6 +33,14 @@ std::string bytes_field(const std::string& message, int number) {
   std::string bytes;
   each_bytes(message, number, [&](const std::string& found) { bytes = found; });
   return bytes;
+}
+
+// Not kFailed: a further service would not help.
+Failure too_much() {
+  return {"the server's reflection sends more than " + std::to_string(kMostReflectionFiles) + " files or names, or " +
+              std::to_string(kMostReflectionBytes >> 20) +
+              " MiB: name its schema by --proto FILE or --descriptor-set FILE",
+          kCallFailed};
 }
 
 }  // namespace
@@ -73,7 +81,8 @@ Failure ReflectionClient::ask(int number, const std::string& name, int wanted, s
   });
   if (parsed && found) return {};
   each_bytes(response, kError, [&](const std::string& inner) { error = bytes_field(inner, 2); });
-  return {"the server's reflection has no " + (name.empty() ? "services" : name) + (error.empty() ? "" : ": " + error),
+  return {"the server's reflection has no " + (name.empty() ? "services" : printable_line(name)) +
+              (error.empty() ? "" : ": " + printable_line(error)),
           kFailed};
 }
 
@@ -81,42 +90,50 @@ Failure ReflectionClient::services(std::vector<std::string>* names) {
   std::string answer;
   if (Failure failure = ask(kListServices, "", kServices, &answer)) return failure;
   names->clear();
-  each_bytes(answer, 1, [&](const std::string& service) { names->push_back(bytes_field(service, 1)); });
+  each_bytes(answer, 1, [&](const std::string& service) {
+    if (names->size() <= kMostReflectionFiles) names->push_back(bytes_field(service, 1));
+  });
+  if (names->size() > kMostReflectionFiles) return too_much();
   std::sort(names->begin(), names->end());
   return {};
 }
 
-Failure ReflectionClient::add_files(const std::string& answer, FileDescriptorSet* files) {
-  bool parsed = true;
-  parsed &= each_bytes(answer, 1, [&](const std::string& bytes) {
+Failure ReflectionClient::add_files(const std::string& answer) {
+  bool right = true, fits = true;
+  right &= each_bytes(answer, 1, [&](const std::string& bytes) {
+    if (!right || !fits) return;
     google::protobuf::FileDescriptorProto file;
-    if (!file.ParsePartialFromString(bytes)) {
-      parsed = false;
-      return;
-    }
-    const auto& known = files->file();
-    const bool has =
-        std::any_of(known.begin(), known.end(), [&](const auto& one) { return one.name() == file.name(); });
-    if (!has) *files->add_file() = std::move(file);
+    right = file.ParsePartialFromString(bytes);
+    if (!right || known_.contains(file.name())) return;
+    fits = files_.file_size() < kMostReflectionFiles && bytes.size() <= kMostReflectionBytes - bytes_;
+    if (!fits) return;
+    bytes_ += bytes.size();
+    known_.insert(file.name());
+    *files_.add_file() = std::move(file);
   });
-  return parsed ? Failure() : Failure{"the server's reflection sends files that are no descriptors", kFailed};
+  if (!fits) return too_much();
+  return right ? Failure() : Failure{"the server's reflection sends files that are no descriptors", kFailed};
 }
 
 // Servers may leave out what a file imports.
-Failure ReflectionClient::file_of(const std::string& symbol, FileDescriptorSet* files) {
+Failure ReflectionClient::add_imports_of(const FileDescriptorProto& file) {
+  std::string answer;
+  for (const std::string& import : file.dependency()) {
+    if (known_.contains(import) || !asked_.insert(import).second) continue;
+    if (asked_.size() > kMostReflectionFiles) return too_much();
+    if (Failure failure = ask(kByFileName, import, kFiles, &answer)) return failure;
+    if (Failure failure = add_files(answer)) return failure;
+  }
+  return {};
+}
+
+Failure ReflectionClient::add_file_of(const std::string& symbol) {
   std::string answer;
   if (Failure failure = ask(kBySymbol, symbol, kFiles, &answer)) return failure;
-  if (Failure failure = add_files(answer, files)) return failure;
-  std::set<std::string> asked;
-  for (int i = 0; i < files->file_size(); ++i) {
-    for (int d = 0; d < files->file(i).dependency_size(); ++d) {
-      const std::string import = files->file(i).dependency(d);
-      const auto& known = files->file();
-      if (std::any_of(known.begin(), known.end(), [&](const auto& one) { return one.name() == import; })) continue;
-      if (!asked.insert(import).second) continue;
-      if (Failure failure = ask(kByFileName, import, kFiles, &answer)) return failure;
-      if (Failure failure = add_files(answer, files)) return failure;
-    }
+  if (Failure failure = add_files(answer)) return failure;
+  for (; complete_ < files_.file_size(); ++complete_) {
+    const FileDescriptorProto file = files_.file(complete_);  // a copy: files_ grows
+    if (Failure failure = add_imports_of(file)) return failure;
   }
   return {};
 }

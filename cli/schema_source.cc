@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "cli/file_io.h"
+#include "cli/printable.h"
 #include "schema/image_builder.h"
 #include "workload/random_schema.h"
 
@@ -18,6 +19,9 @@ namespace drover::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr size_t kMostOfName = 200;  // bytes that are compared and printed where names are proposed
+
 using google::protobuf::FileDescriptor;
 
 // One line for each error: "greeter.proto:7:3: "Foo" is not defined."
@@ -274,16 +278,21 @@ FoundSymbol SchemaSource::find_symbol(const std::string& name) const {
 }
 
 std::string nearest_names(const std::string& name, std::vector<std::string> names, size_t count) {
-  // By the last part too, so that "Request" finds "a.very.long.package.Requests".
-  auto distance = [&](const std::string& other) {
-    return std::min(edit_distance(name, other), edit_distance(name, other.substr(other.find_last_of("./") + 1)));
-  };
-  std::sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
-    return std::pair(distance(a), a) < std::pair(distance(b), b);
-  });
+  const std::string wanted = name.substr(0, kMostOfName);
+  std::vector<std::pair<size_t, std::string>> near;  // by distance
+  near.reserve(names.size());
+  for (std::string& other : names) {
+    if (other.size() > kMostOfName) other.resize(kMostOfName);  // a server may send any
+    // By the last part too, so that "Request" finds "a.very.long.package.Requests".
+    const size_t distance =
+        std::min(edit_distance(wanted, other), edit_distance(wanted, other.substr(other.find_last_of("./") + 1)));
+    near.emplace_back(distance, std::move(other));
+  }
+  const size_t shown = std::min(count, near.size());
+  std::partial_sort(near.begin(), near.begin() + static_cast<ptrdiff_t>(shown), near.end());
   std::string text;
-  for (size_t i = 0; i < names.size() && i < count; ++i) text += (i == 0 ? "" : ", ") + names[i];
-  if (names.size() > count) text += " and " + std::to_string(names.size() - count) + " more";
+  for (size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + printable_line(near[i].second);
+  if (near.size() > shown) text += " and " + std::to_string(near.size() - shown) + " more";
   return text;
 }
 

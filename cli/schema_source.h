@@ -63,7 +63,7 @@ class SchemaSource {
   schema::OwnedImage image_;
 };
 
-// Names like `name` first, at most `count` of them: "a, b, c and 12 more".
+// Names like `name` first, at most `count` of them: "a, b, c and 12 more". Of each name at most 200 bytes, printable.
 std::string nearest_names(const std::string& name, std::vector<std::string> names, size_t count);
 
 }  // namespace drover::cli

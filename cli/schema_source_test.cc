@@ -105,5 +105,12 @@ TEST_F(SchemaSourceTest, AMethodIsFoundInAllItsSpellings) {
   EXPECT_THAT(source_.find_method("pkg.Shop/Sell", &method), HasSubstr("there is pkg.Shop/Buy"));
 }
 
+TEST(NearestNames, TheNearestComeFirstShortAndPrintable) {
+  EXPECT_EQ(nearest_names("b", {"xxxx", "pkg.bb", "b", "c"}, 3), "b, c, pkg.bb and 1 more");
+  EXPECT_EQ(nearest_names("a", {}, 8), "");
+  EXPECT_EQ(nearest_names("a", {"a\x1b[2J\n"}, 8), "a\\x1b[2J\\x0a");
+  EXPECT_EQ(nearest_names(std::string(100'000, 'a'), {std::string(100'000, 'b')}, 8), std::string(200, 'b'));
+}
+
 }  // namespace
 }  // namespace drover::cli

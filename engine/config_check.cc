@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
+#include "engine/base/metrics_address.h"
 #include "engine/control/host_policy.h"
 #include "engine/control/line_peers.h"
 #include "engine/datagram/allowed_peers.h"
@@ -23,9 +23,11 @@ namespace {
 class Check {
  public:
   Check(const ConfigResult& loaded, const ControlOptions& control, const tls::IdentityOptions& identities)
-      : loaded_(loaded), config_(loaded.config), control_(control), identities_(identities), out_(loaded.problems) {}
+      : loaded_(loaded), config_(loaded.config), control_(control), identities_(identities) {
+    out_.problems = loaded.problems;
+  }
 
-  std::vector<std::string> run() {
+  ConfigFindings run() {
     check_control_socket();
     check_cpus();
     check_metrics_address();
@@ -48,11 +50,13 @@ class Check {
 
  private:
   // `wrong` may begin with the key's name.
-  void say(const char* key, const std::string& wrong) {
+  std::string line(const char* key, const std::string& wrong) const {
     std::string at = origin_of(loaded_, key);
     if (at == "default") at = loaded_.file.empty() ? "droverd" : loaded_.file;
-    out_.push_back(at + ": " + (wrong.starts_with(key) ? "" : std::string(key) + ": ") + wrong);
+    return at + ": " + (wrong.starts_with(key) ? "" : std::string(key) + ": ") + wrong;
   }
+  void say(const char* key, const std::string& wrong) { out_.problems.push_back(line(key, wrong)); }
+  void note(const char* key, const std::string& what) { out_.notes.push_back(line(key, what)); }
 
   void check_control_socket() {
     const char* key = "engine.control_socket";
@@ -64,24 +68,34 @@ class Check {
       return say(key, "a path of " + std::to_string(path.size()) + " bytes; expected at most " +
                           std::to_string(sizeof(sockaddr_un::sun_path) - 1));
     }
-    if (path[0] != '@') check_directory(key, path);
+    if (path[0] != '@') check_directory(key, path, W_OK | X_OK);
   }
 
-  void check_directory(const char* key, const std::string& path) {
+  // Of the file `path`; `access`: what its user must be allowed there.
+  void check_directory(const char* key, const std::string& path, int access) {
     const size_t slash = path.rfind('/');
     const std::string directory = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
     struct stat status;
     if (::stat(directory.c_str(), &status) != 0) {
+      // A unit's RuntimeDirectory exists while the unit runs.
+      if (errno == ENOENT && (directory.starts_with("/run/") || directory.starts_with("/var/run/"))) {
+        return note(key, "the directory " + directory + " does not exist now; expected it once droverd starts, as by " +
+                             "systemd's RuntimeDirectory=");
+      }
       return say(key, "the directory " + directory + ": " + std::strerror(errno) + "; expected it to exist");
     }
-    if (!S_ISDIR(status.st_mode)) say(key, directory + " is no directory");
+    if (!S_ISDIR(status.st_mode)) return say(key, directory + " is no directory");
+    if (::access(directory.c_str(), access) == 0) return;
+    say(key, "the directory " + directory + ": " + std::strerror(errno) + "; expected one that this user may " +
+                 ((access & W_OK) != 0 ? "write" : "enter"));
   }
 
   void check_writable(const char* key, const std::string& path) {
     if (path.empty()) return;
-    check_directory(key, path);
     struct stat status;
-    if (::stat(path.c_str(), &status) == 0 && (S_ISDIR(status.st_mode) || ::access(path.c_str(), W_OK) != 0)) {
+    const bool exists = ::stat(path.c_str(), &status) == 0;
+    check_directory(key, path, exists ? X_OK : W_OK | X_OK);
+    if (exists && (S_ISDIR(status.st_mode) || ::access(path.c_str(), W_OK) != 0)) {
       say(key, path + " cannot be written; expected a file that this user may write");
     }
   }
@@ -92,8 +106,8 @@ class Check {
     const long last = ::sysconf(_SC_NPROCESSORS_CONF) - 1;
     for (int cpu : cpus) {
       if (cpu <= last) continue;
-      return say("engine.cpus",
-                 "CPU " + std::to_string(cpu) + "; expected CPUs of this machine, 0 to " + std::to_string(last));
+      return note("engine.cpus", "CPU " + std::to_string(cpu) + "; expected CPUs of this machine, 0 to " +
+                                     std::to_string(last) + ": droverd warns, and its thread is not pinned");
     }
   }
 
@@ -102,18 +116,14 @@ class Check {
     if (std::string wrong = parse_listen_address(address).error; !wrong.empty()) say(key, wrong);
   }
 
-  // HOST:PORT, where the host may be a name.
+  // As the exporter reads it; the host may be a name.
   void check_metrics_address() {
     const std::string& address = config_.metrics_address;
     if (address.empty()) return;
-    const size_t colon = address.rfind(':');
-    const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
-    const bool number = !port.empty() && port.size() <= 5 && std::all_of(port.begin(), port.end(), ::isdigit);
-    if (colon == 0 || !number || std::stoi(port) > 65535) {
+    std::string host, port;
+    if (!split_address(address, &host, &port)) {
       return say("metrics.address", "'" + address + "' is not an address; expected HOST:PORT, such as 127.0.0.1:9464");
     }
-    std::string host = address.substr(0, colon);
-    if (host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
     addrinfo* found = nullptr;
     const int code = ::getaddrinfo(host.c_str(), nullptr, nullptr, &found);
     if (code != 0) return say("metrics.address", "'" + address + "': " + ::gai_strerror(code));
@@ -170,13 +180,13 @@ class Check {
   const Config& config_;
   const ControlOptions& control_;
   const tls::IdentityOptions& identities_;
-  std::vector<std::string> out_;
+  ConfigFindings out_;
 };
 
 }  // namespace
 
-std::vector<std::string> config_problems(const ConfigResult& loaded, const ControlOptions& control,
-                                         const tls::IdentityOptions& identities) {
+ConfigFindings check_config(const ConfigResult& loaded, const ControlOptions& control,
+                            const tls::IdentityOptions& identities) {
   return Check(loaded, control, identities).run();
 }
 

@@ -11,9 +11,14 @@
 
 namespace drover::engine {
 
+struct ConfigFindings {
+  std::vector<std::string> problems;  // droverd would not start
+  std::vector<std::string> notes;     // it would, or will once systemd has made a directory
+};
+
 // "FILE:LINE: key: what is wrong; what was expected". `control` and `identities`: made of the same configuration.
-std::vector<std::string> config_problems(const ConfigResult& loaded, const ControlOptions& control,
-                                         const tls::IdentityOptions& identities);
+ConfigFindings check_config(const ConfigResult& loaded, const ControlOptions& control,
+                            const tls::IdentityOptions& identities);
 
 // A line each.
 std::string config_summary(const Config& config, const tls::IdentityOptions& identities);

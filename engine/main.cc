@@ -379,12 +379,14 @@ void fit_connections_to_descriptors(Config& config) {
   config.max_connections = most;
 }
 
-// --check. Exit status: 0 all is well, 2 something is wrong.
+// --check. Exit status: 0 droverd would start, 2 something is wrong.
 int check(const ConfigResult& loaded) {
   const tls::IdentityOptions identities = identity_options(loaded.config);
-  const auto problems = config_problems(loaded, control_options(loaded.config), identities);
-  for (const std::string& problem : problems) std::fprintf(stderr, "%s\n", problem.c_str());
-  if (!problems.empty()) return 2;
+  std::fputs(loaded.output.c_str(), stdout);  // of --print-config
+  const ConfigFindings found = check_config(loaded, control_options(loaded.config), identities);
+  for (const std::string& problem : found.problems) std::fprintf(stderr, "%s\n", problem.c_str());
+  for (const std::string& note : found.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+  if (!found.problems.empty()) return 2;
   std::fputs(config_summary(loaded.config, identities).c_str(), stdout);
   return 0;
 }

@@ -11,6 +11,7 @@ import struct
 import subprocess
 import termios
 import threading
+from concurrent import futures
 
 import grpc
 import pytest
@@ -373,6 +374,96 @@ def test_calls_by_tls(drover, make_server, tmp_path):
     assert "expected PEM" in drover(*echo, "--cacert", tmp_path / "no.pem", code=1).stderr.decode()
 
 
+# ---- call: servers that mean no good
+
+ESCAPES = "\x1b[2J\u009bm\n"
+SHOWN = "\\x1b[2J\\xc2\\x9bm\\x0a"
+
+
+def field(number, value):
+    """A length-delimited field of a message."""
+    size, head = len(value), bytes([number << 3 | 2])
+    while size >= 0x80:
+        head, size = head + bytes([size & 0x7F | 0x80]), size >> 7
+    return head + bytes([size]) + value
+
+
+@pytest.fixture
+def hostile():
+    """Starts a server that calls `answer(method, request)` for the bytes of its replies."""
+    servers = []
+
+    def start(answer):
+        class Any(grpc.GenericRpcHandler):
+            def service(self, details):
+                def serve(requests, context):
+                    for request in requests:
+                        yield from answer(details.method, request, context)
+                return grpc.stream_stream_rpc_method_handler(serve)
+
+        server = grpc.server(futures.ThreadPoolExecutor(2), handlers=[Any()], options=[
+            ("grpc.max_send_message_length", -1)])
+        port = server.add_insecure_port("127.0.0.1:0")
+        server.start()
+        servers.append(server)
+        return f"127.0.0.1:{port}"
+
+    yield start
+    for server in servers:
+        server.stop(0).wait()
+
+
+def test_what_a_server_says_does_not_reach_the_terminal(drover, hostile):
+    def answer(method, request, context):
+        if "reflection" not in method:
+            context.set_trailing_metadata([("x-bin", b"\x1b")])
+            context.abort(grpc.StatusCode.INTERNAL, f"all {ESCAPES} well")
+        if request.startswith(b"\x3a"):  # list
+            yield field(6, b"".join(field(1, field(1, (name + ESCAPES).encode())) for name in ("a.B", "c.D")))
+        else:
+            yield field(7, field(2, f"no {ESCAPES}".encode()))
+
+    address = hostile(answer)
+    assert drover("call", address, "list").stdout.decode() == f"a.B{SHOWN}\nc.D{SHOWN}\n"
+    said = drover("call", address, "list", "x.Y", code=1).stderr.decode()
+    assert said == f"drover call: no service x.Y; there is a.B{SHOWN}, c.D{SHOWN}\n"
+    said = drover("call", address, "describe", "x.Y", code=1).stderr.decode()
+    assert said == f"drover call: the server's reflection has no a.B{SHOWN}: no {SHOWN}\n"
+    said = drover("call", address, "SayHello", *GREETER, code=3).stderr.decode()
+    assert said == f"drover call: INTERNAL (13): all {SHOWN} well\n"
+
+
+def test_a_unary_call_without_its_reply_has_failed(drover, hostile):
+    replies = []
+    address = hostile(lambda method, request, context: iter(replies))
+    said = drover("call", address, "SayHello", *GREETER, code=3).stderr.decode()
+    assert said == "drover call: the server ended the call with OK and no reply; expected one\n"
+    replies.append(field(1, b"one"))
+    assert json.loads(drover("call", address, "SayHello", *GREETER).stdout) == {"message": "one"}
+    replies.append(field(1, b"two"))
+    done = drover("call", address, "SayHello", *GREETER, code=3)
+    assert json.loads(done.stdout) == {"message": "one"}
+    assert "several replies to a method that has one" in done.stderr.decode()
+
+
+def test_reflection_without_end_is_given_up(drover, hostile):
+    count = 0
+
+    def files(method, request, context):  # each imports another one
+        nonlocal count
+        count += 1
+        yield field(4, field(1, field(1, b"%d" % count) + field(3, b"%d" % (count + 1)) + field(12, b"x" * (8 << 20))))
+
+    said = drover("call", hostile(files), "describe", "x.Y", code=3).stderr.decode()
+    assert "more than 65536 files or names, or 64 MiB" in said and count == 8
+    many = field(6, field(1, field(1, b"a")) * 65537)
+    said = drover("call", hostile(lambda *_: iter([many])), "list", code=3).stderr.decode()
+    assert "more than 65536 files or names" in said
+    large = field(6, field(1, field(1, b"a" * (65 << 20))))
+    said = drover("call", hostile(lambda *_: iter([large])), "list", code=3).stderr.decode()
+    assert "RESOURCE_EXHAUSTED (8)" in said
+
+
 # ---- check
 
 def test_a_configuration_without_fault_says_what_it_would_listen_on(drover, tmp_path):
@@ -424,10 +515,12 @@ key = 1
                 (8, "limits.max_connections: 0 is out of range; expected 1 to 1000000"),
                 (19, "extra.key: unknown key; the sections are engine, channel"),
                 (4, "engine.control_socket: the directory /no/such/directory: No such file or directory"),
-                (3, "engine.cpus: CPU 999; expected CPUs of this machine"),
                 (10, "metrics.address: "), (17, "hosts.allow: "),
                 (13, f"tls.key: {key}: a private key that others may read or change (mode 0644)"),
                 (14, "tls.client_ca: /no/ca.pem: No such file or directory")]
+    notes = [said for said in lines if said.startswith("note: ")]
+    assert len(notes) == 1 and notes[0].startswith(f"note: {config}:3: engine.cpus: CPU 999; expected CPUs of this")
+    lines = [said for said in lines if said not in notes]
     for line, what in expected:
         assert any(said.startswith(f"{config}:{line}: {what}") for said in lines), (line, what, lines)
     assert len(lines) == len(expected), lines
@@ -445,6 +538,43 @@ def test_flags_and_the_file_itself_are_checked_too(drover, tmp_path):
     assert f"{config}:1: " in drover("check", config, code=1).stderr.decode()
     assert "cannot read" in drover("check", tmp_path / "none.toml", code=1).stderr.decode()
     assert "--droverd" in drover("check", config, "--droverd", tmp_path / "none", code=1).stderr.decode()
+
+
+def test_what_droverd_takes_is_a_note(drover, tmp_path):
+    config = tmp_path / "engine.toml"
+    config.write_text("[engine]\ncpus = \"999\"\n")
+    done = drover("check", config, "--", "--engine.control_socket=unix:/run/drover/no-such-unit/engine.sock")
+    notes = done.stderr.decode().splitlines()
+    assert [note.split("; ")[0] for note in notes] == [
+        "note: --engine.control_socket: engine.control_socket: the directory /run/drover/no-such-unit does not exist now",
+        f"note: {config}:2: engine.cpus: CPU 999"]
+    assert b"hosts attach at unix:/run/drover/no-such-unit/engine.sock" in done.stdout
+
+
+def test_what_droverd_refuses_is_a_problem(drover, build_dir, tmp_path):
+    config = tmp_path / "engine.toml"
+    config.write_text("[engine]\ncontrol_socket = \"unix:@x\"\n[metrics]\naddress = \"::1:9464\"\n")
+    assert f"{config}:4: metrics.address: '::1:9464' is not an address" in drover(
+        "check", config, code=1).stderr.decode()
+    done = drover("check", config, "--", "--print-config", code=1)
+    assert b'control_socket = "unix:@x"' in done.stdout and b"metrics.address: " in done.stderr
+    drover("check", config, "--", "--metrics.address=[::1]:9464")
+    if os.geteuid() != 0:
+        closed = tmp_path / "closed"
+        closed.mkdir(mode=0o500)
+        user = None
+    else:  # who may write everywhere
+        closed, user = "/usr", 65534
+    try:
+        done = subprocess.run([str(build_dir / "engine" / "droverd"), "--check",
+                               f"--engine.control_socket=unix:{closed}/x.sock", f"--engine.pidfile={closed}/x.pid"],
+                              capture_output=True, text=True, user=user, cwd="/")
+    except PermissionError:
+        pytest.skip("nobody may not run the engine of this build")
+    assert done.returncode == 2
+    for key in ("engine.control_socket", "engine.pidfile"):
+        assert f"--{key}: {key}: the directory {closed}: Permission denied; expected one that this user may write" \
+            in done.stderr
 
 
 # ---- stat

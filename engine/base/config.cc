@@ -525,7 +525,7 @@ ConfigResult load_config(const std::vector<std::string>& arguments, const Enviro
   }
   if (check) result.status = ConfigResult::Status::kCheck;
   if (print) {
-    result.status = ConfigResult::Status::kExit;
+    if (!check) result.status = ConfigResult::Status::kExit;  // problems are told behind the values
     result.output = print_config(result.config, result.origins);
   }
   return result;

@@ -121,8 +121,9 @@ struct ConfigResult {
   Status status = Status::kRun;
   Config config;
   std::vector<std::string> origins;  // where each key's value came from, in the order of config_keys()
-  std::string output;                // kExit: to print on stdout (help, version, docs); kError: what is wrong
-  std::string file;                  // that --config names
+  // kExit: to print on stdout (help, version, docs); kCheck: the same (--print-config); kError: what is wrong.
+  std::string output;
+  std::string file;  // that --config names
   // kCheck (--check): everything that is wrong with the values, a line each; nothing is to be started.
   std::vector<std::string> problems;
 };

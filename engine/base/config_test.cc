@@ -143,6 +143,17 @@ TEST(Config, PrintedConfigurationNamesEachValuesOrigin) {
   }
 }
 
+TEST(Config, ACheckStaysOneWhenTheConfigurationIsPrintedToo) {
+  for (const char* first : {"--check", "--print-config"}) {
+    const char* second = std::string(first) == "--check" ? "--print-config" : "--check";
+    ConfigResult result = load({first, second, "--engine.threads=0", "--engine.spin_us=7"}, {});
+    EXPECT_EQ(result.status, Status::kCheck);
+    ASSERT_EQ(result.problems.size(), 1u);
+    EXPECT_THAT(result.problems[0], HasSubstr("engine.threads"));
+    EXPECT_THAT(result.output, ContainsRegex("\nspin_us = 7 +# --engine.spin_us\n"));
+  }
+}
+
 TEST(Config, PrintedConfigurationReadsBackAsItself) {
   const std::vector<std::string> set = {"--engine.control_socket=unix:/run/o'r \"x\".sock", "--channel.rx_bytes=65KiB",
                                         "--log.file=/a\\b\n", "--dispatch.policy=least-outstanding"};

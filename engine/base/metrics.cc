@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <ctime>
 
@@ -16,6 +15,8 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+
+#include "engine/base/metrics_address.h"
 
 namespace drover::engine {
 
@@ -97,22 +98,6 @@ void append_methods(const std::map<std::string, MethodTotals>& methods, std::vec
     latency.metric.push_back(latency_sample(method, totals));
   }
   for (auto* one : {&started, &finished, &abandoned, &in, &out_bytes, &latency}) out.push_back(std::move(*one));
-}
-
-// "HOST:PORT" or "[IPV6]:PORT", in two parts. False for any other text.
-bool split_address(const std::string& text, std::string* host, std::string* port) {
-  size_t colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0) return false;
-  *host = text.substr(0, colon);
-  *port = text.substr(colon + 1);
-  unsigned number = 0;
-  auto [end, error] = std::from_chars(port->data(), port->data() + port->size(), number);
-  if (error != std::errc() || end != port->data() + port->size() || number > 65535) return false;
-  if (host->front() == '[' && host->back() == ']') {
-    *host = host->substr(1, host->size() - 2);
-    return true;
-  }
-  return host->find(':') == std::string::npos;
 }
 
 // Why an HTTP server cannot listen on `text`, or "": prometheus-cpp's server does not report it. Binds it for a moment.

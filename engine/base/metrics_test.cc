@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "engine/base/metrics_address.h"
+
 namespace drover::engine {
 namespace {
 
@@ -83,6 +85,18 @@ TEST(Metrics, APortThatIsTakenIsAnErrorThatNamesAddressKeyAndReason) {
   EXPECT_EQ(exporter.start(text), "metrics.address: cannot serve on '" + text + "': Address already in use");
   ::close(taken);
   EXPECT_EQ(exporter.start(text), "");
+}
+
+TEST(MetricsAddress, AnIpv6AddressHasBrackets) {
+  std::string host, port;
+  EXPECT_TRUE(split_address("localhost:9464", &host, &port));
+  EXPECT_EQ(host, "localhost");
+  EXPECT_TRUE(split_address("[::1]:9464", &host, &port));
+  EXPECT_EQ(host, "::1");
+  EXPECT_EQ(port, "9464");
+  for (const char* wrong : {"::1:9464", ":9464", "localhost", "localhost:", "localhost:65536", "localhost:http"}) {
+    EXPECT_FALSE(split_address(wrong, &host, &port)) << wrong;
+  }
 }
 
 }  // namespace

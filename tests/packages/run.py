@@ -3,7 +3,8 @@
 
     run.py --source DIR --packages DIR        as root
 
-The copy is an overlay in a mount namespace of its own: nothing of it stays. In it dpkg installs both packages; the unit
+The copy is an overlay in a mount namespace of its own: nothing of it stays. The tree and the packages are mounted into
+it read-only, at their own paths. In it dpkg installs both packages; the unit
 is checked; droverd runs by the unit's command line as another user, with the unit's runtime directory; a project outside
 the tree builds README's lines with the package, attaches to that engine, and answers a stock client; dpkg removes the
 packages, and no file of theirs is left.
@@ -24,6 +25,8 @@ import time
 
 USER = "nobody"
 INSTANCE = "orders"
+# Below these the copy has other things than the machine, or dpkg writes.
+COPIED = ("bin", "dev", "etc", "lib", "lib64", "proc", "run", "sbin", "sys", "tmp", "usr")
 
 
 def run(*command, **options):
@@ -35,8 +38,14 @@ def run(*command, **options):
     return done.stdout
 
 
-def enter_copy(keep):
-    """From here on this process sees an overlay of the root, and the folder `keep` as it is."""
+def refuse_copied(folder):
+    """A folder that would hide a part of the copy, or be hidden by it, is not mounted into it."""
+    if len(folder.parts) < 2 or folder.parts[1] in COPIED:
+        sys.exit(f"{folder}: this test needs the tree and its packages elsewhere than in / or below /{', /'.join(COPIED)}")
+
+
+def enter_copy(*keep):
+    """From here on this process sees an overlay of the root, and the folders `keep` as they are, read-only."""
     os.unshare(os.CLONE_NEWNS) if hasattr(os, "unshare") else unshare_mounts()
     run("mount", "--make-rprivate", "/")
     base = pathlib.Path(tempfile.mkdtemp(prefix="drover-packages-"))
@@ -50,8 +59,11 @@ def enter_copy(keep):
     for name in ("tmp", "run"):
         run("mount", "-t", "tmpfs", "tmpfs", root / name)
     os.chmod(root / "tmp", 0o1777)
-    (root / str(keep).lstrip("/")).mkdir(parents=True, exist_ok=True)
-    run("mount", "--rbind", keep, root / str(keep).lstrip("/"))
+    for folder in keep:
+        place = root / folder.relative_to("/")
+        place.mkdir(parents=True, exist_ok=True)
+        run("mount", "--rbind", folder, place)
+        run("mount", "-o", "remount,bind,ro", place)
     os.chroot(root)
     os.chdir("/")
 
@@ -144,11 +156,18 @@ def main():
     if os.geteuid() != 0:
         sys.exit("this test installs packages over a copy of the root directory: run it as root")
     source = options.source.resolve()
-    packages = sorted(options.packages.resolve().glob("*.deb"))
+    folder = options.packages.resolve()
+    packages = sorted(folder.glob("*.deb"))
     if len(packages) != 2:
         sys.exit(f"{options.packages} has {len(packages)} packages, not 2: make package")
-    work_top = source.parents[len(source.parents) - 2]  # the folder under / that holds the tree
-    enter_copy(work_top)
+    keep = [source]
+    for other in (folder, (source / ".venv").resolve()):  # links may lead out of the tree
+        if not any(other.is_relative_to(known) for known in keep):
+            keep.append(other)
+    for one in keep:
+        refuse_copied(one)
+    sys.dont_write_bytecode = True
+    enter_copy(*keep)
 
     run("dpkg", "-i", *packages)
     files = files_of("drover") + files_of("drover-dev")

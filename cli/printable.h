@@ -1,0 +1,14 @@
+// Text of others (servers, engines, files) on its way to a terminal: what it would act on is shown as \xNN.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace drover::cli {
+
+// Control characters (C0 but \n and \t, DEL, C1) and bytes that are not UTF-8 become \xNN, byte by byte.
+std::string printable(std::string_view text);
+// The same of what belongs on one line, such as a name or a status: \n and \t, too.
+std::string printable_line(std::string_view text);
+
+}  // namespace drover::cli
