@@ -42,6 +42,7 @@ struct CallStream : http2::Stream, Call {
   ReplyFields reply;
   int64_t progress_ns = 0;  // when the request, then the reply, last moved as much as it must,
   size_t moved_before = 0;  // and how far it had come then: bytes received, then bytes that are left to send
+  CallStream* next_dying = nullptr;  // in GrpcContext's list
 };
 
 inline void CallStream::reset() {

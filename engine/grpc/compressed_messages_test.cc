@@ -150,6 +150,31 @@ TEST(CompressedRequest, WhoseErrorTheClientDoesNotTakeEndsItsStream) {
   }
 }
 
+// No pool hides that a stream is used after it ended inside the delivery of its message.
+TEST(CompressedRequest, WhoseStreamEndsInsideItsDeliveryIsFreedLater) {
+  TransportOptions options;
+  options.spare_streams = 0;
+  for (const char* path : {"/echo", "/stream", "/collect"}) {
+    for (const std::string& body :
+         {TestClient::framed("plain"), TestClient::framed("anything", 1), as_request("good") + as_request("more")}) {
+      for (size_t step : {size_t{1}, SIZE_MAX}) {
+        Rig rig(options);
+        TestClient client(rig);
+        nghttp2_settings_entry settings[] = {{NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, 1}};
+        nghttp2_submit_settings(client.session, NGHTTP2_FLAG_NONE, settings, 1);
+        client.pump();
+        const int32_t id = client.request(path, body, kGzip);
+        client.pump(step);
+        EXPECT_TRUE(client[id].closed) << path;
+        EXPECT_EQ(rig.sink.open_calls, 0);
+        EXPECT_EQ(held(rig), 0u);
+        rig.context.free_dying();
+        EXPECT_EQ(rig.context.spare_streams(), 0u);
+      }
+    }
+  }
+}
+
 TEST(CompressedRequest, ABombIsRefusedWithoutBeingUnpacked) {
   Rig rig;
   TestClient client(rig);

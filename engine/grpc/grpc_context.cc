@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "engine/base/heap.h"
 
@@ -38,10 +39,11 @@ GrpcContext::GrpcContext(const TransportOptions& transport_options, ThreadMetric
       ledger(transport_options.ledger, thread_metrics),
       scratch(session_options),
       now_ns_(now_ns) {
-  spare_streams_.reserve(kSpareStreams);  // recycling takes no memory
+  spare_streams_.reserve(options.spare_streams);  // recycling takes no memory
 }
 
 GrpcContext::~GrpcContext() {
+  free_dying();
   for (CallStream* stream : spare_streams_) delete stream;
 }
 
@@ -53,13 +55,15 @@ CallStream* GrpcContext::take_stream() {
   return stream;
 }
 
-void GrpcContext::recycle(CallStream* stream) {
-  if (spare_streams_.size() >= kSpareStreams) {
-    delete stream;
-    return;
-  }
+void GrpcContext::recycle(CallStream* stream) noexcept {
   stream->reset();
-  spare_streams_.push_back(stream);
+  if (spare_streams_.size() < options.spare_streams) return spare_streams_.push_back(stream);
+  stream->next_dying = dying_;
+  dying_ = stream;
+}
+
+void GrpcContext::free_dying() {
+  while (dying_ != nullptr) delete std::exchange(dying_, dying_->next_dying);
 }
 
 void GrpcContext::shrink() {

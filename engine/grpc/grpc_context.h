@@ -28,7 +28,10 @@ class GrpcContext {
   const int64_t* clock() const { return now_ns_; }
 
   CallStream* take_stream();
-  void recycle(CallStream* stream);
+  // Its memory stays until free_dying(), or longer: who calls this may be inside a function of the stream.
+  void recycle(CallStream* stream) noexcept;
+  // Frees the recycled streams that the pool had no room for. Call at the end of a turn, outside all connections.
+  void free_dying();
   // Frees the pooled streams that no call has needed since the last time. Each may keep a page of the heap. Call about
   // once a second.
   void shrink();
@@ -44,11 +47,10 @@ class GrpcContext {
   CoderPool coders;
 
  private:
-  static constexpr size_t kSpareStreams = 4096;
-
   const int64_t* now_ns_;
   std::vector<CallStream*> spare_streams_;
-  size_t least_spare_ = 0;  // since the last shrink()
+  size_t least_spare_ = 0;        // since the last shrink()
+  CallStream* dying_ = nullptr;  // a list, by next_dying
 };
 
 }  // namespace drover::engine

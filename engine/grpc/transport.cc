@@ -236,6 +236,7 @@ bool Transport::end_turn(int64_t now_ns) {
     }
     closed_.clear();
   }
+  context_->free_dying();
   return !dirty_.empty() || !waiting_.empty() || !coding_.empty();
 }
 

@@ -30,6 +30,8 @@ struct TransportOptions {
   Compressions compressions{true, true};          // of messages: those that are supported
   int compression_level = 6;                      // zlib's, 1 to 9
 
+  uint32_t spare_streams = 4096;  // ended calls whose memory an engine thread keeps for others
+
   // What clients may make one engine thread hold, and the calls that they may have in progress there.
   LedgerLimits ledger = {{{{size_t{320} << 20, 65'536}, {size_t{160} << 20, 32'768}, {size_t{64} << 20, 2'000}}},
                          256e6};
