@@ -40,8 +40,8 @@ struct CallStream : http2::Stream, Call {
   uint32_t held = 0;  // received bytes that are kept from the connection's window while the call waits
   std::unique_ptr<MessageCoding> coding;  // once a message of the call is compressed
   ReplyFields reply;
-  int64_t progress_ns = 0;  // when the request, then the reply, last moved as much as it must,
-  size_t moved_before = 0;  // and how far it had come then: bytes received, then bytes that are left to send
+  int64_t progress_ns = 0;           // when the request, then the reply, last moved as much as it must,
+  size_t moved_before = 0;           // and how far it had come then: bytes received, then bytes that are left to send
   CallStream* next_dying = nullptr;  // in GrpcContext's list
 };
 

@@ -49,7 +49,7 @@ class GrpcContext {
  private:
   const int64_t* now_ns_;
   std::vector<CallStream*> spare_streams_;
-  size_t least_spare_ = 0;        // since the last shrink()
+  size_t least_spare_ = 0;       // since the last shrink()
   CallStream* dying_ = nullptr;  // a list, by next_dying
 };
 
