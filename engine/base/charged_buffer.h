@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -66,6 +67,11 @@ class ChargedBuffer {
   std::string_view bytes() const { return {data_, size_}; }
   std::span<char> rest() const { return {data_ + size_, capacity_ - size_}; }
   void add(size_t bytes) { size_ += bytes; }
+  // Takes so many away at the front: the others move there. The room stays.
+  void drop_front(size_t bytes) {
+    size_ -= bytes;
+    if (size_ != 0) std::memmove(data_, data_ + bytes, size_);
+  }
   char* data() { return data_; }
   size_t size() const { return size_; }
   size_t capacity() const { return capacity_; }

@@ -34,8 +34,17 @@ Status StreamAssembler::collect(const char* data, size_t size) {
 
 Status StreamAssembler::put_behind(const char* data, size_t size) {
   if (size == 0) return {};
+  // A stream that never catches up would keep all that it ever sent. What is moved is at most three times what was
+  // taken since the last time, however small the pieces are.
+  if (size > behind_.rest().size() && behind_at_ > 0 && behind_at_ >= behind_.size() / 4) {
+    behind_.drop_front(behind_at_);
+    behind_at_ = 0;
+  }
   const size_t whole = behind_.size() + size;
-  if (whole > behind_.capacity() && !behind_.reserve(std::max(whole, 2 * behind_.capacity()))) return no_room();
+  const size_t more = behind_.capacity() + behind_.capacity() / 2;
+  if (!behind_.reserve(std::max(whole, whole > behind_.capacity() ? more : 0)) && !behind_.reserve(whole)) {
+    return no_room();
+  }
   std::memcpy(behind_.rest().data(), data, size);
   behind_.add(size);
   return {};
