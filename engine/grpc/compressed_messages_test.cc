@@ -272,7 +272,7 @@ TEST(CompressedRequest, OfAStreamThatNeverCatchesUpKeepsNoMoreThanItsWindow) {
   client.pump();
   Call* call = rig.sink.last_begun;
   size_t most = 0;
-  for (size_t i = 0; i < kMessages; ++i) {
+  for (size_t i = 0; rig.sink.messages.size() < kMessages; ++i) {
     ASSERT_GT(rig.sink.messages.size(), i) << client[id].trailer("grpc-message");
     rig.sink.consume(*call, 1);
     client.pump(1000);
