@@ -263,6 +263,21 @@ TEST(GrpcStream, AClientThatNeverOpensItsWindowIsCutOff) {
   EXPECT_EQ(rig.sink.open_calls, 0);
 }
 
+TEST(GrpcStream, AnUnreadReplyToAStreamOfRequestsIsResetAfterTheStallTimeout) {
+  Rig rig;
+  TestClient client(rig, 10, false);
+  int32_t id = client.request("/collect", TestClient::framed(text(1000, 1)));
+  client.pump();
+  EXPECT_EQ(rig.sink.open_calls, 1);
+  for (int i = 0; i < 3; ++i) {
+    rig.now += rig.context.options.stall_timeout_ns;
+    rig.connection->sweep();
+  }
+  client.pump();
+  EXPECT_EQ(client[id].error, uint32_t{NGHTTP2_CANCEL});
+  EXPECT_EQ(rig.sink.open_calls, 0);
+}
+
 // ---- anything
 
 TEST(GrpcStream, RandomStreamsOnOneConnectionCarryEveryByteAndLeaveNothing) {

@@ -50,7 +50,8 @@ StalledCalls find_stalled(const http2::Session& session, const StallRules& rules
   session.each_stream([&](http2::Stream& http2_stream) {
     auto& stream = static_cast<CallStream&>(http2_stream);
     holds |= stream.held != 0;
-    if (!stream.begun || !stream.streams()) return look_at_unary(stream, rules, &stalled);
+    const bool one_reply = stream.replied && !stream.reply_streams;  // no ReplyQueue has it
+    if (!stream.begun || !stream.streams() || one_reply) return look_at_unary(stream, rules, &stalled);
     if (stream_is_stalled(stream, rules)) stalled.replies.push_back(&stream);
   });
   if (holds) stalled.requests.clear();  // it may be we who keep their window back
