@@ -14,8 +14,8 @@ class JsonDocuments {
   void add(std::string_view bytes) { text_.append(bytes); }
   // No more bytes will come.
   void end() { ended_ = true; }
-  // The next value that is whole. False: there is none yet, or after end(), none at all. What is left unfinished at the
-  // end is a value.
+  // The next complete value. False: more bytes are needed or, after end(), all values were taken. After end(), an
+  // unfinished rest counts as a value.
   bool next(std::string* document);
 
  private:

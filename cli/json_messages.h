@@ -1,4 +1,5 @@
-// One message between its JSON and its wire bytes, by a schema image. Errors are sentences; an empty string is none.
+// One message between its JSON and its wire bytes, by a schema image. Errors are sentences; an empty
+// string means success.
 #pragma once
 
 #include <string>

@@ -182,7 +182,7 @@ class Call {
   // What AddInitialMetadata or AddTrailingMetadata has collected, and other pairs in its place.
   std::multimap<std::string, std::string> added_metadata(bool trailing) const;
   void set_added_metadata(bool trailing, std::multimap<std::string, std::string> pairs);
-  // A reply with these wire bytes; null: they are none, or there is no memory.
+  // A reply parsed from these wire bytes; null: they cannot be parsed, or memory is short.
   Message* parse_reply(const grpc::ByteBuffer& wire, Arena* into) const;
   CallEvent intercept_event;
 

@@ -29,7 +29,8 @@ class ChargedBuffer {
   }
   ~ChargedBuffer() { clear(); }
 
-  // Empty, and charged to `account` from now on; null: to nobody. The account stays until clear().
+  // Empties the buffer. What it takes from now on is charged to `account`; null: it is not charged. The account stays
+  // until clear().
   void start(Account* account) {
     clear();
     account_ = account;

@@ -356,7 +356,8 @@ struct Loading {
   std::string& origin(const ConfigKey& key) { return (*origins)[static_cast<size_t>(&key - config_keys().data())]; }
 };
 
-// What there is instead: "; [engine] has threads, cpus, ..." or "; the sections are engine, channel, ...".
+// The keys or sections that exist, for an error text: "; [engine] has threads, cpus, ..." or "; the sections are
+// engine, channel, ...".
 std::string known_keys(std::string_view name) {
   const std::string_view section = name.substr(0, name.find('.'));
   std::string keys, sections, last;

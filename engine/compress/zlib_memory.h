@@ -28,7 +28,8 @@ class ZlibMemory {
     stream.zfree = free;
     stream.opaque = this;
   }
-  // Whose message the stream works on; null: nobody's, it is kept for a later one. False: over the account's budget.
+  // The account of the message that the stream works on; null: the stream waits for a later message, uncharged. False:
+  // over the account's budget.
   bool charge_to(Account* account) {
     if (account != nullptr && !account->charge(Resource::kMemory, bytes_)) return false;
     if (account_ != nullptr) account_->release(Resource::kMemory, bytes_);

@@ -251,7 +251,7 @@ int64_t ControlServer::next_deadline_ns() const {
   int64_t next = accept_again_ns_ > monotonic_ns() ? accept_again_ns_ : INT64_MAX;
   for (const auto& host : hosts_) next = std::min(next, host->deadline_ns());
   if (options_.child && !any_host()) next = std::min(next, hostless_since_ns_ + options_.orphan_timeout_ns);
-  // Nobody tells when the last reference has gone.
+  // Engine threads drop their references without notice: look again later.
   if (shared_.totals.descriptors.waits()) next = std::min(next, monotonic_ns() + kDescriptorsNs);
   return next;
 }

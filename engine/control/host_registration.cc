@@ -83,7 +83,7 @@ bool DescriptorTotals::waits() const {
   return std::any_of(kept_.begin(), kept_.end(), [](const Kept& kept) { return kept.left; });
 }
 
-// Nobody makes a reference from the last one, which is here.
+// The last reference is the one held here, and no other thread can copy it: a count of 1 is final.
 std::vector<std::shared_ptr<const DescriptorIndex>> DescriptorTotals::take_unused() {
   std::vector<std::shared_ptr<const DescriptorIndex>> unused;
   unused.reserve(static_cast<size_t>(std::count_if(kept_.begin(), kept_.end(), [](const Kept& k) { return k.left; })));

@@ -1,4 +1,4 @@
-// Lists of addresses and networks: what they allow, and the texts that are none.
+// Lists of addresses and networks: what they allow, and which texts are refused.
 #include "engine/datagram/allowed_peers.h"
 
 #include <arpa/inet.h>

@@ -169,7 +169,7 @@ bool ReflectionCalls::answer(CallState& state, std::string_view wire) {
   const bool copied = replies_.reply(*state.call, reply);
   CallState* still = calls_.find(call, generation);
   if (still == nullptr) return false;
-  // Of a call that ended meanwhile, too: nobody reports a reply that was copied.
+  // Also of a call that ended meanwhile: the transport does not report a copied reply as sent.
   if (copied && still->stream != nullptr) calls_.drop_answer(*still);
   return !over(*still);
 }

@@ -1,5 +1,5 @@
 // CoderPool: what an engine thread has for the compressed messages of all its connections: zlib's states between two
-// messages, which nobody is charged with, and the time that may be spent in a turn on messages as they come.
+// messages, which are charged to no account, and the time that may be spent in a turn on messages as they come.
 // Thread-safety: none; one engine thread.
 #pragma once
 

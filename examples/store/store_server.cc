@@ -5,7 +5,7 @@
 //   store_server [ADDRESS]      ADDRESS is 0.0.0.0:50051 unless given; SIGTERM ends it in order
 //
 //   a call of /any/key with messages      keeps them, in place of those that were there, and answers with nothing
-//   a call of /any/key without, or with   answers with what is kept, one message for each; NOT_FOUND if there is none.
+//   a call of /any/key without, or with   answers with what is kept, one message for each, or NOT_FOUND.
 //   an empty one alone                    So a unary call fetches a single message, a stream any number.
 //   /store.Keeper/Count                   how many keys there are, parsed and answered as usual
 
