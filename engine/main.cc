@@ -25,6 +25,7 @@
 #include "engine/base/config.h"
 #include "engine/base/descriptor_table.h"
 #include "engine/base/heap.h"
+#include "engine/base/heap_trim.h"
 #include "engine/base/log.h"
 #include "engine/base/metrics.h"
 #include "engine/base/pidfile.h"
@@ -337,8 +338,9 @@ int Engine::run() {
                       {"control_socket", config_.control_socket}});
   int signal = 0;
   int64_t looked_ns = monotonic_ns();
+  HeapTrim heap_trim;
   while (signal == 0 || signal == SIGHUP) {
-    heap::trim();
+    heap_trim.look(monotonic_ns());
     signal = wait_for_signal(kTrimPeriodNs);
     const bool due = config_.tls_reload_s > 0 && monotonic_ns() - looked_ns >= config_.tls_reload_s * 1'000 * kMs;
     if (!due && signal != SIGHUP) continue;

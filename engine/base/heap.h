@@ -25,12 +25,10 @@ void reserve(Vector& vector, size_t size) {
   if (vector.capacity() < size) vector.reserve(std::max(size, 2 * vector.capacity()));
 }
 
-// What is left in the pages of freed small ones goes back with the next trim().
+// What is left in the pages of freed small ones goes back with HeapTrim's next look.
 inline void want_trim() { trim_wanted.store(true, std::memory_order_relaxed); }
 
-// Takes some milliseconds: not on an engine thread.
-inline void trim() {
-  if (trim_wanted.exchange(false, std::memory_order_relaxed)) malloc_trim(0);
-}
+// For HeapTrim: whether somebody wants one since it was last asked.
+inline bool take_trim_wish() { return trim_wanted.exchange(false, std::memory_order_relaxed); }
 
 }  // namespace drover::engine::heap
