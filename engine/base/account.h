@@ -36,9 +36,10 @@ enum class Resource : uint8_t {
   kArriving,  // bytes of rx, reserved by the announced length of messages that are still arriving
   kLent,      // bytes of tx that replies refer to until the client has taken them
   kDecoding,  // work: bytes of header fields, decoded, a second; of addresses only
+  kRequests,  // bytes of one host's rx that large requests hold (engine/dispatch/rx_shares.h)
 };
-inline constexpr size_t kResources = 5;
-inline constexpr size_t kHeldResources = 4;  // those before kDecoding, which is spent rather than held
+inline constexpr size_t kResources = 6;
+inline constexpr size_t kHeldResources = 4;  // those that accounts hold
 const char* resource_name(Resource resource);
 
 // The levels of accounts, from the widest.
@@ -48,6 +49,11 @@ const char* level_name(Level level);
 
 // kArriving and kLent have no limit of their own: one connection may take half of the memory in question, and one
 // address three quarters.
+constexpr size_t share_of(size_t whole, Level level) {
+  constexpr std::array<size_t, kLevels> kQuarters = {4, 3, 2};
+  return whole / 4 * kQuarters[static_cast<size_t>(level)];
+}
+
 struct AccountLimits {
   size_t memory = SIZE_MAX;
   size_t calls = SIZE_MAX;
@@ -100,6 +106,8 @@ class Account {
   }
   // As charge, of kArriving or kLent: the share of `whole` bytes of memory is the limit.
   bool charge_share(Resource resource, size_t amount, size_t whole);
+  // Something is postponed because this account holds too much of what others count.
+  void count_refusal(Resource resource) { (void)refuse(resource); }
   // What was charged.
   void release(Resource resource, size_t amount) {
     const auto r = static_cast<size_t>(resource);

@@ -104,6 +104,7 @@ void Calls::wait(CallState& state, std::string_view wire) {
   if (!keep_message(state, wire)) {
     return fail(state, StatusCode::kResourceExhausted, "too many bytes of requests wait for the service");
   }
+  let_go_of_rx(state);
   waiting_.push(state);
   state.phase = CallState::Phase::kWaiting;
   int64_t now = monotonic_ns();
@@ -216,17 +217,35 @@ void Calls::settle_over(CallState& state) {
 
 void Calls::let_go_of_message(CallState& state) {
   if (state.message != nullptr) requests_.release(state);
-  if (state.owed == 0) let_go_of_host(state);
+  if (state.owed != 0) return;
+  let_go_of_rx(state);
+  let_go_of_host(state);
 }
 
 void Calls::unpin(CallState& state) {
   HostLink& link = *state.host;
   state.runs.free_all(link.rx());
+  if (state.rx_holder == &link) [[unlikely]]
+    drop_rx(state);
   if (state.stream != nullptr) [[unlikely]]
     free_messages(state);
   state.host = nullptr;
   HostCalls::remove(state);
   links_.unpinned(link);
+}
+
+void Calls::hold_rx(CallState& state, HostLink& link, size_t bytes) {
+  if (state.payer == nullptr || bytes <= RxShares::kSmallBytes) return;
+  let_go_of_rx(state);
+  link.rx_shares.add(*state.payer, bytes);
+  state.rx_held = bytes;
+  state.rx_holder = &link;
+}
+
+void Calls::drop_rx(CallState& state) {
+  state.rx_holder->rx_shares.remove(*state.payer, state.rx_held);
+  state.rx_holder = nullptr;
+  state.rx_held = 0;
 }
 
 void Calls::drop_reply(CallState& state) {

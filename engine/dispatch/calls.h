@@ -76,6 +76,8 @@ class Calls {
   void parsing(CallState& state);
   LongParses& parses() { return parses_; }
   const LongParses& parses() const { return parses_; }
+  // Whether the call may be started at once, or else is to wait(): see WaitingCalls.
+  bool may_start(const CallState& state) const { return waiting_.may_start(state); }
   // Keeps the request's bytes and queues the call behind its route.
   void wait(CallState& state, std::string_view wire);
   // A worker of that host runs the call from now on, and the host is pinned for it. True: the call had waited.
@@ -112,6 +114,8 @@ class Calls {
     state.host = &link;
     link.calls.push(state);
   }
+  // The call's request holds about so many bytes of the host's rx from now on (RxShares). Throws std::bad_alloc.
+  static void hold_rx(CallState& state, HostLink& link, size_t bytes);
   // Frees the request's wire bytes, if they are on the heap or in rx memory of a call that no host has.
   void let_go_of_message(CallState& state);
   // The reply's buffers, and what they are charged with.
@@ -169,6 +173,11 @@ class Calls {
       unpin(state);
   }
   void unpin(CallState& state);
+  static void let_go_of_rx(CallState& state) {
+    if (state.rx_holder != nullptr) [[unlikely]]
+      drop_rx(state);
+  }
+  static void drop_rx(CallState& state);
   void settle_over(CallState& state);
   void release_charges(CallState& state);
   void drop_stream(CallState& state);
@@ -220,7 +229,10 @@ inline bool Calls::started(CallState& state, HostLink& link) {
     state.message = nullptr;
     state.message_size = 0;
   } else {
-    if (state.message != nullptr) let_go_of_message(state);
+    if (state.message != nullptr) [[unlikely]] {
+      requests_.release(state);
+      let_go_of_host(state);
+    }
     pin(state, link);
   }
   state.phase = CallState::Phase::kRunning;

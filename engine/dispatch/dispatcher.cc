@@ -16,6 +16,20 @@ constexpr int64_t kMetricsPeriodNs = 100'000'000;
 constexpr std::string_view kOtherKind = "the method is another one at the service's new process";
 constexpr size_t kFirstHeapBytes = 16 << 10;  // of a message that is still arriving; doubled as it comes
 
+constexpr uint32_t kSmallChunks = RxShares::kSmallBytes / kChunkSize;
+
+uint64_t chunks_of(const RunList& runs) {
+  uint64_t chunks = 0;
+  for (size_t i = 0; i < runs.size(); ++i) chunks += runs[i].chunks;
+  return chunks;
+}
+
+// Of the link's rx, what the call will hold while the host runs it.
+DROVER_NOINLINE uint64_t rx_bytes(const CallState& state, const HostLink& link, const BuiltRequest& built) {
+  const uint64_t own = state.host == &link ? chunks_of(state.runs) : 0;
+  return (own + built.run.chunks + chunks_of(built.more)) * kChunkSize;
+}
+
 }  // namespace
 
 Dispatcher::Dispatcher(uint32_t thread, ReplySink& replies, ThreadMetrics& metrics, const DispatchOptions& options,
@@ -111,7 +125,7 @@ void Dispatcher::start(Call& call) {
   CallState& state = state_of(call);
   if (state.phase != CallState::Phase::kReceiving) return;  // its time is over
   if (ReflectionCalls::has(state)) return;
-  if (state.route->first_waiting == nullptr && try_start_stream(state)) return;
+  if (calls_.may_start(state) && try_start_stream(state)) return;
   calls_.wait(state, {});
 }
 
@@ -160,7 +174,7 @@ void Dispatcher::message(Call& call, std::string_view wire, More more) {
     wire = {state.message, state.message_size};
     if (wire.size() < LongParses::kLeastBytes) RequestMemory::arrived(state);
   }
-  if (state.route->first_waiting == nullptr && try_start(state, wire)) return;
+  if (calls_.may_start(state) && try_start(state, wire)) return;
   calls_.wait(state, wire);
 }
 
@@ -222,6 +236,8 @@ DROVER_INLINE bool Dispatcher::start_built(CallState& state, const WorkerChoice:
     return refuse(state, link, built);
   try {
     state.runs.reserve(state.runs.size() + 1 + built.more.size());
+    if (built.run.chunks > kSmallChunks || !built.more.empty() || !state.runs.empty()) [[unlikely]]
+      Calls::hold_rx(state, link, rx_bytes(state, link, built));
   } catch (const std::bad_alloc&) {
     built.free(link.rx());
     throw;
@@ -234,6 +250,8 @@ bool Dispatcher::try_start(CallState& state, std::string_view wire) {
   WorkerChoice::Choice choice = workers_.choose(*state.route, state.host, std::max(1u, state.wanted_chunks));
   if (choice.found != WorkerChoice::Found::kWorker) return false;
   HostLink& link = *choice.link;
+  if (holds_its_share(state, link)) [[unlikely]]
+    return false;
   bool alias = state.host == &link && state.message != nullptr && state.heap_message == nullptr;
   if (wire.size() >= LongParses::kLeastBytes) [[unlikely]]
     return start_long(state, choice, wire, alias);
@@ -249,6 +267,7 @@ DROVER_NOINLINE bool Dispatcher::start_long(CallState& state, const WorkerChoice
   }
   LongParse::Request request{&state, false, choice.link, choice.method, choice.worker, wire, alias};
   request.wire = {state.message, state.message_size};
+  Calls::hold_rx(state, *choice.link, request.wire.size());
   BuiltRequest built;
   switch (calls_.parses().begin(request, &built)) {
     case LongParses::Begun::kOver:
@@ -302,8 +321,8 @@ bool Dispatcher::parsed(CallState& state, LongParse& parse) {
 }
 
 DROVER_NOINLINE bool Dispatcher::try_start_stream(CallState& state) {
-  WorkerChoice::Choice choice = workers_.choose(*state.route, state.host, 1);
-  if (choice.found != WorkerChoice::Found::kWorker) return false;
+  WorkerChoice::Choice choice = workers_.choose(*state.route, state.host, std::max(1u, state.wanted_chunks));
+  if (choice.found != WorkerChoice::Found::kWorker || holds_its_share(state, *choice.link)) return false;
   BuiltRequest built = build_metadata(*state.call, *choice.link, state.stream->path);
   if (!built.ok()) return refuse(state, *choice.link, built);
   try {
@@ -327,14 +346,28 @@ bool Dispatcher::start_waiting(CallState& state) {
   return state.call->request_streams ? try_start_stream(state) : try_start(state, {state.message, state.message_size});
 }
 
+// Whether the client's large requests hold so much of the host's rx that its next call waits until they are over: what is
+// left is for others.
+DROVER_INLINE bool Dispatcher::holds_its_share(CallState& state, HostLink& link) {
+  if (link.rx_shares.empty()) [[likely]]
+    return false;
+  return waits_for_share(state, link);
+}
+
+DROVER_NOINLINE bool Dispatcher::waits_for_share(CallState& state, HostLink& link) {
+  if (state.payer == nullptr) return false;
+  Account* account = link.rx_shares.at_share(*state.payer, link.rx().total_chunks() * kChunkSize);
+  if (account == nullptr) return false;
+  if (state.wanted_chunks == 0) account->count_refusal(Resource::kRequests);
+  state.wanted_chunks = std::max(1u, state.wanted_chunks);
+  return true;
+}
+
 // As try_start: false if the call may wait for more room.
 bool Dispatcher::refuse(CallState& state, HostLink& link, const BuiltRequest& built) {
   const Status why = built.error();
   if (!built.no_memory) return calls_.fail(state, why.code, why.message), true;
-  uint32_t own = 0;
-  if (state.host == &link) {
-    for (size_t i = 0; i < state.runs.size(); ++i) own += state.runs[i].chunks;
-  }
+  const uint64_t own = state.host == &link ? chunks_of(state.runs) : 0;
   ChunkPool& pool = link.rx();
   if (!built.try_again || pool.free_chunks() + own == pool.total_chunks()) {
     return calls_.fail(state, why.code, why.message), true;

@@ -35,6 +35,7 @@
 #include "engine/dispatch/long_answer.h"
 #include "engine/dispatch/long_copy.h"
 #include "engine/dispatch/reply_memory.h"
+#include "engine/dispatch/rx_shares.h"
 #include "engine/lines/line_lane.h"
 #include "engine/lines/line_switch.h"
 #include "engine/reflection/reflection_answer.h"
@@ -211,6 +212,7 @@ class HostLink {
   // ---- what refers to this host or its memory
   HostCalls calls;
   HostCalls told;     // once it is gone: those of its calls that have been told
+  RxShares rx_shares;
   uint32_t pins = 0;  // changes of routes, and functions that go on with it
   bool pinned() const { return !calls.empty() || !told.empty() || pins != 0 || connections != 0; }
 

@@ -95,7 +95,7 @@ Status RouteTable::unknown(uint32_t listener, std::string_view path) const {
 
 Route* RouteTable::add(uint32_t listener, std::string_view path, int64_t now_ns) {
   if (Route* known = look_up(listener, path)) return known;
-  if (routes_.size() >= max_routes_ && oldest_orphan_ != nullptr && oldest_orphan_->first_waiting == nullptr) {
+  if (routes_.size() >= max_routes_ && oldest_orphan_ != nullptr && oldest_orphan_->waiting == nullptr) {
     remove(*oldest_orphan_);
   }
   if (routes_.size() >= max_routes_) return nullptr;
@@ -200,7 +200,7 @@ void RouteTable::unlink_orphan(Route& route) {
 
 uint32_t RouteTable::remove_orphans(int64_t now_ns, uint32_t most) {
   uint32_t removed = 0;
-  while (removed < most && now_ns >= next_orphan_ns() && oldest_orphan_->first_waiting == nullptr) {
+  while (removed < most && now_ns >= next_orphan_ns() && oldest_orphan_->waiting == nullptr) {
     remove(*oldest_orphan_);
     ++removed;
   }

@@ -28,6 +28,7 @@ namespace drover::engine {
 
 class HostLink;
 struct CallState;
+struct WaitingLine;
 
 struct Route {
   struct Target {
@@ -42,9 +43,10 @@ struct Route {
   uint32_t cursor = 0;  // round robin over all targets' workers
   uint32_t calls = 0;   // that refer to it
   MethodMetrics* metrics = nullptr;
-  CallState* first_waiting = nullptr;  // WaitingCalls' list
-  CallState* last_waiting = nullptr;
-  size_t index_waiting = 0;       // among the routes with waiting calls
+  // ---- WaitingCalls' own
+  WaitingLine* waiting = nullptr;  // a circle of lines, from that whose turn is next; null: no call waits
+  uint32_t waiting_lines = 0;
+  size_t index_waiting = 0;  // among the routes with waiting calls
   bool served_by_engine = false;  // ReflectionCalls has its calls; it is in no table
 
   // ---- RouteTable's own

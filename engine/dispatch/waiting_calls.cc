@@ -2,35 +2,71 @@
 
 #include <algorithm>
 
+#include "engine/base/heap.h"
+
 namespace drover::engine {
 
 bool WaitingCalls::any_with_host() const {
   return std::any_of(routes_.begin(), routes_.end(), [](const Route* route) { return !route->targets.empty(); });
 }
 
+// More lines than kLooks: the new call waits for its turn among them.
+bool WaitingCalls::others_wait_for_memory(const CallState& state) {
+  const WaitingLine* const begin = state.route->waiting;
+  if (state.route->waiting_lines > kLooks) return false;
+  const WaitingLine* line = begin;
+  do {
+    if (line->first->wanted_chunks == 0 || line->address == key_of(state).address) return false;
+    line = line->next;
+  } while (line != begin);
+  return true;
+}
+
 void WaitingCalls::push(CallState& state) {
   Route& route = *state.route;
-  if (route.first_waiting == nullptr) {
-    route.index_waiting = routes_.size();
-    routes_.push_back(&route);
+  const Key key = key_of(state);
+  heap::reserve(routes_, routes_.size() + 1);
+  WaitingLine& line = lines_[key];
+  if (line.first == nullptr) {
+    line.route = &route;
+    line.address = key.address;
+    if (route.waiting == nullptr) {
+      route.index_waiting = routes_.size();
+      routes_.push_back(&route);
+      route.waiting = line.next = line.previous = &line;
+    } else {  // the last to have its turn
+      line.next = route.waiting;
+      line.previous = route.waiting->previous;
+      line.previous->next = line.next->previous = &line;
+    }
+    ++route.waiting_lines;
   }
   state.next_waiting = nullptr;
-  state.previous_waiting = route.last_waiting;
-  (route.last_waiting != nullptr ? route.last_waiting->next_waiting : route.first_waiting) = &state;
-  route.last_waiting = &state;
+  state.previous_waiting = line.last;
+  (line.last != nullptr ? line.last->next_waiting : line.first) = &state;
+  line.last = &state;
   ++size_;
 }
 
 void WaitingCalls::remove(CallState& state) {
   Route& route = *state.route;
-  (state.previous_waiting != nullptr ? state.previous_waiting->next_waiting : route.first_waiting) = state.next_waiting;
-  (state.next_waiting != nullptr ? state.next_waiting->previous_waiting : route.last_waiting) = state.previous_waiting;
+  const auto at = lines_.find(key_of(state));
+  WaitingLine& line = at->second;
+  (state.previous_waiting != nullptr ? state.previous_waiting->next_waiting : line.first) = state.next_waiting;
+  (state.next_waiting != nullptr ? state.next_waiting->previous_waiting : line.last) = state.previous_waiting;
   state.next_waiting = state.previous_waiting = nullptr;
   --size_;
-  if (route.first_waiting != nullptr) return;
-  routes_.back()->index_waiting = route.index_waiting;
-  routes_[route.index_waiting] = routes_.back();
-  routes_.pop_back();
+  if (line.first != nullptr) return;
+  line.previous->next = line.next;
+  line.next->previous = line.previous;
+  if (route.waiting == &line) route.waiting = line.next;
+  if (--route.waiting_lines == 0) {
+    route.waiting = nullptr;
+    routes_.back()->index_waiting = route.index_waiting;
+    routes_[route.index_waiting] = routes_.back();
+    routes_.pop_back();
+  }
+  lines_.erase(at);
 }
 
 }  // namespace drover::engine

@@ -1,10 +1,19 @@
-// WaitingCalls: the calls of one engine thread that wait for a host or for room, in order of arrival behind each
-// route. A new call never overtakes a waiting one of its route.
+// WaitingCalls: the calls of one engine thread that wait for a host or for room.
+//
+//   route --+-- line (of an address) -- call -- call         each line in order of arrival
+//           +-- line (of an address) -- call
+//
+// The addresses that wait at a route take turns, a call each. A call that waits for memory, since it is large or its
+// client holds much, holds up its own line only. One that waits for a host, or for a slot, holds up the route.
+// A new call never overtakes another one of its address, nor one that waits for a host or a slot.
 // Thread-safety: none; one engine thread.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/base/pace.h"
@@ -13,21 +22,35 @@
 
 namespace drover::engine {
 
+// The waiting calls of one address at one route.
+struct WaitingLine {
+  Route* route = nullptr;
+  const Account* address = nullptr;  // null: of calls without an account
+  CallState* first = nullptr;
+  CallState* last = nullptr;
+  WaitingLine* next = nullptr;  // of the route
+  WaitingLine* previous = nullptr;
+};
+
 class WaitingCalls {
  public:
   uint32_t size() const { return size_; }
   // Whether any of them waits for room: a host serves its route.
   bool any_with_host() const;
 
-  // Behind its route's other waiting calls.
+  // Whether a new call may be offered to a host at once; false: it is to be pushed.
+  bool may_start(const CallState& state) const {
+    return state.route->waiting == nullptr || others_wait_for_memory(state);
+  }
+  // Behind the other waiting calls of its address at its route. Throws std::bad_alloc; then nothing has changed.
   void push(CallState& state);
-  // From anywhere in its route's queue.
+  // From anywhere in its line.
   void remove(CallState& state);
 
-  // Offers routes' calls in order to start(CallState&), until it refuses one (false); kRoutesPerTurn routes at most,
-  // which take turns: a full host may have calls waiting at thousands. Ends at about `end_ns` (CLOCK_MONOTONIC): a host
-  // that comes may find thousands that wait for it. A call that start() takes must have been removed by it. True if any
-  // was taken.
+  // Offers calls to start(CallState&), which refuses a call by false: the call waits for memory if its wanted_chunks say
+  // so, else nothing of the route can start. kRoutesPerTurn routes at most, which take turns: a full host may have calls
+  // waiting at thousands. Ends at about `end_ns` (CLOCK_MONOTONIC): a host that comes may find thousands that wait for
+  // it. A call that start() takes must have been removed by it. True if any was taken.
   template <typename Start>
   bool serve(int64_t end_ns, Start start) {
     bool did = false;
@@ -36,14 +59,21 @@ class WaitingCalls {
     for (size_t left = std::min(routes_.size(), kRoutesPerTurn); left != 0 && !routes_.empty(); --left) {
       if (next_ >= routes_.size()) next_ = 0;
       Route* route = routes_[next_];
-      while (route->first_waiting != nullptr) {
+      for (uint32_t refused = 0; route->waiting != nullptr && refused < route->waiting_lines;) {
         if (!pace.go_on()) return ++next_, did;
-        pace.spend(route->first_waiting->message_size / kBytesAUnit);
-        if (!start(*route->first_waiting)) break;
-        did = true;
+        const WaitingLine* line = route->waiting;
+        CallState& state = *line->first;
+        const size_t units = state.message_size / kBytesAUnit;
+        const uint32_t wanted = state.wanted_chunks;
+        const bool taken = start(state);
+        if (taken || state.wanted_chunks != wanted) pace.spend(units);  // it was parsed
+        did |= taken;
+        if (!taken && state.wanted_chunks == 0) break;
+        refused = taken ? 0 : refused + 1;
+        if (route->waiting == line) route->waiting = line->next;
       }
       // A route leaves the list with its last waiting call; then another one stands at its index.
-      if (route->first_waiting != nullptr) ++next_;
+      if (route->waiting != nullptr) ++next_;
     }
     return did;
   }
@@ -51,7 +81,24 @@ class WaitingCalls {
 
  private:
   static constexpr size_t kBytesAUnit = 2048;  // of parsing a request
+  static constexpr uint32_t kLooks = 16;       // at lines, for a new call
 
+  struct Key {
+    const Route* route;
+    const Account* address;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& key) const {
+      return std::hash<const void*>()(key.route) * 31 + std::hash<const void*>()(key.address);
+    }
+  };
+  static Key key_of(const CallState& state) {
+    return {state.route, state.payer != nullptr ? state.payer->parent() : nullptr};
+  }
+  static bool others_wait_for_memory(const CallState& state);
+
+  std::unordered_map<Key, WaitingLine, KeyHash> lines_;
   std::vector<Route*> routes_;  // that have waiting calls
   size_t next_ = 0;             // of them, to be served
   uint32_t size_ = 0;

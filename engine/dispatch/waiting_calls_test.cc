@@ -39,8 +39,8 @@ TEST_F(WaitingCallsTest, CallsOfARouteStartInTheOrderOfArrival) {
   EXPECT_EQ(start(2), (std::vector<uint32_t>{order[0], order[1]}));
   EXPECT_EQ(start(99), (std::vector<uint32_t>{order[2], order[3], order[4]}));
   EXPECT_EQ(waiting_.size(), 0u);
-  EXPECT_EQ(route_.first_waiting, nullptr);
-  EXPECT_EQ(route_.last_waiting, nullptr);
+  EXPECT_EQ(route_.waiting, nullptr);
+  EXPECT_EQ(route_.waiting_lines, 0u);
 }
 
 TEST_F(WaitingCallsTest, ACallMayLeaveFromTheMiddleAndFromBothEnds) {
@@ -60,7 +60,7 @@ TEST_F(WaitingCallsTest, ARouteThatCannotGoOnDoesNotHoldUpAnother) {
     return true;
   }));
   EXPECT_EQ(waiting_.size(), 1u);
-  EXPECT_EQ(other_.first_waiting, nullptr);
+  EXPECT_EQ(other_.waiting, nullptr);
   EXPECT_EQ(free.next_waiting, nullptr);
 }
 
