@@ -88,6 +88,12 @@ class RunList {
   }
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
+  // Of all its runs.
+  uint64_t chunks() const {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < size_; ++i) sum += (*this)[i].chunks;
+    return sum;
+  }
   const ChunkRun& operator[](size_t i) const { return i < kInline ? inline_[i] : more_[i - kInline]; }
   ChunkRun remove(uint64_t offset);  // the run that begins there; 0 chunks: no run
   void clear() {

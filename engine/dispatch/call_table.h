@@ -68,8 +68,8 @@ struct CallState {
   uint32_t tx_call = 0;
   uint64_t tx_bytes = 0;              // about how much memory that is
   RunList runs;                       // rx memory of `host`
-  size_t rx_held = 0;                 // bytes that RxShares of `rx_holder` counts
-  HostLink* rx_holder = nullptr;
+  HostLink* rx_holder = nullptr;      // whose RxShares count `rx_held` bytes; pinned by the call or its parse
+  size_t rx_held = 0;
   CallState* next_of_host = nullptr;  // HostCalls' list
   CallState** link_of_host = nullptr;
 

@@ -33,7 +33,7 @@ Calls::~Calls() {
   for (uint32_t i = 0; i < table_.size(); ++i) {
     CallState& state = *table_.at(i);
     timers_.disarm(state.timer);
-    parses_.drop(state);
+    drop_parse(state);
     if (state.reply != nullptr) reply_memory_.let_go(state);
     if (state.stream != nullptr) {
       drop_stream(state);
@@ -122,7 +122,7 @@ void Calls::cancel(CallState& state, CancelReason reason) {
 }
 
 void Calls::abandon(CallState& state) {
-  parses_.drop(state);
+  drop_parse(state);
   if (state.phase == CallState::Phase::kWaiting) waiting_.remove(state);
   timers_.disarm(state.timer);
   if ((state.owed & (CallState::kComplete | CallState::kFinished)) != 0 && !state.cancelled)
@@ -165,7 +165,7 @@ int64_t Calls::next_ns() const {
 
 void Calls::fail(CallState& state, StatusCode code, std::string_view message) {
   if (state.phase == CallState::Phase::kReplied || state.phase == CallState::Phase::kOver) return;
-  parses_.drop(state);
+  drop_parse(state);
   if (state.phase == CallState::Phase::kWaiting) waiting_.remove(state);
   if (state.stream != nullptr) drop_input(state);
   // While the transport still writes into the message buffer, the buffer stays; the call frees it.
@@ -235,11 +235,24 @@ void Calls::unpin(CallState& state) {
 }
 
 void Calls::hold_rx(CallState& state, HostLink& link, size_t bytes) {
-  if (state.payer == nullptr || bytes <= RxShares::kSmallBytes) return;
-  let_go_of_rx(state);
-  link.rx_shares.add(*state.payer, bytes);
-  state.rx_held = bytes;
+  if (bytes <= RxShares::kSmallBytes || state.payer == nullptr) return let_go_of_rx(state);
+  if (state.rx_holder != &link) let_go_of_rx(state);
+  if (bytes > state.rx_held) {
+    link.rx_shares.add(*state.payer, bytes - state.rx_held);
+  } else if (bytes < state.rx_held) {
+    link.rx_shares.remove(*state.payer, state.rx_held - bytes);
+  }
   state.rx_holder = &link;
+  state.rx_held = bytes;
+}
+
+bool Calls::wait_for_share(CallState& state, HostLink& link) {
+  if (state.payer == nullptr) return false;
+  Account* account = link.rx_shares.at_share(*state.payer, link.rx().total_chunks() * kChunkSize);
+  if (account == nullptr) return false;
+  if (state.wanted_chunks == 0) account->count_refusal(Resource::kRequests);
+  state.wanted_chunks = std::max(1u, state.wanted_chunks);
+  return true;
 }
 
 void Calls::drop_rx(CallState& state) {
@@ -330,7 +343,10 @@ void Calls::drop_input(CallState& state) {
 
 void Calls::free_messages(CallState& state) {
   Queue<StreamState::AtHost>& messages = state.stream->at_host;
+  if (messages.empty()) return;
   while (!messages.empty()) messages.pop().runs.free_all(state.host->rx());
+  state.stream->chunks_at_host = 0;
+  let_go_of_rx(state);
 }
 
 void Calls::recycle_stream(CallState& state) {

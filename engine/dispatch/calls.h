@@ -84,7 +84,7 @@ class Calls {
   bool started(CallState& state, HostLink& link);
   // The reply goes to the transport now. A message that is still parsed is not wanted any more.
   void replied(CallState& state) {
-    parses_.drop(state);
+    drop_parse(state);
     timers_.disarm(state.timer);
     state.phase = CallState::Phase::kReplied;
   }
@@ -114,8 +114,14 @@ class Calls {
     state.host = &link;
     link.calls.push(state);
   }
-  // The call's request holds about so many bytes of the host's rx from now on (RxShares). Throws std::bad_alloc.
+  // The call's request holds about so many bytes of the host's rx now (RxShares). Throws std::bad_alloc if it is more than
+  // before; then nothing has changed.
   static void hold_rx(CallState& state, HostLink& link, size_t bytes);
+  // Whether the client's large requests hold so much of the host's rx that what comes next waits until they are over:
+  // what is left is for others. Then the call has wanted_chunks.
+  static DROVER_INLINE bool holds_its_share(CallState& state, HostLink& link) {
+    return !link.rx_shares.empty() && wait_for_share(state, link);
+  }
   // Frees the request's wire bytes, if they are on the heap or in rx memory of a call that no host has.
   void let_go_of_message(CallState& state);
   // The reply's buffers, and what they are charged with.
@@ -178,6 +184,14 @@ class Calls {
       drop_rx(state);
   }
   static void drop_rx(CallState& state);
+  // The parse may be the last reason why that host is kept.
+  void drop_parse(CallState& state) {
+    if (state.parse == nullptr) [[likely]]
+      return;
+    if (state.rx_holder != state.host) let_go_of_rx(state);
+    parses_.drop(state);
+  }
+  static bool wait_for_share(CallState& state, HostLink& link);
   void settle_over(CallState& state);
   void release_charges(CallState& state);
   void drop_stream(CallState& state);

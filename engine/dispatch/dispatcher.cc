@@ -18,16 +18,9 @@ constexpr size_t kFirstHeapBytes = 16 << 10;  // of a message that is still arri
 
 constexpr uint32_t kSmallChunks = RxShares::kSmallBytes / kChunkSize;
 
-uint64_t chunks_of(const RunList& runs) {
-  uint64_t chunks = 0;
-  for (size_t i = 0; i < runs.size(); ++i) chunks += runs[i].chunks;
-  return chunks;
-}
-
 // Of the link's rx, what the call will hold while the host runs it.
 DROVER_NOINLINE uint64_t rx_bytes(const CallState& state, const HostLink& link, const BuiltRequest& built) {
-  const uint64_t own = state.host == &link ? chunks_of(state.runs) : 0;
-  return (own + built.run.chunks + chunks_of(built.more)) * kChunkSize;
+  return ((state.host == &link ? state.runs.chunks() : 0) + built.chunks()) * kChunkSize;
 }
 
 }  // namespace
@@ -250,7 +243,7 @@ bool Dispatcher::try_start(CallState& state, std::string_view wire) {
   WorkerChoice::Choice choice = workers_.choose(*state.route, state.host, std::max(1u, state.wanted_chunks));
   if (choice.found != WorkerChoice::Found::kWorker) return false;
   HostLink& link = *choice.link;
-  if (holds_its_share(state, link)) [[unlikely]]
+  if (Calls::holds_its_share(state, link)) [[unlikely]]
     return false;
   bool alias = state.host == &link && state.message != nullptr && state.heap_message == nullptr;
   if (wire.size() >= LongParses::kLeastBytes) [[unlikely]]
@@ -267,7 +260,6 @@ DROVER_NOINLINE bool Dispatcher::start_long(CallState& state, const WorkerChoice
   }
   LongParse::Request request{&state, false, choice.link, choice.method, choice.worker, wire, alias};
   request.wire = {state.message, state.message_size};
-  Calls::hold_rx(state, *choice.link, request.wire.size());
   BuiltRequest built;
   switch (calls_.parses().begin(request, &built)) {
     case LongParses::Begun::kOver:
@@ -275,6 +267,7 @@ DROVER_NOINLINE bool Dispatcher::start_long(CallState& state, const WorkerChoice
       return start_built(state, choice, std::move(built));
     case LongParses::Begun::kLater:
       calls_.parsing(state);
+      Calls::hold_rx(state, *choice.link, request.wire.size());
       return true;
     case LongParses::Begun::kNoMemory:
       break;
@@ -322,7 +315,9 @@ bool Dispatcher::parsed(CallState& state, LongParse& parse) {
 
 DROVER_NOINLINE bool Dispatcher::try_start_stream(CallState& state) {
   WorkerChoice::Choice choice = workers_.choose(*state.route, state.host, std::max(1u, state.wanted_chunks));
-  if (choice.found != WorkerChoice::Found::kWorker || holds_its_share(state, *choice.link)) return false;
+  if (choice.found != WorkerChoice::Found::kWorker || Calls::holds_its_share(state, *choice.link)) {
+    return false;
+  }
   BuiltRequest built = build_metadata(*state.call, *choice.link, state.stream->path);
   if (!built.ok()) return refuse(state, *choice.link, built);
   try {
@@ -346,28 +341,11 @@ bool Dispatcher::start_waiting(CallState& state) {
   return state.call->request_streams ? try_start_stream(state) : try_start(state, {state.message, state.message_size});
 }
 
-// Whether the client's large requests hold so much of the host's rx that its next call waits until they are over: what is
-// left is for others.
-DROVER_INLINE bool Dispatcher::holds_its_share(CallState& state, HostLink& link) {
-  if (link.rx_shares.empty()) [[likely]]
-    return false;
-  return waits_for_share(state, link);
-}
-
-DROVER_NOINLINE bool Dispatcher::waits_for_share(CallState& state, HostLink& link) {
-  if (state.payer == nullptr) return false;
-  Account* account = link.rx_shares.at_share(*state.payer, link.rx().total_chunks() * kChunkSize);
-  if (account == nullptr) return false;
-  if (state.wanted_chunks == 0) account->count_refusal(Resource::kRequests);
-  state.wanted_chunks = std::max(1u, state.wanted_chunks);
-  return true;
-}
-
 // As try_start: false if the call may wait for more room.
 bool Dispatcher::refuse(CallState& state, HostLink& link, const BuiltRequest& built) {
   const Status why = built.error();
   if (!built.no_memory) return calls_.fail(state, why.code, why.message), true;
-  const uint64_t own = state.host == &link ? chunks_of(state.runs) : 0;
+  const uint64_t own = state.host == &link ? state.runs.chunks() : 0;
   ChunkPool& pool = link.rx();
   if (!built.try_again || pool.free_chunks() + own == pool.total_chunks()) {
     return calls_.fail(state, why.code, why.message), true;

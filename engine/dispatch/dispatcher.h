@@ -144,8 +144,6 @@ class Dispatcher final : public CallSink, public Pollable {
   bool start_waiting(CallState& state);
   void take_over(CallState& state, const WorkerChoice::Choice& choice, const BuiltRequest& built);
   bool refuse(CallState& state, HostLink& link, const BuiltRequest& built);
-  bool holds_its_share(CallState& state, HostLink& link);
-  bool waits_for_share(CallState& state, HostLink& link);
   void update_metrics(int64_t now_ns);
   void awake();
 

@@ -25,6 +25,7 @@ struct BuiltRequest {
   uint64_t metadata = 0;
   ChunkRun run{};  // the memory that holds them
   RunList more;    // and what was added to it
+  uint64_t chunks() const { return run.chunks + more.chunks(); }
   bool ok() const { return decoded.ok() && !no_memory && !missing_required; }
   // If not: how the call ends, unless it may wait for more memory.
   Status error() const;

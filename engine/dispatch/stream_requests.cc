@@ -11,7 +11,14 @@ namespace {
 
 constexpr int64_t kRetryNs = 1'000'000;  // neither a full ring nor rx signals when it drains
 
+constexpr uint32_t kSmallChunks = RxShares::kSmallBytes / kChunkSize;
+
 bool running(const CallState& state) { return state.phase == CallState::Phase::kRunning; }
+
+// The call holds what the host has not consumed, and `more` bytes. Throws std::bad_alloc.
+void hold_rx(CallState& state, size_t more = 0) {
+  Calls::hold_rx(state, *state.host, state.stream->chunks_at_host * kChunkSize + more);
+}
 
 }  // namespace
 
@@ -80,7 +87,7 @@ void StreamRequests::give(CallState& state) {
 bool StreamRequests::push(CallState& state, std::string_view wire, bool last) {
   HostLink& link = *state.host;
   StreamState& stream = *state.stream;
-  if (!link.has_room(state.lane)) return stall(state), false;
+  if (!link.has_room(state.lane) || Calls::holds_its_share(state, link)) return stall(state), false;
   stream.at_host.reserve();
   BuiltRequest built;
   if (wire.size() < LongParses::kLeastBytes) [[likely]] {
@@ -88,7 +95,7 @@ bool StreamRequests::push(CallState& state, std::string_view wire, bool last) {
   } else {
     const LongParse::Request request{&state, true, &link, state.method, state.lane, wire, false};
     const LongParses::Begun begun = calls_.parses().begin(request, &built);
-    if (begun == LongParses::Begun::kLater) return false;
+    if (begun == LongParses::Begun::kLater) return hold_rx(state, wire.size()), false;
     if (begun == LongParses::Begun::kNoMemory) throw std::bad_alloc();
   }
   if (!built.ok()) [[unlikely]]
@@ -103,7 +110,10 @@ void StreamRequests::pushed(CallState& state, const BuiltRequest& built, size_t 
   RunList runs;
   runs.push(built.run);
   for (size_t i = 0; i < built.more.size(); ++i) runs.push(built.more[i]);
+  stream.chunks_at_host += built.chunks();
   stream.at_host.push({std::move(runs), static_cast<uint32_t>(wire_bytes)});
+  if (stream.chunks_at_host > kSmallChunks) [[unlikely]]
+    hold_rx(state);
   stream.stalled_since_ns = 0;
   tell(state, built.object, last);
 }
@@ -141,6 +151,7 @@ void StreamRequests::tell(CallState& state, uint64_t object, bool last) {
 
 // As push: always false. The call goes on if the message may find room later.
 bool StreamRequests::refuse(CallState& state, const BuiltRequest& built) {
+  if (state.rx_held != 0) hold_rx(state);
   ChunkPool& pool = state.host->rx();
   uint32_t own = 0;
   for (size_t i = 0; i < state.runs.size(); ++i) own += state.runs[i].chunks;
@@ -209,9 +220,12 @@ bool StreamRequests::consumed(CallState& state, uint32_t count) {
   size_t bytes = 0;
   for (uint32_t left = count; left != 0; --left) {
     StreamState::AtHost message = stream.at_host.pop();
+    stream.chunks_at_host -= message.runs.chunks();
     message.runs.free_all(state.host->rx());
     bytes += message.bytes;
   }
+  if (state.rx_held != 0 && state.parse == nullptr) [[unlikely]]
+    hold_rx(state);
   if (!running(state)) return true;
   replies_.consumed(*state.call, count, bytes);
   give(state);

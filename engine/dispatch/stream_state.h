@@ -89,6 +89,7 @@ struct StreamState {
   };
   WireQueue input;
   Queue<AtHost> at_host;
+  uint64_t chunks_at_host = 0;   // of all of them
   bool half_closed = false;      // the client sends no more
   bool told_last = false;        // and the host knows
   bool stalled = false;          // input waits for room in the ring or in rx, or for the engine's own answer

@@ -64,6 +64,62 @@ TEST_F(WaitingCallsTest, ARouteThatCannotGoOnDoesNotHoldUpAnother) {
   EXPECT_EQ(free.next_waiting, nullptr);
 }
 
+// Calls of two addresses; the first waits for memory, or for a slot, as `wanted_chunks` says.
+TEST_F(WaitingCallsTest, ACallThatWaitsForMemoryHoldsUpItsOwnAddressOnly) {
+  ThreadMetrics metrics(0);
+  Ledger ledger({}, metrics);
+  const AccountRef one = ledger.open_connection("a"), two = ledger.open_connection("b"), three = ledger.open_connection("c");
+  auto of = [&](const AccountRef& client) -> CallState& {
+    CallState& state = table_.take();
+    state.route = &route_;
+    state.payer = client.get();
+    return state;
+  };
+  CallState& large = of(one);
+  waiting_.push(large);
+  EXPECT_FALSE(waiting_.may_start(of(two))) << "it has not been offered: for all that is known it waits for a slot";
+  CallState &behind = of(one), &other = of(two), &last = of(two);
+  waiting_.push(behind);
+  waiting_.push(other);
+  waiting_.push(last);
+  std::vector<CallState*> started;
+  auto refuse_large = [&](CallState& state) {
+    if (&state == &large) return state.wanted_chunks = 9, false;
+    waiting_.remove(state);
+    started.push_back(&state);
+    return true;
+  };
+  EXPECT_TRUE(waiting_.serve(kNoDeadline, refuse_large));
+  EXPECT_EQ(started, (std::vector{&other, &last}));
+  EXPECT_TRUE(waiting_.may_start(of(two)));
+  EXPECT_FALSE(waiting_.may_start(of(one)));
+  EXPECT_FALSE(waiting_.serve(kNoDeadline, refuse_large));
+
+  large.wanted_chunks = 0;  // now it waits for a slot
+  waiting_.push(of(three));
+  EXPECT_FALSE(waiting_.may_start(of(two)));
+  EXPECT_FALSE(waiting_.serve(kNoDeadline, [](CallState&) { return false; }));
+}
+
+TEST_F(WaitingCallsTest, AddressesTakeTurns) {
+  ThreadMetrics metrics(0);
+  Ledger ledger({}, metrics);
+  const AccountRef one = ledger.open_connection("a"), again = ledger.open_connection("a"), two = ledger.open_connection("b");
+  std::vector<const Account*> order;
+  for (const AccountRef* client : {&one, &one, &again, &one, &two, &two}) {
+    CallState& state = table_.take();
+    state.route = &route_;
+    state.payer = client->get();
+    waiting_.push(state);
+  }
+  waiting_.serve(kNoDeadline, [&](CallState& state) {
+    order.push_back(state.payer);
+    waiting_.remove(state);
+    return true;
+  });
+  EXPECT_EQ(order, (std::vector<const Account*>{one.get(), two.get(), one.get(), two.get(), again.get(), one.get()}));
+}
+
 TEST_F(WaitingCallsTest, ATurnOffersTheCallsOfSixtyFourRoutesAndAllHaveTheirTurn) {
   std::vector<Route> many(200);
   for (Route& route : many) call(route);

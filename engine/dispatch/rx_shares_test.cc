@@ -1,0 +1,157 @@
+// Large requests that a host is not done with, and the calls behind them: of the same client, and of others.
+#include "engine/dispatch/rx_shares.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/dispatch/dispatch_testing.h"
+
+namespace drover::engine {
+namespace {
+
+constexpr size_t kWhole = 1 << 20;
+
+TEST(RxShares, AConnectionMayHoldHalfAndAnAddressThreeQuarters) {
+  ThreadMetrics metrics(0);
+  Ledger ledger({}, metrics);
+  const AccountRef one = ledger.open_connection("a"), two = ledger.open_connection("a"), other = ledger.open_connection("b");
+  RxShares shares;
+  EXPECT_TRUE(shares.empty());
+  shares.add(*one.get(), kWhole / 2 - 1);
+  EXPECT_EQ(shares.at_share(*one.get(), kWhole), nullptr);
+  shares.add(*one.get(), 1);
+  EXPECT_EQ(shares.at_share(*one.get(), kWhole), one.get());
+  EXPECT_EQ(shares.at_share(*two.get(), kWhole), nullptr);
+  shares.add(*two.get(), kWhole / 4);
+  EXPECT_EQ(shares.at_share(*two.get(), kWhole), two->parent());
+  EXPECT_EQ(shares.at_share(*other.get(), kWhole), nullptr);
+  shares.remove(*one.get(), kWhole / 2);
+  EXPECT_EQ(shares.at_share(*two.get(), kWhole), nullptr);
+  shares.remove(*two.get(), kWhole / 4);
+  EXPECT_TRUE(shares.empty());
+}
+
+class LargeRequests : public testing::Test {
+ protected:
+  static constexpr size_t kRx = 4 << 20;
+
+  Call& large(size_t size) { return engine_.call(std::string(size, 'l')); }
+  // From then on, calls are of another client.
+  void another_client() { engine_.client = engine_.ledger.open_connection("another"); }
+  size_t at_host(FakeHost& host) {
+    engine_.pump();
+    host.take();
+    return host.calls.size();
+  }
+
+  TestThread engine_;
+  FakeHost host_{engine_, {.rx_bytes = kRx}};
+};
+
+TEST_F(LargeRequests, OfOneConnectionLeaveHalfOfRxToOthers) {
+  std::vector<Call*> calls;
+  for (int i = 0; i < 8; ++i) calls.push_back(&large(300'000));
+  EXPECT_EQ(at_host(host_), 4u) << "the fourth is the last that begins below the half";
+  Call& small = engine_.call("of the same client");
+  EXPECT_EQ(at_host(host_), 4u);
+
+  another_client();
+  engine_.call("small");
+  EXPECT_EQ(at_host(host_), 5u);
+  large(300'000);
+  EXPECT_EQ(at_host(host_), 6u);
+
+  for (int i = 0; i < 4; ++i) host_.answer(host_.calls[static_cast<size_t>(i)], echo_wire("done"));
+  EXPECT_EQ(at_host(host_), 10u) << "the next four";
+  EXPECT_FALSE(engine_.transport.answered(small));
+  for (size_t i = 4; i < 10; ++i) host_.answer(host_.calls[i], echo_wire("done"));
+  EXPECT_EQ(at_host(host_), 11u);
+  host_.answer(host_.calls[10], echo_wire("done"));
+  engine_.pump();
+  EXPECT_EQ(engine_.transport.answer(small).code, StatusCode::kOk);
+  for (Call* call : calls) EXPECT_EQ(engine_.transport.answer(*call).code, StatusCode::kOk);
+}
+
+TEST_F(LargeRequests, MayTakeMoreThanTheirShareAlone) {
+  Call& call = large(kRx * 6 / 10);
+  ASSERT_EQ(at_host(host_), 1u);
+  host_.answer(host_.calls[0], echo_wire("done"));
+  engine_.pump();
+  EXPECT_EQ(engine_.transport.answer(call).code, StatusCode::kOk);
+}
+
+TEST_F(LargeRequests, OfASlowHostDoNotHoldUpCallsToAnother) {
+  FakeHost other(engine_, {.paths = {"/test.Echo/Other"}});
+  for (int i = 0; i < 8; ++i) large(300'000);
+  EXPECT_EQ(at_host(host_), 4u);
+  engine_.call("x", 0, "/test.Echo/Other");
+  EXPECT_EQ(at_host(other), 1u);
+}
+
+TEST_F(LargeRequests, ThatWaitForMemoryAreOvertakenByAnotherClientsCalls) {
+  another_client();
+  large(kRx * 6 / 10);
+  EXPECT_EQ(at_host(host_), 1u);
+  engine_.client = engine_.ledger.open_connection("client");
+  large(kRx * 6 / 10);  // no room beside it
+  engine_.call("behind it");
+  EXPECT_EQ(at_host(host_), 1u);
+  engine_.client = engine_.ledger.open_connection("a third");
+  engine_.call("small");
+  EXPECT_EQ(at_host(host_), 2u);
+  host_.answer(host_.calls[0], echo_wire("done"));
+  EXPECT_EQ(at_host(host_), 3u) << "the large one";
+  host_.answer(host_.calls[2], echo_wire("done"));
+  EXPECT_EQ(at_host(host_), 4u);
+}
+
+// Whose messages the host reads slowly: they are counted as long as it has not consumed them.
+TEST(LargeMessages, OfOneClientsStreamsLeaveHalfOfRxToOthers) {
+  TestThread engine;
+  FakeHost host(engine, {.rx_bytes = 4 << 20, .flags = kMethodRequestStreams | kMethodReplyStreams});
+  std::vector<Call*> streams;
+  auto stream = [&] {
+    Call& call = engine.begin();
+    engine.dispatcher.start(call);
+    return streams.emplace_back(&call);
+  };
+  for (int i = 0; i < 4; ++i) stream();
+  host.take();
+  const std::string large = echo_wire(std::string(300'000, 'l'));
+  for (int round = 0; round < 3; ++round) {
+    for (Call* call : streams) engine.dispatcher.message(*call, large, More::kMay);
+  }
+  engine.pump();
+  host.take();
+  EXPECT_EQ(host.messages.size(), 4u);
+
+  engine.client = engine.ledger.open_connection("another");
+  engine.dispatcher.message(*stream(), large, More::kMay);
+  engine.pump();
+  host.take();
+  EXPECT_EQ(host.messages.size(), 5u);
+
+  host.consume(host.calls[0], 1);
+  engine.pump();
+  host.take();
+  EXPECT_EQ(host.messages.size(), 6u);
+  EXPECT_EQ(host.messages[5].wire, large);
+}
+
+TEST_F(LargeRequests, AreNotCountedOnceTheirHostOrTheirClientIsGone) {
+  for (int i = 0; i < 8; ++i) large(300'000);
+  EXPECT_EQ(at_host(host_), 4u);
+  engine_.abandon_calls();
+  for (int i = 0; i < 4; ++i) host_.answer(host_.calls[static_cast<size_t>(i)], echo_wire("done"));
+  engine_.pump();
+  engine_.call("after them");
+  EXPECT_EQ(at_host(host_), 5u);
+  large(300'000);
+  host_.die();
+  engine_.pump();
+  FakeHost next(engine_);
+  engine_.call("at the next");
+  EXPECT_EQ(at_host(next), 1u);
+}
+
+}  // namespace
+}  // namespace drover::engine
