@@ -235,8 +235,11 @@ void Calls::unpin(CallState& state) {
 }
 
 void Calls::hold_rx(CallState& state, HostLink& link, size_t bytes) {
-  if (bytes <= RxShares::kSmallBytes || state.payer == nullptr) return let_go_of_rx(state);
-  if (state.rx_holder != &link) let_go_of_rx(state);
+  if (state.rx_holder != &link) {
+    let_go_of_rx(state);
+    if (state.payer == nullptr || (bytes <= RxShares::kSmallBytes && !link.rx_is_scarce())) return;
+  }
+  if (bytes == 0) return let_go_of_rx(state);
   if (bytes > state.rx_held) {
     link.rx_shares.add(*state.payer, bytes - state.rx_held);
   } else if (bytes < state.rx_held) {

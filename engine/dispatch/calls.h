@@ -114,8 +114,8 @@ class Calls {
     state.host = &link;
     link.calls.push(state);
   }
-  // The call's request holds about so many bytes of the host's rx now (RxShares). Throws std::bad_alloc if it is more than
-  // before; then nothing has changed.
+  // The call's request holds about so many bytes of the host's rx now, which RxShares counts where it must. Throws
+  // std::bad_alloc if it is more than before; then nothing has changed.
   static void hold_rx(CallState& state, HostLink& link, size_t bytes);
   // Whether the client's large requests hold so much of the host's rx that what comes next waits until they are over:
   // what is left is for others. Then the call has wanted_chunks.

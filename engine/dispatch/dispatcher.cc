@@ -229,7 +229,7 @@ DROVER_INLINE bool Dispatcher::start_built(CallState& state, const WorkerChoice:
     return refuse(state, link, built);
   try {
     state.runs.reserve(state.runs.size() + 1 + built.more.size());
-    if (built.run.chunks > kSmallChunks || !built.more.empty() || !state.runs.empty()) [[unlikely]]
+    if (built.run.chunks > kSmallChunks || link.rx_is_scarce() || !built.more.empty() || !state.runs.empty()) [[unlikely]]
       Calls::hold_rx(state, link, rx_bytes(state, link, built));
   } catch (const std::bad_alloc&) {
     built.free(link.rx());

@@ -204,7 +204,12 @@ TEST(Dispatcher, AFullRegionMakesCallsWaitAndNoneIsLost) {
   TestThread engine;
   FakeHost host(engine, {.rx_bytes = 16 * kChunkSize, .ring_slots = 1024});
   std::vector<Call*> calls;
-  for (int i = 0; i < 100; ++i) calls.push_back(&engine.call("call " + std::to_string(i)));
+  AccountRef clients[4];  // one alone may not fill it
+  for (AccountRef& client : clients) client = engine.ledger.open_connection(std::to_string(&client - clients));
+  for (int i = 0; i < 100; ++i) {
+    engine.client = clients[i % 4];
+    calls.push_back(&engine.call("call " + std::to_string(i)));
+  }
   EXPECT_EQ(engine.dispatcher.waiting_calls(), 84u);
   for (int i = 0; i < 50 && engine.transport.answers.size() < 100; ++i) {
     host.serve();
@@ -434,7 +439,10 @@ TEST(Dispatcher, ADeadlineWhileTheRequestIsReceivedKeepsTheBufferUntilTheTranspo
 TEST(Dispatcher, AClientThatGoesIsToldToTheHostAndItsMemoryWaitsForTheHost) {
   TestThread engine;
   FakeHost host(engine, {.rx_bytes = 4 * kChunkSize});
-  for (int i = 0; i < 4; ++i) engine.dispatcher.abandon(engine.call("x"));
+  for (int i = 0; i < 4; ++i) {
+    if (i == 2) engine.client = engine.ledger.open_connection("another");
+    engine.dispatcher.abandon(engine.call("x"));
+  }
   EXPECT_EQ(engine.dispatcher.calls(), 4u);
   engine.pump();
   host.take();

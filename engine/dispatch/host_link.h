@@ -109,6 +109,8 @@ class HostLink {
   const HostAttachment& host() const { return *host_; }
   const Region& region() const { return *host_->region; }
   ChunkPool& rx() { return rx_; }
+  // More than an eighth is in use: small requests count, too (RxShares).
+  bool rx_is_scarce() const { return rx_.free_chunks() < rx_.total_chunks() - rx_.total_chunks() / 8; }
   uint32_t workers() const { return static_cast<uint32_t>(lanes_.size()); }
   Lane& lane(uint32_t worker) { return lanes_[worker]; }
 

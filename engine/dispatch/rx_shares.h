@@ -1,11 +1,12 @@
-// RxShares: how much of one host's rx the large requests of each client hold, from the start of their parsing until the
-// host is done with them.
+// RxShares: how much of one host's rx the requests of each client hold, from the start of their parsing until the host
+// is done with them.
 //
 // An account that holds its share (account.h: half of rx a connection, three quarters an address) starts no further call
-// at that host until it holds less; so a slow handler with large requests of one client leaves room to the others. The
-// last request that was started may exceed the share: a client alone may use all of rx for one request.
+// at that host until it holds less; so requests of one client for a slow handler leave room to the others. The last request
+// that was started may exceed the share: a client alone may use all of rx for one request.
 //
-// Requests of up to kSmallBytes are not counted: the number of a client's calls bounds them.
+// Requests of up to kSmallBytes are counted only if they begin where rx is scarce: more than an eighth of it is in use.
+// Those that are not counted take no more than that eighth, and the fast path has nothing to do with shares.
 // Thread-safety: none; one engine thread. An account is here only while a call of it holds something.
 #pragma once
 

@@ -71,6 +71,22 @@ TEST_F(LargeRequests, OfOneConnectionLeaveHalfOfRxToOthers) {
   for (Call* call : calls) EXPECT_EQ(engine_.transport.answer(*call).code, StatusCode::kOk);
 }
 
+// An eighth of rx holds 128 of them; from then on they count.
+TEST(SmallRequests, OfOneClientLeaveRoomToOthers) {
+  TestThread engine;
+  FakeHost host(engine, {.rx_bytes = 4 << 20, .ring_slots = 4096});
+  for (int i = 0; i < 2000; ++i) engine.call("small");
+  host.take();
+  const size_t chunks = (4 << 20) / kChunkSize, taken = host.calls.size();
+  EXPECT_GE(taken, chunks / 2);
+  EXPECT_LE(taken, chunks / 2 + chunks / 8 + 1);
+  engine.client = engine.ledger.open_connection("another");
+  for (int i = 0; i < 100; ++i) engine.call("another's");
+  engine.pump();
+  host.take();
+  EXPECT_EQ(host.calls.size(), taken + 100);
+}
+
 TEST_F(LargeRequests, MayTakeMoreThanTheirShareAlone) {
   Call& call = large(kRx * 6 / 10);
   ASSERT_EQ(at_host(host_), 1u);

@@ -112,7 +112,7 @@ void StreamRequests::pushed(CallState& state, const BuiltRequest& built, size_t 
   for (size_t i = 0; i < built.more.size(); ++i) runs.push(built.more[i]);
   stream.chunks_at_host += built.chunks();
   stream.at_host.push({std::move(runs), static_cast<uint32_t>(wire_bytes)});
-  if (stream.chunks_at_host > kSmallChunks) [[unlikely]]
+  if (stream.chunks_at_host > kSmallChunks || state.host->rx_is_scarce()) [[unlikely]]
     hold_rx(state);
   stream.stalled_since_ns = 0;
   tell(state, built.object, last);
