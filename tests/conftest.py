@@ -3,12 +3,12 @@
 import os
 import pathlib
 import signal
-import subprocess
 import sys
 
 import pytest
 
 from processes import ServerProcess
+from stubs import make_stubs
 
 TESTS = pathlib.Path(__file__).resolve().parent
 
@@ -31,13 +31,7 @@ def factor():
 @pytest.fixture(scope="session")
 def stubs(build_dir):
     """(messages, services) of testing.proto, made by grpcio-tools."""
-    out = build_dir / "tests" / "python"
-    out.mkdir(parents=True, exist_ok=True)
-    proto = TESTS / "service"
-    subprocess.run(
-        [sys.executable, "-m", "grpc_tools.protoc", f"-I{proto}", f"--python_out={out}", f"--grpc_python_out={out}",
-         "testing.proto"], check=True)
-    sys.path.insert(0, str(out))
+    sys.path.insert(0, make_stubs(build_dir))
     import testing_pb2
     import testing_pb2_grpc
     return testing_pb2, testing_pb2_grpc

@@ -5,10 +5,11 @@
     --hostile-report FILE     a line a case: what was measured, and the verdict, whether it passed or not
 """
 import pathlib
-import subprocess
 import sys
 
 import pytest
+
+from stubs import make_stubs
 
 
 def pytest_addoption(parser):
@@ -36,12 +37,7 @@ def long_form(form):
 
 @pytest.fixture(scope="session")
 def stub_folder(build_dir):
-    out = build_dir / "tests" / "python"
-    out.mkdir(parents=True, exist_ok=True)
-    proto = pathlib.Path(__file__).resolve().parents[1] / "service"
-    subprocess.run([sys.executable, "-m", "grpc_tools.protoc", f"-I{proto}", f"--python_out={out}",
-                    f"--grpc_python_out={out}", "testing.proto"], check=True)
-    return str(out)
+    return make_stubs(build_dir)
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "asked_for.h"
+#include "journal.h"
 #include "stream_service.h"
 #include "testing.grpc.pb.h"
 
@@ -91,6 +92,7 @@ class QueueUnary final : public QueueCall {
  private:
   void again() override { new QueueUnary(service_, queue_, requester_, work_); }
   void begin() override {
+    note(context_);
     early_ = early_millis(&context_);
     status_ = work_(&context_, request_, &reply_);
     if (early_ > 0) return responder_.SendInitialMetadata(&step_);
@@ -126,6 +128,7 @@ class QueueSleep final : public QueueCall {
  private:
   void again() override { new QueueSleep(service_, queue_, counters_); }
   void begin() override {
+    note(context_);
     ++counters_.calls;
     ++counters_.running;
     end_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(request_.millis());
@@ -159,7 +162,10 @@ class QueueStream : public QueueCall {
       : QueueCall(queue), service_(service) {}
 
  protected:
-  void begin() override { ++stream_counters.running; }
+  void begin() override {
+    note(context_);
+    ++stream_counters.running;
+  }
   void over(bool cancelled) override {
     if (cancelled) ++stream_counters.cancelled;
     --stream_counters.running;
@@ -187,7 +193,7 @@ class QueueSpread final : public QueueStream {
   void begin() override {
     QueueStream::begin();
     compress_as_asked(&context_);
-    item_.set_payload(std::string(static_cast<size_t>(request_.size()), 's'));
+    item_.set_payload(spread_payload(request_));
     next();
   }
   void step(bool ok) override {

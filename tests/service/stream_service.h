@@ -7,9 +7,11 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "asked_for.h"
+#include "journal.h"
 #include "testing.grpc.pb.h"
 
 namespace drover::testing {
@@ -34,13 +36,25 @@ inline grpc::Status status_of(int code) {
   return code == 0 ? grpc::Status::OK : grpc::Status(static_cast<grpc::StatusCode>(code), "as asked for");
 }
 
+// The payload of every item of Spread.
+inline std::string spread_payload(const SpreadRequest& request) {
+  std::string payload(request.tag());
+  payload.resize(static_cast<size_t>(request.size()), 's');
+  return payload;
+}
+
 // What Collect says.
 class Collected {
  public:
   void add(const Item& item) {
     in_order_ = in_order_ && item.number() == count_;
     ++count_;
-    bytes_ += static_cast<int64_t>(item.payload().size());
+    const std::string_view payload(item.payload());
+    bytes_ += static_cast<int64_t>(payload.size());
+    for (const char c : payload) {
+      low_ = (low_ + static_cast<unsigned char>(c)) % 65521;
+      high_ = (high_ + low_) % 65521;
+    }
     ++stream_counters.read;
     pause(item.pause_millis());
   }
@@ -48,17 +62,22 @@ class Collected {
     summary->set_count(count_);
     summary->set_bytes(bytes_);
     summary->set_in_order(in_order_);
+    summary->set_adler(high_ << 16 | low_);
   }
 
  private:
   int64_t count_ = 0, bytes_ = 0;
+  uint32_t low_ = 1, high_ = 0;  // of Adler-32
   bool in_order_ = true;
 };
 
 class SyncStreams final : public StreamService::Service {
   class Running {
    public:
-    explicit Running(grpc::ServerContext* context) : context_(context) { ++stream_counters.running; }
+    explicit Running(grpc::ServerContext* context) : context_(context) {
+      ++stream_counters.running;
+      note(*context);
+    }
     ~Running() {
       if (context_->IsCancelled()) ++stream_counters.cancelled;
       --stream_counters.running;
@@ -74,7 +93,7 @@ class SyncStreams final : public StreamService::Service {
     compress_as_asked(context);
     const grpc::WriteOptions options = write_options(*context);
     Item item;
-    item.set_payload(std::string(static_cast<size_t>(request->size()), 's'));
+    item.set_payload(spread_payload(*request));
     for (int64_t i = 0; i < request->count(); ++i) {
       item.set_number(i);
       if (!writer->Write(item, options)) break;
@@ -136,7 +155,7 @@ class CallbackStreams final : public StreamService::CallbackService {
   class Spreader final : public Counted<grpc::ServerWriteReactor<Item>> {
    public:
     Spreader(const SpreadRequest* request, grpc::WriteOptions options) : request_(request), options_(options) {
-      item_.set_payload(std::string(static_cast<size_t>(request->size()), 's'));
+      item_.set_payload(spread_payload(*request));
       next();
     }
     void OnWriteDone(bool ok) override {
@@ -203,14 +222,20 @@ class CallbackStreams final : public StreamService::CallbackService {
   };
 
   grpc::ServerWriteReactor<Item>* Spread(grpc::CallbackServerContext* context, const SpreadRequest* request) override {
+    note(*context);
     compress_as_asked(context);
     return new Spreader(request, write_options(*context));
   }
   grpc::ServerReadReactor<Item>* Collect(grpc::CallbackServerContext* context, Summary* summary) override {
+    note(*context);
     return new Collector(summary, early_millis(context) > 0);
   }
-  grpc::ServerBidiReactor<Item, Item>* Talk(grpc::CallbackServerContext*) override { return new Talker(false); }
+  grpc::ServerBidiReactor<Item, Item>* Talk(grpc::CallbackServerContext* context) override {
+    note(*context);
+    return new Talker(false);
+  }
   grpc::ServerBidiReactor<Item, Item>* Early(grpc::CallbackServerContext* context) override {
+    note(*context);
     context->AddInitialMetadata("early", "bird");
     context->AddTrailingMetadata("late", "owl");
     return new Talker(true);

@@ -9,12 +9,14 @@
 //     [--largest N]                       bytes of a request; -1: any
 //     [--reflection]                      with server reflection
 //     [--interceptors]                    as interceptors.h has them
+//     [--journal FILE]                    as journal.h has it
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -31,6 +33,7 @@
 
 #include "asked_for.h"
 #include "interceptors.h"
+#include "journal.h"
 #include "queue_service.h"
 #include "stream_service.h"
 #include "testing.grpc.pb.h"
@@ -63,6 +66,7 @@ void echo(const EchoRequest& request, EchoReply* reply) {
 
 template <class Context>
 void sleep_for(Context* context, const SleepRequest& request, SleepReply* reply) {
+  drover::testing::note(*context);
   ++calls;
   ++running;
   auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(request.millis());
@@ -133,6 +137,7 @@ std::string read_file(const char* path) {
 
 class SyncService final : public TestService::Service {
   grpc::Status Echo(grpc::ServerContext* context, const EchoRequest* request, EchoReply* reply) override {
+    drover::testing::note(*context);
     drover::testing::compress_as_asked(context);
     echo(*request, reply);
     return grpc::Status::OK;
@@ -143,10 +148,12 @@ class SyncService final : public TestService::Service {
   }
   grpc::Status Fail(grpc::ServerContext*, const FailRequest* request, EchoReply*) override { return fail(*request); }
   grpc::Status Metadata(grpc::ServerContext* context, const MetadataRequest* request, MetadataReply* reply) override {
+    drover::testing::note(*context);
     metadata(context, *request, reply);
     return grpc::Status::OK;
   }
   grpc::Status Sized(grpc::ServerContext* context, const SizedRequest* request, SizedReply* reply) override {
+    drover::testing::note(*context);
     drover::testing::compress_as_asked(context);
     sized(*request, reply);
     return grpc::Status::OK;
@@ -183,13 +190,15 @@ class CallbackService final : public TestService::CallbackService {
   }
   grpc::ServerUnaryReactor* Echo(grpc::CallbackServerContext* context, const EchoRequest* request,
                                  EchoReply* reply) override {
+    drover::testing::note(*context);
     drover::testing::compress_as_asked(context);
     echo(*request, reply);
     return finish(context, grpc::Status::OK);
   }
   // Learns of cancellation by OnCancel, without polling.
-  grpc::ServerUnaryReactor* Sleep(grpc::CallbackServerContext*, const SleepRequest* request,
+  grpc::ServerUnaryReactor* Sleep(grpc::CallbackServerContext* context, const SleepRequest* request,
                                   SleepReply* reply) override {
+    drover::testing::note(*context);
     class Sleeper final : public grpc::ServerUnaryReactor {
      public:
       Sleeper(int64_t millis, SleepReply* reply) : reply_(reply) {
@@ -228,6 +237,7 @@ class CallbackService final : public TestService::CallbackService {
   }
   grpc::ServerUnaryReactor* Metadata(grpc::CallbackServerContext* context, const MetadataRequest* request,
                                      MetadataReply* reply) override {
+    drover::testing::note(*context);
     const int64_t early = drover::testing::early_millis(context);
     metadata(context, *request, reply);
     if (early == 0) return finish(context, grpc::Status::OK);
@@ -250,6 +260,7 @@ class CallbackService final : public TestService::CallbackService {
   }
   grpc::ServerUnaryReactor* Sized(grpc::CallbackServerContext* context, const SizedRequest* request,
                                   SizedReply* reply) override {
+    drover::testing::note(*context);
     drover::testing::compress_as_asked(context);
     return elsewhere(context, [request, reply] { sized(*request, reply); });
   }
@@ -348,12 +359,17 @@ int main(int argc, char** argv) {
                                                    false);
     } else if (std::strcmp(argv[i], "--largest") == 0 && i + 1 < argc) {
       builder.SetMaxReceiveMessageSize(std::atoi(argv[++i]));
+    } else if (std::strcmp(argv[i], "--journal") == 0 && i + 1 < argc) {
+      if (!drover::testing::open_journal(argv[++i])) {
+        std::cerr << "test_server: --journal " << argv[i] << ": " << std::strerror(errno) << "\n";
+        return 1;
+      }
     } else if (std::strcmp(argv[i], "--reflection") == 0) {
       grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     } else {
       std::cerr << "usage: test_server [--address HOST:PORT] [--callback | --queues] [--key FILE --certificate FILE] "
                    "[--client-ca FILE] [--clients N] [--compress N] [--compress-level N] [--disable N] "
-                   "[--largest N] [--reflection] [--interceptors]\n";
+                   "[--largest N] [--reflection] [--interceptors] [--journal FILE]\n";
       return 2;
     }
   }
