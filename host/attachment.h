@@ -12,6 +12,7 @@
 
 #include "channel/control_socket.h"
 #include "host/call_interception.h"
+#include "host/call_requests.h"
 #include "host/engine_process.h"
 #include "host/options.h"
 #include "host/tls_offer.h"
@@ -39,6 +40,7 @@ struct Offer {
   // Of servers with asynchronous methods. The threads that wait for events lead the workers; no crew is started.
   std::shared_ptr<QueuePoller> poller;
   bool led_by_queues = false;
+  std::shared_ptr<CallRequests> requests;  // null: no method is asynchronous
   std::shared_ptr<const LoadReports> load_reports;           // may be null
   std::shared_ptr<const InterceptorFactories> interceptors;  // null: none
 };

@@ -50,6 +50,7 @@ struct EngineLink {
   ReplyCompressionDefaults compression;
   ChunkPool tx;
   std::atomic<bool> gone{false};             // the engine is dead or detached
+  std::atomic<uint32_t> drains{0};           // DRAIN slots that its workers have taken
   std::atomic<bool> cancel_all{false};       // shutting down, and the deadline has passed
   std::atomic<const char*> broken{nullptr};  // a violation of the channel's rules was found
 

@@ -18,6 +18,8 @@ constexpr auto kFirstPause = std::chrono::milliseconds(10);
 constexpr auto kLongestPause = std::chrono::milliseconds(1'000);
 // If no call has been here for this long, an engine that does not report the end of its drain is not waited for.
 constexpr auto kDrainPatience = std::chrono::seconds(5);
+// How long an engine may take until all workers know that no further call comes.
+constexpr auto kTellPatience = std::chrono::seconds(1);
 constexpr int kMessagesPerTurn = 64;
 constexpr uint32_t kLoggedErrors = 20;  // of one engine
 constexpr uint64_t kForeverMs = 365ull * 24 * 3600 * 1000;
@@ -196,8 +198,12 @@ uint32_t Runtime::asynchronous_calls() const {
   return sum;
 }
 
+void Runtime::close_requests() {
+  if (offer_.requests != nullptr) offer_.requests->close();
+}
+
 void Runtime::drain() {
-  if (attachment_ == nullptr) return;
+  if (attachment_ == nullptr) return close_requests();
   auto left = [this]() -> std::chrono::milliseconds {
     std::lock_guard lock(mutex_);
     if (deadline_ == Clock::time_point::max()) return std::chrono::milliseconds(kForeverMs);
@@ -206,12 +212,19 @@ void Runtime::drain() {
   };
   ControlError error;
   attachment_->socket().send(Drain{static_cast<uint64_t>(left().count())}, kWatchMs, &error);
-  auto last_busy = Clock::now();
-  bool cancelled = false;
+  const auto began = Clock::now();
+  auto last_busy = began;
+  const uint32_t lanes = attachment_->link()->layout.channels();
+  bool cancelled = false, closed = false;
   while (attachment_ != nullptr) {
     if (poll_control(kDrainLookMs)) take_messages();
-    if (attachment_ == nullptr) return;  // it has died; finish waits for the handlers
+    if (attachment_ == nullptr) return close_requests();  // it has died; finish waits for the handlers
     if (crew_ == nullptr) offer_.poller->serve_if_free();
+    const bool told = engine_drained_ || attachment_->link()->drains.load(std::memory_order_acquire) >= lanes;
+    if (!closed && (told || cancelled || Clock::now() - began > kTellPatience)) {
+      close_requests();
+      closed = true;
+    }
     // Cancelled calls of completion queues end when the application ends them, which may be after this.
     uint32_t busy = calls_in_flight() - (cancelled ? asynchronous_calls() : 0);
     if (busy != 0) last_busy = Clock::now();

@@ -53,7 +53,6 @@ void Server::Wait() { parts_->runtime->wait(); }
 void Server::Shutdown() { shutdown_until(std::chrono::system_clock::time_point::max()); }
 
 void Server::shutdown_until(std::chrono::system_clock::time_point deadline) {
-  if (parts_->requests != nullptr) parts_->requests->close();
   if (parts_->health != nullptr) {
     parts_->health->Shutdown();
     parts_->health->end_watches();
@@ -64,7 +63,7 @@ void Server::shutdown_until(std::chrono::system_clock::time_point deadline) {
     constexpr auto kLongest = std::chrono::hours(24 * 365);
     steady = std::chrono::steady_clock::now() + std::min<std::chrono::system_clock::duration>(left, kLongest);
   }
-  parts_->runtime->shutdown(steady);
+  parts_->runtime->shutdown(steady);  // closes parts_->requests when no further call comes
 }
 
 HealthCheckServiceInterface* Server::GetHealthCheckService() const { return parts_->health.get(); }
@@ -225,6 +224,7 @@ void ServerBuilder::prepare_queues(Server::Parts& parts, drover::host::Offer* of
   }
   parts.requests =
       std::make_shared<drover::host::CallRequests>(offer->methods, offer->led_by_queues ? offer->poller : nullptr);
+  offer->requests = parts.requests;
   uint32_t next = 0;
   for (Service* service : services_) service->drover_serve(parts.requests, &next);
   if (async_generic_ != nullptr) drover::host::GenericCalls::serve(*async_generic_, parts.requests, next);

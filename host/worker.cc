@@ -150,8 +150,9 @@ bool Worker::serve_slot(Channel& channel, uint32_t engine_thread, const Slot& sl
       for (uint32_t i = 0; i < typed.count; ++i) release(typed.tx_call[i]);
       return true;
     }
-    case RequestSlotType::kDrain:
-      return true;  // nothing to do: at most CALLs follow whose requests the engine was parsing
+    case RequestSlotType::kDrain:  // at most CALLs follow whose requests the engine was parsing
+      link_->drains.fetch_add(1, std::memory_order_release);
+      return true;
     case RequestSlotType::kMessage: {
       auto typed = slot_as<RequestMessageSlot>(slot);
       Call* call = find_call(channel, engine_thread, typed.call, typed.generation);

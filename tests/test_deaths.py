@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import threading
 import time
 
@@ -197,6 +198,52 @@ def test_a_service_that_is_killed_with_its_engine_again_and_again_comes_up_every
         kill_both(server)
         server.restart()  # fails unless it comes up
     assert seconds_to_answer(server, lambda: None, stubs) < 5
+
+
+@pytest.fixture
+def service_engine(build_dir, tmp_path):
+    """droverd as a service: DROVER_ENGINE."""
+    path = tmp_path / "engine.sock"
+    process = subprocess.Popen([str(build_dir / "engine" / "droverd"), f"--engine.control_socket=unix:{path}"])
+    wait_for(path.exists)
+    yield {"DROVER_ENGINE": f"unix:{path}"}
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.parametrize("flavour", [(), ("--callback",), ("--queues",)], ids=["sync", "callback", "queues"])
+def test_no_call_fails_when_one_of_two_hosts_stops_in_order(make_server, stubs, service_engine, flavour):
+    first = make_server("drover", *flavour, env=service_engine)
+    second = make_server("drover", *flavour, env=service_engine, address=first.address)
+    load = Load(first.address, stubs)
+    for turn in range(20):
+        load.progressed(100)
+        server = (first, second)[turn % 2]
+        assert server.stop() == 0
+        server.start(first.address)
+    load.finish()
+    assert load.failed == 0
+
+
+def test_a_channel_reaches_the_service_that_stopped_in_order_and_started_again(make_server, stubs, service_engine):
+    messages, services = stubs
+    make_server("drover", env=service_engine)  # another service, for which the engine stays
+    server = make_server("drover", env=service_engine)
+    with grpc.insecure_channel(server.address, options=OPTIONS) as channel:
+        stub = services.TestServiceStub(channel)
+        assert stub.Stats(messages.StatsRequest(), timeout=10).pid == server.process.pid
+        assert server.stop() == 0
+        server.restart()
+
+        def answers():
+            try:
+                return stub.Stats(messages.StatsRequest(), timeout=10).pid == server.process.pid
+            except grpc.RpcError as error:
+                assert error.code() == grpc.StatusCode.UNAVAILABLE
+                return False
+
+        # The connection of before went to a listener that is closed; it was kept, and every call on it failed.
+        wait_for(answers, 5)
 
 
 def test_the_first_of_two_hosts_of_one_child_engine_stops_at_once_and_leaves_it_to_the_other(make_server, stubs):
