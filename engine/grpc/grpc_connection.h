@@ -80,6 +80,7 @@ class GrpcConnection final : private http2::SessionHandler {
   // Heap bytes that the peer makes it hold. Messages are not among them: the dispatcher charges them.
   size_t memory() const;
   // What the connection is charged to.
+  uint32_t listener() const { return listener_; }  // that accepted it
   Account& account() const { return *account_.get(); }
   // When it last had a call.
   int64_t idle_since_ns() const { return idle_since_ns_; }

@@ -279,6 +279,8 @@ void Transport::check_time(Connection& connection) {
   const int64_t patience = connection.http2.finished() ? kGoodbyeNs : options.stall_timeout_ns;
   if (connection.stalled(now, patience, options.least_rate)) return close(connection);
   if (connection.has_backlog()) return;  // it is we who make it wait
+  // Its calls would end in UNAVAILABLE for as long as it lives, also when another listener has the address.
+  if (!acceptor_.listens(connection.http2.listener())) connection.http2.drain();
   if (connection.http2.idle()) connection.shrink();
   connection.http2.sweep();
   connection.mark_dirty();

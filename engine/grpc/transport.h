@@ -5,6 +5,9 @@
 //   dispatcher --reply----> GrpcConnection, marked dirty --end_turn--> ByteStream, one write a connection and turn,
 //                           carried out together (Io::submit)
 //
+// When a listener closes, those that it accepted are asked to go within about a second: their clients come back to
+// what listens at the address then.
+//
 // A turn takes a bounded time, whatever clients ask. Input is worked upon, and replies are written, as they come until
 // the turn has lasted for kAtOnceNs or kTurnNs. What is left waits in a FairQueue, in which addresses have equal shares
 // of time; it has kWaitingNs of each turn. Messages to be compressed or decompressed wait in a queue of their own, with

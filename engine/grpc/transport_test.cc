@@ -306,6 +306,23 @@ TEST_P(TransportTest, BytesThatFindNoBufferWaitForAShareOfTimeAndNotForAllOthers
   EXPECT_EQ(engine.thread.metrics.received_bytes->value(), 400 * flood.size() + ping.size());
 }
 
+TEST_P(TransportTest, ConnectionsOfAClosedListenerAreAskedToGoAndThoseOfOthersStay) {
+  Engine engine(GetParam(), 1);
+  const std::string address = "127.0.0.1:" + std::to_string(engine.listeners->listen("127.0.0.1:0", 1).port);
+  const std::string other = "127.0.0.1:" + std::to_string(engine.listeners->listen("127.0.0.1:0", 2).port);
+  UniqueFd client = connect_to(address), neighbour = connect_to(other);
+  EXPECT_NE(hello(client), "");
+  EXPECT_NE(hello(neighbour), "");
+  engine.listeners->close(1);
+  EXPECT_TRUE(eventually([&] { return engine.all[0]->metrics.connections->value() == 1; }));
+  // The address is free again, and the new listener's connections stay.
+  EXPECT_EQ(engine.listeners->listen(address, 3).error, "");
+  UniqueFd again = connect_to(address);
+  EXPECT_NE(hello(again), "");
+  std::this_thread::sleep_for(std::chrono::milliseconds(2500));  // two sweeps
+  EXPECT_EQ(engine.all[0]->metrics.connections->value(), 2);
+}
+
 TEST_P(TransportTest, DrainingClosesListenersAndIdleConnections) {
   std::atomic<bool> drained{false};
   Engine engine(GetParam(), 1);

@@ -26,14 +26,17 @@ bool out_of_resources(int error) { return error == EMFILE || error == ENFILE || 
 void Acceptor::adopt(UniqueFd fd, uint32_t listener_id, std::shared_ptr<const tls::Server> tls) {
   if (stopped_) return;
   auto listener = std::make_unique<Listener>(*this, std::move(fd), listener_id, std::move(tls));
+  open_.insert(listener_id);
   if (!loop_.io().add(listener->fd.get(), EPOLLIN, listener.get())) {
     log::error(g_accept_limit, "cannot watch a listener", {{"why", std::strerror(errno)}});
+    open_.erase(listener_id);
     return;
   }
   listeners_.push_back(std::move(listener));
 }
 
 void Acceptor::close(uint32_t listener_id) {
+  open_.erase(listener_id);
   std::erase_if(listeners_, [&](auto& listener) {
     if (listener->id != listener_id) return false;
     loop_.io().remove(listener->fd.get());
@@ -44,6 +47,7 @@ void Acceptor::close(uint32_t listener_id) {
 void Acceptor::close_all() {
   for (auto& listener : listeners_) loop_.io().remove(listener->fd.get());
   listeners_.clear();
+  open_.clear();
 }
 
 void Acceptor::stop() {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/base/clock.h"
@@ -45,6 +46,8 @@ class Acceptor {
   // Starts to accept on `fd` (bound, listening, non-blocking). Ignored after stop().
   void adopt(UniqueFd fd, uint32_t listener, std::shared_ptr<const tls::Server> tls);
   void close(uint32_t listener);
+  // Whether that listener is open.
+  bool listens(uint32_t listener) const { return open_.contains(listener); }
   void close_all();
   // Closes all, for good.
   void stop();
@@ -71,6 +74,7 @@ class Acceptor {
   EventLoop& loop_;
   ConnectionSink& sink_;
   std::vector<std::unique_ptr<Listener>> listeners_;
+  std::unordered_set<uint32_t> open_;  // their ids
   int64_t resume_ns_ = kNoDeadline;
   bool stopped_ = false;
 };
