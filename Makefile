@@ -20,7 +20,11 @@ ROUNDS ?= 400
 PEERS ?=
 HPB_ARGS := $(if $(HYPERPROTOBENCH),--hyperprotobench $(abspath $(HYPERPROTOBENCH)))
 
-.PHONY: help setup configure build demo test check test-interop package test-package test-long bench bench-codec bench-echo bench-stream bench-tls bench-rtl bench-lines reproduce-rpcnic reproduce-dagger bench-dagger fit-cpu-costs synth prove format check-format tidy clean
+# Of `make soak`.
+MINUTES ?= 10
+SEED ?=
+
+.PHONY: help soak setup configure build demo test check test-interop package test-package test-long bench bench-codec bench-echo bench-stream bench-tls bench-rtl bench-lines reproduce-rpcnic reproduce-dagger bench-dagger fit-cpu-costs synth prove format check-format tidy clean
 
 help: ## list the targets
 	@echo 'usage: make TARGET [PRESET=release|gcc|debug|asan|tsan] [JOBS=N] [HYPERPROTOBENCH=DIR] [UPB_SRC=DIR] [PEERS=all]'
@@ -51,6 +55,10 @@ test-interop: ## gRPC's official interop client (Go) and clients in further lang
 	@cmake --preset $(PRESET) >build/configure.log
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target droverd interop_server interop_server_grpc
 	@.venv/bin/python -m pytest -q -p no:cacheprovider tests/test_interop.py --build-dir=$(BUILD)
+
+soak: configure ## all kinds of calls for MINUTES while hosts and engines are killed, each answer checked (SEED=n repeats the choices), into build/soak/
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target droverd --target test_server --target drover-load
+	@.venv/bin/python -B tests/soak/run.py --build-dir $(BUILD) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) --json build/soak/soak.json
 
 package: ## Debian packages of the engine and of what services build with, into build/packages
 	@tools/setup.sh

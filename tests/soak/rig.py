@@ -14,11 +14,10 @@ import socket
 import subprocess
 import threading
 import time
-import urllib.request
 
 import grpc
 
-from processes import ServerProcess, children_of
+from processes import ServerProcess
 from verdict import Window
 
 SETTLE = 1.0  # seconds after which a target that is back must take calls
@@ -94,38 +93,37 @@ class Engine:
 
 
 class ChildEngine:
-    """The droverd that a host starts, seen from outside."""
+    """The droverd that a host starts, seen from outside. A restarted host is not its engine's parent: what it inherits
+    from its first host, the address of its metrics, tells whose it is."""
 
     def __init__(self, name, host, metrics):
         self.name, self.host, self.metrics = name, host, metrics
 
     @property
     def pid(self):
-        found = children_of(self.host.pid)
-        return found[0] if found else self.orphan()
-
-    def orphan(self):
-        """A restarted host is not its engine's parent: that one is found by who serves the metrics."""
-        with urllib.request.urlopen(f"http://{self.metrics}/metrics", timeout=10):
-            pass
-        inode = None
-        port = f":{int(self.metrics.rpartition(':')[2]):04X}"
-        for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
-            words = line.split()
-            if words[1].endswith(port) and words[3] == "0A":
-                inode = words[9]
-        for entry in pathlib.Path("/proc").iterdir():
-            if entry.name.isdigit() and (entry / "comm").exists():
-                try:
-                    if (entry / "comm").read_text() == "droverd\n" and any(
-                            os.readlink(fd) == f"socket:[{inode}]" for fd in (entry / "fd").iterdir()):
-                        return int(entry.name)
-                except OSError:
-                    continue
-        raise AssertionError(f"no engine serves {self.metrics}")
+        """Of the newest, where one is being replaced."""
+        found = [pid for pid in all_engines() if f"DROVER_METRICS={self.metrics}" in environment_of(pid)]
+        assert found, f"{self.name} has no engine"
+        return max(found)
 
     def died(self):
         return ""
+
+
+def all_engines():
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and (entry / "comm").read_text() == "droverd\n":
+                yield int(entry.name)
+        except OSError:
+            continue
+
+
+def environment_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return []
 
 
 class Rig:
@@ -248,15 +246,17 @@ class Rig:
 
     def stop(self):
         for host in self.hosts:
+            host.down = True
             if host.server is not None and host.server.process.poll() is None:
-                host.down = True
-                pid = next((engine.pid for engine in self.engines if isinstance(engine, ChildEngine)), None)
                 host.server.kill()
-                if pid:
-                    os.kill(pid, signal.SIGKILL)
         for engine in self.engines:
             if isinstance(engine, Engine):
                 engine.end()
+        for engine in self.engines:
+            if isinstance(engine, ChildEngine):
+                for pid in all_engines():
+                    if f"DROVER_METRICS={engine.metrics}" in environment_of(pid):
+                        os.kill(pid, signal.SIGKILL)
 
 
 def make_rigs(build, folder, seed, tls, journal):
@@ -280,7 +280,7 @@ def make_rigs(build, folder, seed, tls, journal):
     victim = Engine("mortal", build, folder / "mortal", "--engine.io=epoll")
     mortal.engines.append(victim)
     env = {"DROVER_ENGINE": victim.control}
-    mortal.add(Host("mortal/sync", server, *own, "--interceptors", env=env))
+    mortal.add(Host("mortal/sync", server, *own, env=env))
     mortal.add(Host("mortal/callback", server, *own, "--callback", *secure, env=env), secure=True)
     mortal.add(Host("mortal/queues", server, *own, "--queues", env={**env, "DROVER_HOST_CHECK_REQUESTS": "1"}))
     mortal.actions = [lambda: mortal.kill_engine(victim), lambda: mortal.kill_engine(victim),

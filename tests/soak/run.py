@@ -147,6 +147,11 @@ class Soak:
         for guest in self.guests:
             found += guest.end(self.watch.stalls)
         found += self.judge(number) + self.rest()
+        for text in found:
+            if "ngine" in text and "metrics" in text or "is gone" in text:
+                found += [f"{host.name} said: {host.server.stderr()[-1500:]}" for rig in self.rigs for host in rig.hosts
+                          if rig.name == "child"]
+                break
         self.violations += [f"round {number}: {text}" for text in found]
         return found
 
@@ -197,7 +202,10 @@ class Soak:
         for rig in self.rigs:
             for kind, things in (("engine", rig.engines), ("host", rig.hosts)):
                 for thing in things:
-                    now = sample(thing.pid)
+                    try:
+                        now = sample(thing.pid)
+                    except AssertionError:
+                        now = None
                     if now is None:
                         found.append(f"{kind} {thing.name} is gone")
                         continue

@@ -93,7 +93,7 @@ def judge_guest(name, target, began, ended, complaints, windows):
 
 
 BROKEN = ("connection: closed by the server", "connection: connect:", "connection: recv:", "connection: send:",
-          "connection: not open after", "connection: TLS:", "connection: GOAWAY from the server")
+          "connection: not open after", "connection: TLS:", "call: its connection was lost", "connection: GOAWAY from the server")
 
 
 def judge_load(target, began, ended, result, windows):
