@@ -8,6 +8,7 @@
 #include <sched.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -205,6 +206,7 @@ int run_load(const Flags& flags) {
 }  // namespace drover::bench
 
 int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to a connection that the server has closed
   drover::bench::Flags flags;
   CLI::App app("A closed-loop gRPC load client that checks every reply");
   drover::bench::declare_flags(&app, &flags);

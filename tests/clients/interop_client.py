@@ -6,7 +6,9 @@ Ends with 0, or with 1 and what was wrong. With CA_FILE it speaks TLS. tests/cli
 """
 
 import queue
+import socket
 import sys
+import threading
 import time
 
 import grpc
@@ -61,7 +63,41 @@ def asking(*sizes, payload=0, status=None):
         response_status=status)
 
 
+class Relay:
+    """Passes bytes on between one client and the server, and counts them: the library does not tell which messages were
+    compressed, their size on the wire does."""
+
+    def __init__(self, address):
+        host, _, port = address.rpartition(":")
+        self.target = (host, int(port))
+        self.up = self.down = 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"localhost:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            client, _ = self.listener.accept()
+            server = socket.create_connection(self.target)
+            threading.Thread(target=self._pass, args=(client, server, "up"), daemon=True).start()
+            threading.Thread(target=self._pass, args=(server, client, "down"), daemon=True).start()
+
+    def _pass(self, source, to, counter):
+        try:
+            while part := source.recv(1 << 16):
+                setattr(self, counter, getattr(self, counter) + len(part))
+                to.sendall(part)
+            to.shutdown(socket.SHUT_WR)
+        except OSError:
+            to.close()
+
+
+MUCH = 20_000  # bytes that frames and compressed zeros do not reach
+
+
 class Cases:
+    relay = None  # of the compressed cases
+
     def __init__(self, channel):
         self.channel = channel
         self.stub = services.TestServiceStub(channel)
@@ -152,6 +188,50 @@ class Cases:
         expect(time.monotonic() - began < 1.5, True, "an end at the deadline")
         self.empty_unary()
 
+    def _moved(self, call):
+        """(its result, bytes up, bytes down) of a call through the relay."""
+        up, down = self.relay.up, self.relay.down
+        result = call()
+        return result, self.relay.up - up, self.relay.down - down
+
+    def client_compressed_unary(self):
+        self.empty_unary()
+        for compressed in (True, False):
+            request = pb.SimpleRequest(expect_compressed=pb.BoolValue(value=compressed), response_size=314159,
+                                       payload=zeros(271828))
+            reply, up, _ = self._moved(lambda: self.stub.UnaryCall(
+                request, compression=grpc.Compression.Gzip if compressed else None, timeout=PATIENCE_S))
+            expect(reply.payload.body, bytes(314159), "reply")
+            expect(up < MUCH, compressed, f"a request of {up} bytes on the wire, small if compressed")
+
+    def server_compressed_unary(self):
+        self.empty_unary()
+        for compressed in (True, False):
+            request = pb.SimpleRequest(response_compressed=pb.BoolValue(value=compressed), response_size=314159,
+                                       payload=zeros(271828))
+            reply, _, down = self._moved(lambda: self.stub.UnaryCall(request, timeout=PATIENCE_S))
+            expect(reply.payload.body, bytes(314159), "reply")
+            expect(down < MUCH, compressed, f"a reply of {down} bytes on the wire, small if compressed")
+
+    def client_compressed_streaming(self):
+        self.empty_unary()
+        for compressed in (True, False):
+            requests = (pb.StreamingInputCallRequest(expect_compressed=pb.BoolValue(value=compressed), payload=zeros(size))
+                        for size in (27182, 45904))
+            reply, up, _ = self._moved(lambda: self.stub.StreamingInputCall(
+                requests, compression=grpc.Compression.Gzip if compressed else None, timeout=PATIENCE_S))
+            expect(reply.aggregated_payload_size, 73086, "aggregated size")
+            expect(up < MUCH, compressed, f"requests of {up} bytes on the wire, small if compressed")
+
+    def server_compressed_streaming(self):
+        self.empty_unary()
+        request = pb.StreamingOutputCallRequest(response_parameters=[
+            pb.ResponseParameters(size=31415, compressed=pb.BoolValue(value=True)),
+            pb.ResponseParameters(size=92653, compressed=pb.BoolValue(value=False))])
+        replies, _, down = self._moved(lambda: list(self.stub.StreamingOutputCall(request, timeout=PATIENCE_S)))
+        expect([reply.payload.body for reply in replies], [bytes(31415), bytes(92653)], "replies")
+        expect(92653 < down < 92653 + MUCH, True, f"{down} bytes on the wire, of which the second reply is not compressed")
+
     def unimplemented_method(self):
         call = self.stub.UnimplementedCall
         expect(failure_of(lambda: call(pb.Empty(), timeout=PATIENCE_S))[0], StatusCode.UNIMPLEMENTED, "status")
@@ -185,6 +265,9 @@ class Cases:
 
 def main():
     address, case = sys.argv[1:3]
+    if "compressed" in case:
+        Cases.relay = Relay(address)
+        address = Cases.relay.address
     if len(sys.argv) > 3:
         with open(sys.argv[3], "rb") as file:
             channel = grpc.secure_channel(address, grpc.ssl_channel_credentials(file.read()))

@@ -100,6 +100,10 @@ class TestService final : public grpc::testing::TestService::Service {
 #endif
     if (request->response_status().code() != 0) return status_of(request->response_status());
     if (!fill(request->response_size(), response->mutable_payload())) return bad_size();
+    if (request->has_response_compressed()) {
+      context->set_compression_algorithm(request->response_compressed().value() ? GRPC_COMPRESS_GZIP
+                                                                                : GRPC_COMPRESS_NONE);
+    }
     if (request->fill_server_id()) response->set_server_id(std::to_string(getpid()));
     return Status::OK;
   }
@@ -109,8 +113,11 @@ class TestService final : public grpc::testing::TestService::Service {
     return UnaryCall(context, request, response);
   }
 
-  Status StreamingOutputCall(grpc::ServerContext*, const StreamingOutputCallRequest* request,
+  Status StreamingOutputCall(grpc::ServerContext* context, const StreamingOutputCallRequest* request,
                              grpc::ServerWriter<StreamingOutputCallResponse>* writer) override {
+    for (const ResponseParameters& one : request->response_parameters()) {
+      if (one.compressed().value()) context->set_compression_algorithm(GRPC_COMPRESS_GZIP);
+    }
     return answer(*request, writer);
   }
 
@@ -158,7 +165,9 @@ class TestService final : public grpc::testing::TestService::Service {
       if (one.interval_us() > 0) std::this_thread::sleep_for(std::chrono::microseconds(one.interval_us()));
       StreamingOutputCallResponse response;
       if (!fill(one.size(), response.mutable_payload())) return bad_size();
-      if (!writer->Write(response)) return Status(StatusCode::CANCELLED, "the client has left");
+      grpc::WriteOptions options;
+      if (one.has_compressed() && !one.compressed().value()) options.set_no_compression();
+      if (!writer->Write(response, options)) return Status(StatusCode::CANCELLED, "the client has left");
     }
     return Status::OK;
   }

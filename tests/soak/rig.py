@@ -33,7 +33,8 @@ def free_port():
 class Host:
     def __init__(self, name, program, *arguments, target=None, env=None):
         self.name, self.program, self.arguments = name, program, arguments
-        self.target, self.env = target or name, env or {}
+        # glibc keeps memory for each thread that has called malloc: with one arena, what stays is what leaks.
+        self.target, self.env = target or name, {"MALLOC_ARENA_MAX": "1", **(env or {})}
         self.server, self.pids, self.down = None, set(), False
 
     def start(self, address):
@@ -104,7 +105,7 @@ class ChildEngine:
         """Of the newest, where one is being replaced."""
         found = [pid for pid in all_engines() if f"DROVER_METRICS={self.metrics}" in environment_of(pid)]
         assert found, f"{self.name} has no engine"
-        return max(found)
+        return max(found, key=started)
 
     def died(self):
         return ""
@@ -117,6 +118,14 @@ def all_engines():
                 yield int(entry.name)
         except OSError:
             continue
+
+
+def started(pid):
+    """In clock ticks since the machine's start; 0: it is gone."""
+    try:
+        return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    except OSError:
+        return 0
 
 
 def environment_of(pid):
@@ -189,10 +198,11 @@ class Rig:
         began = time.monotonic()
         pid = engine.pid
         host.down = both
-        os.kill(pid, signal.SIGKILL)
-        if both:
+        if both:  # the host first: it would start another engine
             host.server.process.kill()
             host.server.process.wait(30)
+        os.kill(pid, signal.SIGKILL)
+        if both:
             host.start(self.addresses[host.target])
         self.reach(host.target)
         what = f"SIGKILL engine {'and host ' if both else ''}{engine.name}"
