@@ -12,10 +12,12 @@
 #include <cstring>
 
 #include "engine/base/metrics_address.h"
+#include "engine/confinement.h"
 #include "engine/control/host_policy.h"
 #include "engine/control/line_peers.h"
 #include "engine/datagram/allowed_peers.h"
 #include "engine/net/socket_address.h"
+#include "engine/sandbox/privileges.h"
 
 namespace drover::engine {
 namespace {
@@ -45,6 +47,7 @@ class Check {
     check_writable("engine.pidfile", config_.pidfile);
     check_writable("log.file", config_.log_file);
     check_tls();
+    check_user();
     return std::move(out_);
   }
 
@@ -169,6 +172,17 @@ class Check {
     }
   }
 
+  void check_user() {
+    if (config_.sandbox == "require") {
+      for (const std::string& missing : sandbox::missing_here()) say("engine.sandbox", missing);
+    }
+    if (config_.user.empty() && !config_.group.empty()) say("engine.group", "it needs engine.user");
+    sandbox::User user;
+    std::string error;
+    if (config_.user.empty() || sandbox::find_user(config_.user, config_.group, &user, &error)) return;
+    say(error.starts_with("engine.group") ? "engine.group" : "engine.user", error);
+  }
+
   static const char* tls_key_of(const std::string& error) {
     for (const char* key : {"tls.listen", "tls.identities", "tls.client_ca"}) {
       if (error.starts_with(key)) return key;
@@ -219,7 +233,7 @@ std::string config_summary(const Config& config, const tls::IdentityOptions& ide
                                          : "metrics at http://" + config.metrics_address + "/metrics\n";
   text += std::to_string(config.threads) + " engine thread" + (config.threads == 1 ? "" : "s") +
           (config.cpus.empty() ? "" : ", on CPUs " + config.cpus) + "\n";
-  return text;
+  return text + confinement_summary(config);
 }
 
 }  // namespace drover::engine

@@ -30,11 +30,13 @@
 #include "engine/base/metrics.h"
 #include "engine/base/pidfile.h"
 #include "engine/config_check.h"
+#include "engine/confinement.h"
 #include "engine/control/control_server.h"
 #include "engine/control/dispatch_threads.h"
 #include "engine/dispatch/dispatcher.h"
 #include "engine/dispatch/remote_lines.h"
 #include "engine/grpc/transport.h"
+#include "engine/net/activated_sockets.h"
 #include "engine/net/event_loop.h"
 #include "engine/net/io.h"
 #include "engine/net/listeners.h"
@@ -187,11 +189,14 @@ struct EngineThread {
 
 class Engine {
  public:
-  Engine(const Config& config, tls::Identities& identities) : config_(config), identities_(identities) {}
+  Engine(const Config& config, tls::Identities& identities, ActivatedSockets activated)
+      : config_(config), identities_(identities), activated_(std::move(activated)) {}
   int run();
 
  private:
   bool start(std::string* error);
+  bool make_threads(std::string* error);
+  bool confine(std::string* error);
   void drain();
   bool all_drained();
   void stop();
@@ -199,6 +204,9 @@ class Engine {
 
   const Config& config_;
   tls::Identities& identities_;
+  ActivatedSockets activated_;
+  HeapTrim heap_trim_;  // opens its file before the sandbox
+  Confinement confinement_;
   Pidfile pidfile_;
   TransportShared shared_;
   HostEventsRelay events_;
@@ -208,6 +216,7 @@ class Engine {
   std::unique_ptr<ControlServer> control_;
   std::unique_ptr<MetricsExporter> exporter_;
   std::thread control_thread_;
+  std::string pidfile_error_;
   std::string_view io_name_;
   uint64_t abandoned_at_end_ = 0;
 };
@@ -228,7 +237,7 @@ int wait_for_signal(int64_t timeout_ns) {
   return signal > 0 ? signal : 0;
 }
 
-bool Engine::start(std::string* error) {
+bool Engine::make_threads(std::string* error) {
   std::string why_not;
   std::unique_ptr<Io> io = make_io(*parse_io_kind(config_.io), &why_not);  // a trial; each thread makes its own
   if (!io) {
@@ -256,7 +265,27 @@ bool Engine::start(std::string* error) {
     loops.push_back({&thread.loop, &thread.dispatcher, cpu});
   }
   listeners_ = std::make_unique<Listeners>(acceptors);
+  listeners_->use(std::move(activated_));
   loop_threads_ = std::make_unique<LoopThreads>(loops, *listeners_);
+  return true;
+}
+
+// What needs more than the sandbox allows comes before it: files for writing, names, rings. No thread runs yet.
+bool Engine::confine(std::string* error) {
+  if (!config_.metrics_address.empty()) {
+    exporter_ = std::make_unique<MetricsExporter>();
+    for (auto& thread : threads_) exporter_->add(&thread->metrics);
+    *error = exporter_->prepare(config_.metrics_address);
+    if (!error->empty()) return false;
+  }
+  if (!config_.pidfile.empty()) pidfile_.write(config_.pidfile, &pidfile_error_);  // told once the control socket is ours
+  if (!confinement_.enter(config_, identities_, threads_.front()->metrics, error)) return false;
+  listeners_->explain_refused_paths(confinement_.where_paths_may_be());
+  return true;
+}
+
+bool Engine::start(std::string* error) {
+  if (!make_threads(error) || !confine(error)) return false;
   ControlOptions options = control_options(config_);
   options.identities = &identities_;
   control_ = std::make_unique<ControlServer>(options, *loop_threads_);
@@ -266,12 +295,12 @@ bool Engine::start(std::string* error) {
     *error = "engine.control_socket: " + control_error.message;
     return false;
   }
-  if (!config_.metrics_address.empty()) {
-    exporter_ = std::make_unique<MetricsExporter>();
-    for (auto& thread : threads_) exporter_->add(&thread->metrics);
-    *error = exporter_->start(config_.metrics_address);
-    if (!error->empty()) return false;
+  if (!pidfile_error_.empty()) {
+    *error = "engine.pidfile: " + pidfile_error_;
+    return false;
   }
+  if (exporter_ != nullptr) *error = exporter_->start();
+  if (!error->empty()) return false;
   for (auto& thread : threads_) {
     thread->thread = std::thread([t = thread.get()] { t->loop.run(&t->dispatcher, &t->transport, &t->metrics); });
   }
@@ -280,9 +309,7 @@ bool Engine::start(std::string* error) {
     control_->run();
     if (control_->orphaned()) ::kill(getpid(), SIGTERM);
   });
-  if (config_.pidfile.empty() || pidfile_.write(config_.pidfile, error)) return true;
-  *error = "engine.pidfile: " + *error;
-  return false;
+  return true;
 }
 
 // Listeners close, clients and hosts are told; calls that run have the grace to end.
@@ -338,9 +365,9 @@ int Engine::run() {
                       {"control_socket", config_.control_socket}});
   int signal = 0;
   int64_t looked_ns = monotonic_ns();
-  HeapTrim heap_trim;
   while (signal == 0 || signal == SIGHUP) {
-    heap_trim.look(monotonic_ns());
+    heap_trim_.look(monotonic_ns());
+    confinement_.report_refusals();
     signal = wait_for_signal(kTrimPeriodNs);
     const bool due = config_.tls_reload_s > 0 && monotonic_ns() - looked_ns >= config_.tls_reload_s * 1'000 * kMs;
     if (!due && signal != SIGHUP) continue;
@@ -361,6 +388,7 @@ int Engine::run() {
     }
   }
   stop();
+  confinement_.report_refusals();
   log::info("ended", {{"calls_cut_off", abandoned_at_end_ - abandoned_before}});
   return 0;
 }
@@ -391,6 +419,14 @@ int check(const ConfigResult& loaded) {
   if (!found.problems.empty()) return 2;
   std::fputs(config_summary(loaded.config, identities).c_str(), stdout);
   return 0;
+}
+
+// Of systemd, or of the host that systemd started.
+ActivatedSockets activated_sockets(const Config& config, std::vector<std::string>* wrong) {
+  auto variable = [](const char* name) { return std::getenv(name); };
+  if (config.listen_fds == 0) return ActivatedSockets::from_environment(variable, wrong);
+  const char* names = std::getenv("LISTEN_FDNAMES");
+  return ActivatedSockets::take(ActivatedSockets::kFirst, config.listen_fds, names == nullptr ? "" : names, wrong);
 }
 
 int run_main(int argc, char** argv) {
@@ -436,6 +472,10 @@ int run_main(int argc, char** argv) {
     std::fprintf(stderr, "droverd: %s\n", error.c_str());
     return 2;
   }
+  std::vector<std::string> wrong;
+  ActivatedSockets activated = activated_sockets(config, &wrong);
+  for (const std::string& what : wrong) log::warn("socket activation", {{"why", what}});
+  if (!activated.empty()) log::info("activated sockets", {{"addresses", activated.describe()}});
   sigset_t set = awaited_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before any thread: the main thread waits for them
   signal(SIGPIPE, SIG_IGN);
@@ -443,7 +483,12 @@ int run_main(int argc, char** argv) {
   if (!reserve_descriptors(static_cast<size_t>(config.max_connections + kReservedDescriptors))) {
     log::warn("no table of descriptors for limits.max_connections yet", {{"why", std::strerror(errno)}});
   }
-  return Engine(config, identities).run();
+  if (!become_configured_user(config, &error)) {
+    log::error("cannot start", {{"why", error}});
+    if (!config.log_file.empty()) std::fprintf(stderr, "droverd: cannot start: %s\n", error.c_str());
+    return 1;
+  }
+  return Engine(config, identities, std::move(activated)).run();
 }
 
 }  // namespace

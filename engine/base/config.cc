@@ -80,6 +80,23 @@ std::vector<ConfigKey> make_keys() {
               "With --child: how long the engine keeps running without a host."),
       integer("engine.drain_grace_ms", &Config::drain_grace_ms, 0, kDayMs, "milliseconds",
               "After SIGTERM: how long running calls may take before the engine aborts them."),
+      text("engine.user", &Config::user, nullptr,
+           "The user that an engine which root starts becomes, by name or number, once it has read its configuration, "
+           "certificates and log. The directories of its control socket and pidfile must be this user's. Empty: it "
+           "stays who it is."),
+      text("engine.group", &Config::group, nullptr, "Its group, by name or number. Empty: the user's own."),
+      choice("engine.sandbox", &Config::sandbox, {"on", "off", "require"},
+             "Before the first connection: no capability but that for ports below 1024, no new privileges, Landlock for "
+             "files, a seccomp filter for system calls. on: as far as this kernel has them, and the log says what is "
+             "missing; require: without one of them the engine does not start.",
+             "DROVER_ENGINE_SANDBOX"),
+      choice("engine.core_dumps", &Config::core_dumps, {"off", "on"},
+             "Whether a crash may write the engine's memory, with the keys in it, to a core file. With off, only root can "
+             "attach a debugger, too."),
+      text("engine.unix_directories", &Config::unix_directories, nullptr,
+           "With engine.sandbox: the directories in which hosts may listen on Unix sockets, \"/run/shop,/run/mail\", with "
+           "all below them; they must exist when the engine starts. Empty: those of the control socket, hosts.allow and "
+           "tls.listen; for a child of a host, any directory."),
 
       power_of_two(integer("channel.ring_slots", &Config::ring_slots, 16, 65536, "slots",
                            "Slots of each ring (a power of two), unless a host asks for another number.")),
@@ -460,6 +477,9 @@ ConfigResult load_config(const std::vector<std::string>& arguments, const Enviro
   bool check = false;
   app.add_option("--config", file, "TOML file with the keys below, as [section] key = value.");
   app.add_flag("--child", child, "Started by a host: end when no host is left (engine.orphan_timeout_ms).");
+  app.add_option("--listen-fds", result.config.listen_fds,
+                 "With --child: so many listening sockets, from descriptor 3 on, were passed to the host by systemd.")
+      ->check(CLI::Range(0, 1024));
   app.add_flag("--print-config", print, "Print every key with its value and where the value came from, as TOML; exit.");
   app.add_flag("--check", check,
                "Check the configuration and the files that it names, print everything that is wrong, a line each, and "
@@ -571,6 +591,7 @@ std::string config_docs() {
   }
   out +=
       "\nFlags without a key: `--config FILE`; `--child` (a host started this engine: it ends when no host is left); "
+      "`--listen-fds N` (sockets that systemd passed to that host); "
       "`--print-config`; `--check` (`drover check` runs it); `--dump-config-docs`; `--version`; `--help`.\n\n"
       "On SIGTERM or SIGINT the listeners close, clients get GOAWAY, and running calls have `engine.drain_grace_ms` to "
       "finish; then droverd ends with exit status 0. A second signal ends it at once, with exit status 1. On SIGHUP "

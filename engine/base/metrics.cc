@@ -12,9 +12,8 @@
 #include <ctime>
 
 #include <algorithm>
-#include <fstream>
+#include <charconv>
 #include <set>
-#include <sstream>
 
 #include "engine/base/metrics_address.h"
 
@@ -101,7 +100,8 @@ void append_methods(const std::map<std::string, MethodTotals>& methods, std::vec
 }
 
 // Why an HTTP server cannot listen on `text`, or "": prometheus-cpp's server does not report it. Binds it for a moment.
-std::string check_address(const std::string& text) {
+// `numeric`: the same without a name.
+std::string check_address(const std::string& text, std::string* numeric) {
   std::string host, port;
   if (!split_address(text, &host, &port)) {
     return "'" + text + "' is not an address; expected HOST:PORT, such as 127.0.0.1:9464";
@@ -119,23 +119,22 @@ std::string check_address(const std::string& text) {
   bool bound = ::bind(fd, found->ai_addr, found->ai_addrlen) == 0 && ::listen(fd, 1) == 0;
   std::string why = bound ? "" : "cannot serve on '" + text + "': " + std::strerror(errno);
   ::close(fd);
+  char digits[NI_MAXHOST] = "";
+  ::getnameinfo(found->ai_addr, found->ai_addrlen, digits, sizeof digits, nullptr, 0, NI_NUMERICHOST);
+  *numeric = (found->ai_family == AF_INET6 ? "[" + std::string(digits) + "]" : std::string(digits)) + ":" + port;
   ::freeaddrinfo(found);
   return why;
 }
 
-// CPU time of a process in seconds, by the kernel's ticks; negative: there is no such process.
+// CPU time of a process in seconds; negative: there is no such process. By its clock, for which no file is opened.
 double cpu_seconds_of(const std::string& pid) {
-  std::ifstream file("/proc/" + pid + "/stat");
-  std::string text;
-  std::getline(file, text);
-  const size_t name_end = text.rfind(')');  // the name may hold anything
-  if (name_end == std::string::npos) return -1;
-  std::istringstream fields(text.substr(name_end + 1));
-  std::string skipped;
-  for (int i = 0; i < 11; ++i) fields >> skipped;
-  uint64_t user = 0, system = 0;
-  fields >> user >> system;
-  return fields ? static_cast<double>(user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK)) : -1;
+  pid_t number = 0;
+  auto [end, error] = std::from_chars(pid.data(), pid.data() + pid.size(), number);
+  clockid_t clock;
+  timespec time{};
+  if (error != std::errc() || number <= 0 || ::clock_getcpuclockid(number, &clock) != 0) return -1;
+  if (::clock_gettime(clock, &time) != 0) return -1;
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
 prometheus::ClientMetric cpu_sample(std::vector<prometheus::ClientMetric::Label> labels, double seconds) {
@@ -249,6 +248,7 @@ struct MetricsExporter::Impl {
   };
   std::shared_ptr<Source> source = std::make_shared<Source>();
   std::unique_ptr<prometheus::Exposer> exposer;
+  std::string address, numeric;
 };
 
 std::vector<prometheus::MetricFamily> MetricsExporter::Impl::Source::Collect() const {
@@ -306,15 +306,25 @@ MetricsExporter::~MetricsExporter() = default;
 void MetricsExporter::add(const ThreadMetrics* metrics) { impl_->source->threads.push_back(metrics); }
 
 std::string MetricsExporter::start(const std::string& address) {
-  if (std::string wrong = check_address(address); !wrong.empty()) return "metrics.address: " + wrong;
+  std::string wrong = prepare(address);
+  return wrong.empty() ? start() : wrong;
+}
+
+std::string MetricsExporter::prepare(const std::string& address) {
+  impl_->address = address;
+  std::string wrong = check_address(address, &impl_->numeric);
+  return wrong.empty() ? "" : "metrics.address: " + wrong;
+}
+
+std::string MetricsExporter::start() {
   try {
     // A scraper that reads slowly takes one of the threads, for as long as a request may take.
     impl_->exposer = std::make_unique<prometheus::Exposer>(std::vector<std::string>{
-        "listening_ports", address, "num_threads", "4", "request_timeout_ms", "2000", "keep_alive_timeout_ms", "500"});
+        "listening_ports", impl_->numeric, "num_threads", "4", "request_timeout_ms", "2000", "keep_alive_timeout_ms", "500"});
     impl_->exposer->RegisterCollectable(impl_->source);
     return "";
   } catch (const std::exception&) {  // its text names CivetServer's state, not the reason
-    return "metrics.address: cannot serve on '" + address + "': the HTTP server did not start";
+    return "metrics.address: cannot serve on '" + impl_->address + "': the HTTP server did not start";
   }
 }
 

@@ -190,6 +190,9 @@ class MetricsExporter {
   void add(const ThreadMetrics* metrics);
   // "127.0.0.1:9464"; returns what went wrong, or an empty string.
   std::string start(const std::string& address);
+  // The same in two steps: the first looks up names, for which it opens files and sockets; the second makes threads.
+  std::string prepare(const std::string& address);
+  std::string start();
   // What a scrape returns now, in the text format (for tests and dumps).
   std::string text() const;
 

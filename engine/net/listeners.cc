@@ -66,6 +66,7 @@ struct Opened {
   std::shared_ptr<SocketFile> file;
   std::string error;
   bool late = false;
+  bool path_refused = false;
 };
 
 // An errand. If it is late, its end closes the socket and removes the file.
@@ -85,6 +86,7 @@ bool listen_at_path(int fd, const std::string& path, Errands* errands, Opened* o
       [errand] { errand->ok = errand->file->listen(errand->socket.get(), errand->path, kBacklog, &errand->why); });
   if (outcome == Errands::Outcome::kDone) {
     opened->error = errand->why.message;
+    opened->path_refused = errand->why.os_error == EACCES;
     opened->file = errand->file;
     return errand->ok;
   }
@@ -147,27 +149,57 @@ ListenResult Listeners::listen(std::string_view text, uint32_t listener, std::sh
   }
   ParsedAddress parsed = parse_listen_address(text);
   if (!parsed.error.empty()) return {0, parsed.error};
+  if (const std::vector<int> sockets = activated_.at(text); !sockets.empty()) {
+    return listen_at(sockets, text, listener, tls);
+  }
   std::string error = "no usable address";
   for (const SocketAddress& address : parsed.candidates) {
     bool is_unix = address.storage.ss_family == AF_UNIX;
     Opened opened = is_unix ? open_unix(address, threads_.size(), &errands_) : open_inet(address, threads_.size());
     if (opened.fds.size() != threads_.size()) {
       error = "cannot listen on " + std::string(text) + ": " + opened.error;
+      if (opened.path_refused) error += where_paths_may_be_;
       remove(std::move(opened.file));
       if (opened.late) return {0, error, true};
       continue;
     }
-    for (size_t i = 0; i < threads_.size(); ++i) {
-      Acceptor* acceptor = threads_[i].acceptor;
-      auto fd = std::make_shared<UniqueFd>(std::move(opened.fds[i]));
-      threads_[i].loop->post([=] { acceptor->adopt(std::move(*fd), listener, tls); });
-    }
+    adopt(std::move(opened.fds), listener, tls);
     open_.push_back({listener, std::string(text), opened.port, std::move(opened.file)});
     log::info(g_listener_limit, "listening",
               {{"address", text}, {"port", opened.port}, {"listener", listener}, {"tls", tls != nullptr}});
     return {opened.port, ""};
   }
   return {0, error};
+}
+
+// One descriptor an engine thread.
+void Listeners::adopt(std::vector<UniqueFd> fds, uint32_t listener, const std::shared_ptr<const tls::Server>& tls) {
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    Acceptor* acceptor = threads_[i].acceptor;
+    auto fd = std::make_shared<UniqueFd>(std::move(fds[i]));
+    threads_[i].loop->post([=] { acceptor->adopt(std::move(*fd), listener, tls); });
+  }
+}
+
+ListenResult Listeners::listen_at(const std::vector<int>& activated, std::string_view address, uint32_t listener,
+                                  const std::shared_ptr<const tls::Server>& tls) {
+  std::vector<std::vector<UniqueFd>> all;
+  SocketAddress bound;
+  for (int socket : activated) {
+    std::vector<UniqueFd>& fds = all.emplace_back();
+    while (fds.size() < threads_.size()) {
+      fds.emplace_back(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
+      if (!fds.back()) return {0, "cannot listen on " + std::string(address) + ": " + errno_text("fcntl")};
+    }
+    bound.size = sizeof bound.storage;
+    ::getsockname(socket, reinterpret_cast<sockaddr*>(&bound.storage), &bound.size);
+  }
+  for (auto& fds : all) adopt(std::move(fds), listener, tls);
+  const uint16_t port = bound.storage.ss_family == AF_UNIX ? 0 : ntohs(port_of(bound));
+  open_.push_back({listener, std::string(address), port, nullptr});
+  log::info(g_listener_limit, "listening",
+            {{"address", address}, {"port", port}, {"listener", listener}, {"tls", tls != nullptr}, {"activated", true}});
+  return {port, ""};
 }
 
 Listeners::~Listeners() {

@@ -17,6 +17,7 @@
 #include "channel/socket_file.h"
 #include "engine/base/errands.h"
 #include "engine/net/acceptor.h"
+#include "engine/net/activated_sockets.h"
 #include "engine/net/event_loop.h"
 
 namespace drover::engine {
@@ -48,8 +49,14 @@ class Listeners {
   // again for an id that is open returns its port. An address that another socket listens on is an error, and so is a
   // path at which there is something else than a socket.
   // `tls`: how its connections are secured; null: cleartext.
+  // An address of an activated socket is served by that socket, of which each engine thread has a duplicate.
   ListenResult listen(std::string_view address, uint32_t listener, std::shared_ptr<const tls::Server> tls = nullptr);
   void close(uint32_t listener);
+
+  // Before the first listen().
+  void use(ActivatedSockets sockets) { activated_ = std::move(sockets); }
+  // Added to the error of a Unix path that must not be made: where one may.
+  void explain_refused_paths(std::string where) { where_paths_may_be_ = std::move(where); }
 
  private:
   struct Open {
@@ -59,8 +66,13 @@ class Listeners {
     std::shared_ptr<SocketFile> file;  // of a unix address; else null
   };
   void remove(std::shared_ptr<SocketFile> file);
+  void adopt(std::vector<UniqueFd> fds, uint32_t listener, const std::shared_ptr<const tls::Server>& tls);
+  ListenResult listen_at(const std::vector<int>& activated, std::string_view address, uint32_t listener,
+                         const std::shared_ptr<const tls::Server>& tls);
 
   const std::vector<Thread> threads_;
+  ActivatedSockets activated_;
+  std::string where_paths_may_be_;
   Errands errands_;
   std::mutex mutex_;
   std::vector<Open> open_;

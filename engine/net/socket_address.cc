@@ -119,19 +119,23 @@ std::vector<std::string> canonical_addresses(std::string_view address) {
   const ParsedAddress parsed = parse_listen_address(address);
   if (!parsed.error.empty()) return {std::string(address)};
   std::vector<std::string> all;
-  for (const SocketAddress& one : parsed.candidates) {
-    if (const auto ip = numeric(one.storage)) {
-      const bool any = ip->host == "0.0.0.0" || ip->host == "::";
-      all.push_back((any ? "*" : ip->six ? "[" + ip->host + "]" : ip->host) + ":" + ip->port);
-    } else if (!one.unix_path.empty()) {
-      all.push_back("unix:" + one.unix_path);
-    } else {
-      auto& un = reinterpret_cast<const sockaddr_un&>(one.storage);
-      const size_t before = offsetof(sockaddr_un, sun_path) + 1;
-      all.push_back("unix-abstract:" + std::string(un.sun_path + 1, one.size - before));
-    }
-  }
+  all.reserve(parsed.candidates.size());
+  for (const SocketAddress& one : parsed.candidates) all.push_back(canonical_address(one));
   return all;
+}
+
+std::string canonical_address(const SocketAddress& address) {
+  if (const auto ip = numeric(address.storage)) {
+    const bool any = ip->host == "0.0.0.0" || ip->host == "::";
+    return (any ? "*" : ip->six ? "[" + ip->host + "]" : ip->host) + ":" + ip->port;
+  }
+  if (!address.unix_path.empty()) return "unix:" + address.unix_path;
+  auto& un = reinterpret_cast<const sockaddr_un&>(address.storage);
+  const size_t before = offsetof(sockaddr_un, sun_path);
+  if (address.size <= before) return "unix:";  // without a name
+  const std::string_view name(un.sun_path, address.size - before);
+  if (name[0] != '\0') return "unix:" + std::string(name.substr(0, name.find('\0')));
+  return "unix-abstract:" + std::string(name.substr(1));
 }
 
 std::string describe_peer(const sockaddr_storage& address, socklen_t) {

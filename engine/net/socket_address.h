@@ -27,6 +27,9 @@ ParsedAddress parse_listen_address(std::string_view address);
 // "127.0.0.1:80", "[::1]:80", "unix:/path", "unix-abstract:name". A text that is no address stands for itself.
 std::vector<std::string> canonical_addresses(std::string_view address);
 
+// The one that a socket has, as getsockname() tells it, in the same spelling. Unix paths end at their first zero byte.
+std::string canonical_address(const SocketAddress& address);
+
 // "ipv4:127.0.0.1:4711", "ipv6:[::1]:4711" (percent-encoded as gRPC does), "unix:".
 std::string describe_peer(const sockaddr_storage& address, socklen_t size);
 // Who counts as one client, of a peer as describe_peer spells it: the IPv4 address, the first 64 bits of the IPv6

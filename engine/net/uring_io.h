@@ -13,6 +13,9 @@
 // Completions of receives are carried out by the thread itself, when it asks for them (IORING_SETUP_DEFER_TASKRUN):
 // polling an idle ring costs no system call.
 //
+// The kernel takes no other requests from a ring than those that are made here (restrict()): a seccomp filter does not
+// see what is done through a ring.
+//
 //   uring_io.cc       the ring: requests, completions, watches of descriptors
 //   uring_stream.cc   streams on it: receives, and the writes of a turn
 #pragma once
@@ -141,6 +144,7 @@ class UringIo final : public Io {
     unsigned position;
   };
 
+  std::string restrict();
   uint32_t take_slot();
   void free_slot(uint32_t slot);
   // The slot that the token means; null if it has been freed since.

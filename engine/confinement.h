@@ -1,0 +1,42 @@
+// How the configuration confines droverd: its user, the sandbox's policy, and what the log, the metrics and --check say
+// of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/base/config.h"
+#include "engine/base/metrics.h"
+#include "engine/sandbox/sandbox.h"
+#include "engine/tls/identities.h"
+
+namespace drover::engine {
+
+// The directories of engine.unix_directories, or those that follow from the other keys; {"/"}: any.
+std::vector<std::string> unix_directories(const Config& config, const tls::Identities& identities);
+
+sandbox::Policy sandbox_policy(const Config& config, const tls::Identities& identities);
+
+// From root to engine.user, if one is given. After the certificates are read and the log is open, before the first
+// thread. False: `error`.
+bool become_configured_user(const Config& config, std::string* error);
+
+class Confinement {
+ public:
+  // Enters the sandbox and says in the log and the metrics what is in force. Before the first other thread. False:
+  // `error`, and the engine must not start. `metrics` outlives this; its series are written by this thread.
+  bool enter(const Config& config, const tls::Identities& identities, ThreadMetrics& metrics, std::string* error);
+  // Logs and counts what the filter refused since. One thread.
+  void report_refusals();
+  // For the error of a Unix path that a host must not make; empty: any may be made.
+  const std::string& where_paths_may_be() const { return where_paths_may_be_; }
+
+ private:
+  Counter* refused_ = nullptr;
+  std::string where_paths_may_be_;
+};
+
+// A line of --check.
+std::string confinement_summary(const Config& config);
+
+}  // namespace drover::engine
