@@ -8,6 +8,7 @@
 #include <csignal>
 #include <ctime>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -20,6 +21,7 @@
 #include <utility>
 
 #include "channel/socket_file.h"
+#include "host/activated_sockets.h"
 #include "host/log.h"
 
 extern char** environ;
@@ -54,9 +56,10 @@ std::string search_path(const std::string& name) {
 }
 
 std::vector<std::string> arguments(const HostOptions& options, const std::string& program,
-                                   const std::string& control_path) {
+                                   const std::string& control_path, const ActivatedSockets& activated) {
   std::vector<std::string> result = {program, "--child", "--engine.control_socket=unix:" + control_path};
   if (!options.config.empty()) result.insert(result.end(), {"--config", options.config});
+  if (activated.count > 0) result.push_back("--listen-fds=" + std::to_string(activated.count));
   result.insert(result.end(), options.engine_flags.begin(), options.engine_flags.end());
   return result;
 }
@@ -66,7 +69,7 @@ struct SpawnSettings {
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_t files;
 
-  SpawnSettings() {
+  explicit SpawnSettings(const ActivatedSockets& activated) {
     posix_spawnattr_init(&attributes);
     posix_spawn_file_actions_init(&files);
     sigset_t none, all;
@@ -78,7 +81,13 @@ struct SpawnSettings {
     posix_spawnattr_setsigdefault(&attributes, &all);
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
-    posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+    const int behind = kFirstActivated + activated.count;
+    for (int fd = kFirstActivated; fd < behind; ++fd) {
+      const bool passed = std::find(activated.sockets.begin(), activated.sockets.end(), fd) != activated.sockets.end();
+      if (passed) posix_spawn_file_actions_adddup2(&files, fd, fd);  // without close-on-exec
+      if (!passed) posix_spawn_file_actions_addclose(&files, fd);
+    }
+    posix_spawn_file_actions_addclosefrom_np(&files, behind);
   }
   ~SpawnSettings() {
     posix_spawn_file_actions_destroy(&files);
@@ -133,7 +142,8 @@ std::optional<EngineProcess> EngineProcess::start(const HostOptions& options, co
                                                   std::string* error) {
   std::string program = find_droverd(options, error);
   if (program.empty()) return std::nullopt;
-  std::vector<std::string> texts = arguments(options, program, control_path);
+  const ActivatedSockets activated = activated_sockets();
+  std::vector<std::string> texts = arguments(options, program, control_path, activated);
   std::vector<char*> argv;
   argv.reserve(texts.size() + 1);
   for (std::string& text : texts) argv.push_back(text.data());
@@ -142,7 +152,7 @@ std::optional<EngineProcess> EngineProcess::start(const HostOptions& options, co
   // A child inherits its CPUs from the thread that makes it.
   std::vector<int> own_cpus = usable_cpus();
   if (!pin_this_thread(options.engine_cpus)) log(LogLevel::kWarning, "DROVER_ENGINE_CPUS could not be applied");
-  SpawnSettings settings;
+  SpawnSettings settings(activated);
   EngineProcess process;
   int failed =
       ::posix_spawn(&process.pid_, program.c_str(), &settings.files, &settings.attributes, argv.data(), environ);

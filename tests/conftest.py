@@ -54,6 +54,7 @@ def make_server(build_dir):
                 server.kill()  # gRPC 1.51 now and then takes 10 s to end
             else:
                 server.stop()
+                server.check_sandbox()
         finally:
             if server.engine_pid:
                 try:

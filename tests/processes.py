@@ -37,6 +37,10 @@ def children_of(pid):
     return found
 
 
+# What droverd logs when its sandbox refuses a system call that it made: a fault of engine/sandbox/system_calls.cc.
+REFUSED = "the sandbox refused"
+
+
 class ServerProcess:
     """A test server on a port of its own; `engine_pid` is its droverd, None for a stock server and for one that shares
     an engine."""
@@ -72,6 +76,11 @@ class ServerProcess:
     def stderr(self):
         with open(self.log.name) as file:
             return file.read()
+
+    def check_sandbox(self):
+        """No engine that wrote to this server's log was refused anything."""
+        lines = [line for line in self.stderr().splitlines() if REFUSED in line]
+        assert not lines, "\n".join(lines)
 
     def restart(self):
         """Another process of the same kind on the same port."""

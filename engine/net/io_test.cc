@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/base/clock.h"
+#include "engine/net/uring_io.h"
 
 namespace drover::engine {
 namespace {
@@ -374,6 +375,40 @@ TEST_P(IoTest, APausedStreamIsToldOfTheEndWhenItAsks) {
     turn(kShortNs);
   }
   EXPECT_TRUE(client.ended);
+}
+
+// ---- what a ring may be asked for
+
+TEST(UringIo, ARingTakesNoRequestsButItsOwn) {
+  std::string why;
+  if (!make_uring_io(&why)) GTEST_SKIP() << why;
+  io_uring ring{};
+  io_uring_params params{};
+  params.flags = IORING_SETUP_R_DISABLED;
+  ASSERT_EQ(io_uring_queue_init_params(8, &ring, &params), 0);
+  ASSERT_EQ(uring::restrict_requests(ring), "");
+  ASSERT_EQ(io_uring_enable_rings(&ring), 0);
+  auto result_of = [&ring](int op, unsigned flags = 0) {
+    io_uring_sqe* sqe = io_uring_get_sqe(&ring);
+    io_uring_prep_rw(op, sqe, -1, nullptr, 0, 0);
+    sqe->flags = static_cast<uint8_t>(flags);
+    io_uring_submit(&ring);
+    io_uring_cqe* cqe = nullptr;
+    if (io_uring_wait_cqe(&ring, &cqe) != 0) return 1;
+    const int result = cqe->res;
+    io_uring_cqe_seen(&ring, cqe);
+    return result;
+  };
+  EXPECT_EQ(result_of(IORING_OP_NOP), 0);
+  EXPECT_EQ(result_of(IORING_OP_RECV), -EBADF) << "taken; -1 is no socket";
+  for (int op : {IORING_OP_OPENAT, IORING_OP_OPENAT2, IORING_OP_CONNECT, IORING_OP_SOCKET, IORING_OP_READ,
+                 IORING_OP_WRITE, IORING_OP_UNLINKAT, IORING_OP_RENAMEAT, IORING_OP_MADVISE, IORING_OP_URING_CMD}) {
+    EXPECT_EQ(result_of(op), -EACCES) << op;
+  }
+  EXPECT_EQ(result_of(IORING_OP_NOP, IOSQE_ASYNC), -EACCES);
+  std::vector<char> probe(sizeof(io_uring_probe) + 256 * sizeof(io_uring_probe_op));
+  EXPECT_EQ(io_uring_register_probe(&ring, reinterpret_cast<io_uring_probe*>(probe.data()), 256), -EACCES);
+  io_uring_queue_exit(&ring);
 }
 
 }  // namespace

@@ -39,11 +39,10 @@ std::string UringIo::open() {
   getrlimit(RLIMIT_NOFILE, &files);
   const auto wanted = static_cast<unsigned>(std::min<rlim_t>(files.rlim_cur, kMaxRegisteredFiles));
   if (io_uring_register_files_sparse(&ring_, wanted) == 0) registered_files_ = wanted;  // without: by descriptor
-  return restrict();
+  return uring::restrict_requests(ring_);
 }
 
-// From the time that the ring is enabled on. Source: io_uring_register(2), IORING_REGISTER_RESTRICTIONS.
-std::string UringIo::restrict() {
+std::string uring::restrict_requests(io_uring& ring) {
   std::vector<io_uring_restriction> allowed;
   for (uint8_t op : {IORING_OP_NOP, IORING_OP_POLL_ADD, IORING_OP_ASYNC_CANCEL, IORING_OP_RECV, IORING_OP_SEND,
                      IORING_OP_SENDMSG}) {
@@ -63,7 +62,7 @@ std::string UringIo::restrict() {
   flags = {};
   flags.opcode = IORING_RESTRICTION_SQE_FLAGS_ALLOWED;
   flags.sqe_flags = IOSQE_FIXED_FILE | IOSQE_BUFFER_SELECT | IOSQE_CQE_SKIP_SUCCESS;
-  const int error = io_uring_register_restrictions(&ring_, allowed.data(), static_cast<unsigned>(allowed.size()));
+  const int error = io_uring_register_restrictions(&ring, allowed.data(), static_cast<unsigned>(allowed.size()));
   return error == 0 ? "" : std::string("io_uring_register (restrictions): ") + std::strerror(-error);
 }
 

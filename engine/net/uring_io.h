@@ -13,8 +13,8 @@
 // Completions of receives are carried out by the thread itself, when it asks for them (IORING_SETUP_DEFER_TASKRUN):
 // polling an idle ring costs no system call.
 //
-// The kernel takes no other requests from a ring than those that are made here (restrict()): a seccomp filter does not
-// see what is done through a ring.
+// The kernel takes no other requests from a ring than those that are made here (restrict_requests): a seccomp filter does
+// not see what is done through a ring.
 //
 //   uring_io.cc       the ring: requests, completions, watches of descriptors
 //   uring_stream.cc   streams on it: receives, and the writes of a turn
@@ -57,6 +57,10 @@ struct Token {
 };
 
 inline constexpr uint64_t kIgnored = Token{Op::kIgnored, 0, 0}.bits();
+
+// Of a ring that is not enabled yet: lets it take the requests of UringIo alone, for good. Empty, or what went wrong.
+// Source: io_uring_register(2), IORING_REGISTER_RESTRICTIONS.
+std::string restrict_requests(io_uring& ring);
 
 struct Watch {
   int fd = -1;
@@ -144,7 +148,6 @@ class UringIo final : public Io {
     unsigned position;
   };
 
-  std::string restrict();
   uint32_t take_slot();
   void free_slot(uint32_t slot);
   // The slot that the token means; null if it has been freed since.

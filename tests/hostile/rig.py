@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from certificates import Authority
 from judge import Bound, Measured, is_back, violations
 from measure import Sampler, Victims, allocated, mapped_regions, sample
-from processes import ServerProcess
+from processes import REFUSED, ServerProcess
 
 SERVICE = "/drover.testing.TestService/"
 
@@ -186,12 +186,18 @@ class Rig:
             wait_for(lambda: self.victims.finished_since(left) or not self.alive(), 20, "the victims' calls")
             # The control thread unmaps the regions of hosts that are gone when every thread has let go.
             wait_until(lambda: mapped_regions(self.engine.pid) <= regions, left + bound.back_seconds)
-        return self.measured(start, begin, left, end, back_after, regions, says + self.ended_hosts(), notes)
+        return self.measured(start, begin, left, end, back_after, regions,
+                             says + self.ended_hosts() + self.refusals(), notes)
 
     def ended_hosts(self):
         """No attack on the engine may end a host."""
         return [f"a victims' host has ended: exit status {host.process.returncode}; it said: {last_lines(host.stderr())}"
                 for host in self.hosts if host.process.poll() is not None]
+
+    def refusals(self):
+        """What the sandbox refused is missing in its table: no attack makes the engine ask for more."""
+        return [line for line in (pathlib.Path(self.folder.name) / "engine.log").read_text().splitlines()
+                if REFUSED in line]
 
     def alive(self):
         return self.engine.poll() is None
