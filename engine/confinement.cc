@@ -70,8 +70,8 @@ sandbox::Mode mode_of(const Config& config) {
 
 constexpr uint64_t bit(int capability) { return uint64_t{1} << capability; }
 
-// Hosts may ask for ports below 1024 at any time. One engine of several users' hosts is root, and makes sockets in these
-// users' directories.
+// Hosts may ask for ports below 1024 at any time. One engine of several users' hosts is root, and makes sockets in
+// these users' directories.
 uint64_t kept_capabilities(const Config& config) {
   uint64_t keep = bit(CAP_NET_BIND_SERVICE);
   if (::geteuid() == 0 && !config.hosts_allow.empty()) keep |= bit(CAP_DAC_OVERRIDE);
@@ -145,7 +145,8 @@ bool Confinement::enter(const Config& config, const tls::Identities& identities,
   metrics.gauge("drover_sandbox", kHelp, {{"part", "privileges"}})->set(outcome.privileges);
   metrics.gauge("drover_sandbox", kHelp, {{"part", "landlock"}})->set(outcome.files.abi > 0);
   metrics.gauge("drover_sandbox", kHelp, {{"part", "seccomp"}})->set(outcome.system_calls);
-  refused_ = metrics.counter("drover_sandbox_refused_total", "System calls that the sandbox refused; the log names them.");
+  refused_ =
+      metrics.counter("drover_sandbox_refused_total", "System calls that the sandbox refused; the log names them.");
 
   if (policy.mode == sandbox::Mode::kOff) {
     log::warn("the sandbox is off", {{"why", "engine.sandbox=off"}});

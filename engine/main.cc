@@ -278,7 +278,8 @@ bool Engine::confine(std::string* error) {
     *error = exporter_->prepare(config_.metrics_address);
     if (!error->empty()) return false;
   }
-  if (!config_.pidfile.empty()) pidfile_.write(config_.pidfile, &pidfile_error_);  // told once the control socket is ours
+  if (!config_.pidfile.empty())
+    pidfile_.take(config_.pidfile, &pidfile_error_);  // told once the control socket is ours
   if (!confinement_.enter(config_, identities_, threads_.front()->metrics, error)) return false;
   listeners_->explain_refused_paths(confinement_.where_paths_may_be());
   return true;
@@ -309,7 +310,9 @@ bool Engine::start(std::string* error) {
     control_->run();
     if (control_->orphaned()) ::kill(getpid(), SIGTERM);
   });
-  return true;
+  if (config_.pidfile.empty() || pidfile_.fill(error)) return true;
+  *error = "engine.pidfile: " + *error;
+  return false;
 }
 
 // Listeners close, clients and hosts are told; calls that run have the grace to end.

@@ -1,6 +1,6 @@
 // Listening sockets that systemd passed to this process (socket activation, sd_listen_fds(3)): LISTEN_FDS descriptors
-// from 3 on, if LISTEN_PID is this process. The engine serves them: a host passes them on to each engine that it starts,
-// at the same numbers, and keeps them for the next one.
+// from 3 on, if LISTEN_PID is this process. The engine serves them: a host passes them on to each engine that it
+// starts, at the same numbers, and keeps them for the next one.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace drover::host {
 inline constexpr int kFirstActivated = 3;
 
 struct ActivatedSockets {
-  int count = 0;            // of descriptors that systemd passed
+  int count = 0;             // of descriptors that systemd passed
   std::vector<int> sockets;  // those of them that still are listening sockets
 };
 

@@ -7,7 +7,8 @@
 // <directory> is $XDG_RUNTIME_DIR/drover, or else /tmp/drover-<uid>; mode 0700, refused if another user owns it.
 //
 // The child is in a process group of its own (a ^C at the terminal is the host's to handle), inherits no descriptor but
-// stderr, to which its stdout goes too, and the sockets of host/activated_sockets.h, and has default signal dispositions.
+// stderr, to which its stdout goes too, and the sockets of host/activated_sockets.h, and has default signal
+// dispositions.
 #pragma once
 
 #include <sys/types.h>

@@ -18,6 +18,7 @@ import urllib.request
 import grpc
 import pytest
 
+from certificates import Authority
 from processes import REFUSED, ServerProcess
 
 KEPT = 1 << 10  # CAP_NET_BIND_SERVICE
@@ -184,3 +185,51 @@ def test_a_user_that_is_not_there_is_an_error(sandboxed, tmp_path):
         done = subprocess.run(command, capture_output=True, text=True, timeout=20)
         assert done.returncode == 1 and said in done.stderr
         assert said in subprocess.run([*command, "--check"], capture_output=True, text=True, timeout=20).stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs an engine of root and a host of another user")
+def test_an_engine_of_several_users_makes_sockets_where_its_rules_say(engine, build_dir, stubs):
+    nobody = pwd.getpwnam("nobody")
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="drover-users-", dir="/tmp"))
+    folder.chmod(0o755)
+    theirs = folder / "theirs"
+    theirs.mkdir(mode=0o700)
+    os.chown(theirs, nobody.pw_uid, nobody.pw_gid)  # root without CAP_DAC_OVERRIDE makes nothing here
+    try:
+        one = engine(f"--hosts.allow={nobody.pw_uid}=/drover.testing.*,unix:{theirs}/*", folder=folder)
+        assert 'capabilities="net_bind_service, dac_override"' in one.said() and str(theirs) in one.said()
+        host = subprocess.Popen([build_dir / "tests" / "test_server", "--address", f"unix:{theirs}/x.sock"],
+                                user="nobody", group=nobody.pw_gid, extra_groups=[], stdout=subprocess.DEVNULL,
+                                env=dict(os.environ, DROVER_ENGINE=f"unix:{one.control}"))
+        try:
+            assert echo(stubs, f"unix:{theirs}/x.sock") == "x"
+        finally:
+            host.terminate()
+            host.wait(20)
+    finally:
+        one.process.terminate()
+        one.process.wait(20)
+        assert REFUSED not in one.said()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_certificates_behind_links_are_reloaded(engine, tmp_path):
+    """As certbot and Kubernetes renew them: the file stays a link, to another file of another directory."""
+    authority = Authority(tmp_path / "ca")
+    live, archive = tmp_path / "live", tmp_path / "archive"
+    live.mkdir()
+    archive.mkdir()
+
+    def renew(number):
+        key, certificate = authority.sign(f"server{number}", alternative="DNS:localhost")
+        for name, file in (("key", key), ("pem", certificate)):
+            (archive / f"{number}.{name}").write_bytes(file.read_bytes())
+            link = live / f"new.{name}"
+            link.symlink_to(f"../archive/{number}.{name}")
+            link.rename(live / f"server.{name}")
+
+    renew(1)
+    one = engine(f"--tls.certificate={live}/server.pem", f"--tls.key={live}/server.key", "--tls.listen=127.0.0.1:*",
+                 "--tls.reload_s=1")
+    renew(2)
+    wait_for(lambda: "certificates reloaded" in one.said() and "CN=server2" in one.said())

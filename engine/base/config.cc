@@ -85,18 +85,22 @@ std::vector<ConfigKey> make_keys() {
            "certificates and log. The directories of its control socket and pidfile must be this user's. Empty: it "
            "stays who it is."),
       text("engine.group", &Config::group, nullptr, "Its group, by name or number. Empty: the user's own."),
-      choice("engine.sandbox", &Config::sandbox, {"on", "off", "require"},
-             "Before the first connection: no capability but that for ports below 1024, no new privileges, Landlock for "
-             "files, a seccomp filter for system calls. on: as far as this kernel has them, and the log says what is "
-             "missing; require: without one of them the engine does not start.",
-             "DROVER_ENGINE_SANDBOX"),
-      choice("engine.core_dumps", &Config::core_dumps, {"off", "on"},
-             "Whether a crash may write the engine's memory, with the keys in it, to a core file. With off, only root can "
-             "attach a debugger, too."),
-      text("engine.unix_directories", &Config::unix_directories, nullptr,
-           "With engine.sandbox: the directories in which hosts may listen on Unix sockets, \"/run/shop,/run/mail\", with "
-           "all below them; they must exist when the engine starts. Empty: those of the control socket, hosts.allow and "
-           "tls.listen; for a child of a host, any directory."),
+      choice(
+          "engine.sandbox", &Config::sandbox, {"on", "off", "require"},
+          "Before the first connection: no capability but that for ports below 1024, no new privileges, Landlock for "
+          "files, a seccomp filter for system calls. on: as far as this kernel has them, and the log says what is "
+          "missing; require: without one of them the engine does not start.",
+          "DROVER_ENGINE_SANDBOX"),
+      choice(
+          "engine.core_dumps", &Config::core_dumps, {"off", "on"},
+          "Whether a crash may write the engine's memory, with the keys in it, to a core file. With off, only root can "
+          "attach a debugger, too."),
+      text(
+          "engine.unix_directories", &Config::unix_directories, nullptr,
+          "With engine.sandbox: the directories in which hosts may listen on Unix sockets, \"/run/shop,/run/mail\", "
+          "with "
+          "all below them; they must exist when the engine starts. Empty: those of the control socket, hosts.allow and "
+          "tls.listen; for a child of a host, any directory."),
 
       power_of_two(integer("channel.ring_slots", &Config::ring_slots, 16, 65536, "slots",
                            "Slots of each ring (a power of two), unless a host asks for another number.")),

@@ -319,8 +319,9 @@ std::string MetricsExporter::prepare(const std::string& address) {
 std::string MetricsExporter::start() {
   try {
     // A scraper that reads slowly takes one of the threads, for as long as a request may take.
-    impl_->exposer = std::make_unique<prometheus::Exposer>(std::vector<std::string>{
-        "listening_ports", impl_->numeric, "num_threads", "4", "request_timeout_ms", "2000", "keep_alive_timeout_ms", "500"});
+    impl_->exposer = std::make_unique<prometheus::Exposer>(
+        std::vector<std::string>{"listening_ports", impl_->numeric, "num_threads", "4", "request_timeout_ms", "2000",
+                                 "keep_alive_timeout_ms", "500"});
     impl_->exposer->RegisterCollectable(impl_->source);
     return "";
   } catch (const std::exception&) {  // its text names CivetServer's state, not the reason

@@ -36,7 +36,7 @@ bool holds_process_id(int file, std::string* content) {
 
 }  // namespace
 
-bool Pidfile::write(const std::string& path, std::string* error) {
+bool Pidfile::take(const std::string& path, std::string* error) {
   auto refuse = [&](const std::string& why) {
     *error = "cannot write '" + path + "': " + why;
     return false;
@@ -57,14 +57,20 @@ bool Pidfile::write(const std::string& path, std::string* error) {
   } while (!is_named(file.get(), path));
   std::string content;
   if (!holds_process_id(file.get(), &content)) return refuse("it changed");
-  std::string text = std::to_string(::getpid()) + "\n";
-  if (::ftruncate(file.get(), 0) != 0 ||
-      ::pwrite(file.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
-    return refuse(std::strerror(errno));
-  }
   path_ = path;
   file_ = std::move(file);
   return true;
+}
+
+bool Pidfile::fill(std::string* error) {
+  std::string text = std::to_string(::getpid()) + "\n";
+  if (::ftruncate(file_.get(), 0) == 0 &&
+      ::pwrite(file_.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size())) {
+    return true;
+  }
+  *error = "cannot write '" + path_ + "': " + std::strerror(errno);
+  file_.reset();
+  return false;
 }
 
 void Pidfile::remove() {

@@ -18,9 +18,13 @@ class Pidfile {
   Pidfile& operator=(const Pidfile&) = delete;
   ~Pidfile() { remove(); }
 
-  // False: `error` says why, with the name.
-  bool write(const std::string& path, std::string* error);
-  // Removes the file that write() made. Nothing if it failed.
+  // Makes or takes over the file, locked, without changing what it holds. False: `error` says why, with the name.
+  bool take(const std::string& path, std::string* error);
+  // Writes the process id into the file that is ours. Opens nothing.
+  bool fill(std::string* error);
+  // Both.
+  bool write(const std::string& path, std::string* error) { return take(path, error) && fill(error); }
+  // Removes the file that take() made. Nothing if it failed.
   void remove();
 
  private:

@@ -116,9 +116,9 @@ TEST(ActivatedSockets, WhatDoesNotListenForStreamsIsToldAndClosed) {
   const uint16_t port = listening_any(AF_INET, 0, kFirst + 3);  // kFirst + 2 is no descriptor
   std::vector<std::string> wrong;
   const ActivatedSockets sockets = ActivatedSockets::take(kFirst, 4, "udp:", &wrong);
-  EXPECT_THAT(wrong, ElementsAre("descriptor 400 (udp): not a listening stream socket",
-                                 "descriptor 401: not a listening stream socket",
-                                 "descriptor 402: Bad file descriptor"));
+  EXPECT_THAT(wrong,
+              ElementsAre("descriptor 400 (udp): not a listening stream socket",
+                          "descriptor 401: not a listening stream socket", "descriptor 402: Bad file descriptor"));
   EXPECT_THAT(sockets.at("0.0.0.0:" + std::to_string(port)), SizeIs(1));
   EXPECT_EQ(::fcntl(kFirst, F_GETFD), -1);
 }
@@ -135,12 +135,9 @@ TEST(ActivatedSockets, OfAnotherProcessAreNotTaken) {
 TEST(ActivatedSockets, VariablesThatCannotBeAreTold) {
   const std::string self = std::to_string(::getpid());
   const std::map<std::string, std::string> cases[] = {
-      {{"LISTEN_PID", "x"}, {"LISTEN_FDS", "1"}},
-      {{"LISTEN_PID", "-1"}, {"LISTEN_FDS", "1"}},
-      {{"LISTEN_PID", self}, {"LISTEN_FDS", "-1"}},
-      {{"LISTEN_PID", self}, {"LISTEN_FDS", "1025"}},
-      {{"LISTEN_PID", self}, {"LISTEN_FDS", ""}},
-      {{"LISTEN_PID", self}, {"LISTEN_FDS", "99999999999999999999"}},
+      {{"LISTEN_PID", "x"}, {"LISTEN_FDS", "1"}},   {{"LISTEN_PID", "-1"}, {"LISTEN_FDS", "1"}},
+      {{"LISTEN_PID", self}, {"LISTEN_FDS", "-1"}}, {{"LISTEN_PID", self}, {"LISTEN_FDS", "1025"}},
+      {{"LISTEN_PID", self}, {"LISTEN_FDS", ""}},   {{"LISTEN_PID", self}, {"LISTEN_FDS", "99999999999999999999"}},
   };
   for (const auto& variables : cases) {
     std::vector<std::string> wrong;

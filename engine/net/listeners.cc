@@ -197,8 +197,9 @@ ListenResult Listeners::listen_at(const std::vector<int>& activated, std::string
   for (auto& fds : all) adopt(std::move(fds), listener, tls);
   const uint16_t port = bound.storage.ss_family == AF_UNIX ? 0 : ntohs(port_of(bound));
   open_.push_back({listener, std::string(address), port, nullptr});
-  log::info(g_listener_limit, "listening",
-            {{"address", address}, {"port", port}, {"listener", listener}, {"tls", tls != nullptr}, {"activated", true}});
+  log::info(
+      g_listener_limit, "listening",
+      {{"address", address}, {"port", port}, {"listener", listener}, {"tls", tls != nullptr}, {"activated", true}});
   return {port, ""};
 }
 

@@ -44,8 +44,8 @@ std::string UringIo::open() {
 
 std::string uring::restrict_requests(io_uring& ring) {
   std::vector<io_uring_restriction> allowed;
-  for (uint8_t op : {IORING_OP_NOP, IORING_OP_POLL_ADD, IORING_OP_ASYNC_CANCEL, IORING_OP_RECV, IORING_OP_SEND,
-                     IORING_OP_SENDMSG}) {
+  for (uint8_t op :
+       {IORING_OP_NOP, IORING_OP_POLL_ADD, IORING_OP_ASYNC_CANCEL, IORING_OP_RECV, IORING_OP_SEND, IORING_OP_SENDMSG}) {
     io_uring_restriction& one = allowed.emplace_back();
     one = {};
     one.opcode = IORING_RESTRICTION_SQE_OP;

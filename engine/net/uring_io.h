@@ -13,8 +13,8 @@
 // Completions of receives are carried out by the thread itself, when it asks for them (IORING_SETUP_DEFER_TASKRUN):
 // polling an idle ring costs no system call.
 //
-// The kernel takes no other requests from a ring than those that are made here (restrict_requests): a seccomp filter does
-// not see what is done through a ring.
+// The kernel takes no other requests from a ring than those that are made here (restrict_requests): a seccomp filter
+// does not see what is done through a ring.
 //
 //   uring_io.cc       the ring: requests, completions, watches of descriptors
 //   uring_stream.cc   streams on it: receives, and the writes of a turn

@@ -75,9 +75,8 @@ bool limit_files(const FileRules& rules, Granted* granted, std::string* error) {
   const struct {
     const std::vector<std::string>& paths;
     uint64_t access;
-  } kinds[] = {{rules.readable, kReadFile},
-               {rules.sockets, kSockets},
-               {rules.removable, LANDLOCK_ACCESS_FS_REMOVE_FILE}};
+  } kinds[] = {
+      {rules.readable, kReadFile}, {rules.sockets, kSockets}, {rules.removable, LANDLOCK_ACCESS_FS_REMOVE_FILE}};
   std::vector<std::string> missing;
   for (const auto& kind : kinds) {
     for (const std::string& path : kind.paths) {

@@ -25,13 +25,14 @@ bool become(const User& user, uint64_t keep, std::string* error);
 
 // A set of capabilities, as bits: 1 << CAP_NET_BIND_SERVICE.
 uint64_t capabilities();
-// Gives up all but `keep`, for good: permitted, effective, inheritable, ambient; and the bounding set, where the process
-// may change that. False: `error`.
+// Gives up all but `keep`, for good: permitted, effective, inheritable, ambient; and the bounding set, where the
+// process may change that. False: `error`.
 bool limit_capabilities(uint64_t keep, std::string* error);
 // "none", "net_bind_service, dac_override", "0x..." of others.
 std::string capability_names(uint64_t set);
 
-// Whether a crash writes memory, with keys in it, to a core file, and other processes of the user may attach a debugger.
+// Whether a crash writes memory, with keys in it, to a core file, and other processes of the user may attach a
+// debugger.
 bool allow_core_dumps(bool allow);
 bool set_no_new_privileges();
 

@@ -30,7 +30,7 @@ void on_refused(int, siginfo_t* info, void* context) {
 }  // namespace
 
 bool count_refusals() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = on_refused;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
   sigemptyset(&action.sa_mask);
@@ -42,7 +42,8 @@ std::vector<std::pair<int, uint64_t>> take_refusals() {
   for (int i = 0; i <= kSystemCallNumbers; ++i) {
     const auto at = static_cast<size_t>(i);
     if (g_refused[at].load(std::memory_order_relaxed) == 0) continue;
-    if (const uint64_t count = g_refused[at].exchange(0, std::memory_order_relaxed); count > 0) out.emplace_back(i, count);
+    if (const uint64_t count = g_refused[at].exchange(0, std::memory_order_relaxed); count > 0)
+      out.emplace_back(i, count);
   }
   return out;
 }

@@ -57,8 +57,8 @@ bool limit_system_calls(const Policy& policy, std::string* error) {
   std::vector<sock_filter> filter = compile_filter(allowed_system_calls(options), deadly_system_calls());
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
   if (!count_refusals()) return *error = std::string("sigaction: ") + std::strerror(errno), false;
-  const long failed = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-                                SECCOMP_FILTER_FLAG_TSYNC | kNoSpeculationLimit, &program);
+  const long failed =
+      ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC | kNoSpeculationLimit, &program);
   if (failed == 0) return true;
   *error = failed > 0 ? "thread " + std::to_string(failed) + " has another seccomp filter"
                       : std::string("seccomp: ") + std::strerror(errno);
@@ -71,13 +71,13 @@ class Entering {
   Entering(const Policy& policy, Outcome* out) : policy_(policy), out_(*out) {}
 
   void run() {
-    out_.privileges = step("capabilities", [&](std::string* why) {
-      return limit_capabilities(policy_.keep_capabilities, why);
-    }) && step("no_new_privs", [](std::string* why) {
-      if (set_no_new_privileges()) return true;
-      *why = std::strerror(errno);
-      return false;
-    });
+    out_.privileges =
+        step("capabilities", [&](std::string* why) { return limit_capabilities(policy_.keep_capabilities, why); }) &&
+        step("no_new_privs", [](std::string* why) {
+          if (set_no_new_privileges()) return true;
+          *why = std::strerror(errno);
+          return false;
+        });
     if (!out_.privileges) return;  // the others need no_new_privs
     step("Landlock", [&](std::string* why) { return limit_files(policy_.files, &out_.files, why); });
     out_.system_calls = step("seccomp", [&](std::string* why) { return limit_system_calls(policy_, why); });

@@ -20,7 +20,7 @@ enum class Mode : uint8_t { kOff, kOn, kRequired };
 struct Policy {
   Mode mode = Mode::kOn;
   FileRules files;
-  bool datagrams = false;          // UDP sockets are made later
+  bool datagrams = false;  // UDP sockets are made later
   bool core_dumps = false;
   uint64_t keep_capabilities = 0;  // of those that the process has
 };

@@ -1,5 +1,5 @@
-// What a process may and may not do in the sandbox. Each case runs in a child process, which enters it with the policy of
-// the test, and tells by its exit status or the signal that ends it.
+// What a process may and may not do in the sandbox. Each case runs in a child process, which enters it with the policy
+// of the test, and tells by its exit status or the signal that ends it.
 #include "engine/sandbox/sandbox.h"
 
 #include <fcntl.h>

@@ -11,8 +11,8 @@
 // Paths are Landlock's part (landlock.h), the requests of io_uring that of each ring's restrictions
 // (engine/net/uring_io.cc).
 //
-// The table is that of x86-64. Beside the calls of glibc 2.36, for which the engine is built, it has those that glibc up
-// to 2.41 and musl make in their place. tests/test_sandbox.py runs with it.
+// The table is that of x86-64. Beside the calls of glibc 2.36, for which the engine is built, it has those that glibc
+// up to 2.41 and musl make in their place. tests/test_sandbox.py runs with it.
 #pragma once
 
 #include <linux/filter.h>
