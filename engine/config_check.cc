@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "engine/balance/balance_rules.h"
 #include "engine/base/metrics_address.h"
 #include "engine/confinement.h"
 #include "engine/control/host_policy.h"
@@ -41,6 +42,10 @@ class Check {
     }
     HostPolicy policy;
     if (std::string wrong = HostPolicy::parse(config_.hosts_allow, &policy); !wrong.empty()) say("hosts.allow", wrong);
+    BalanceRules balance;
+    if (std::string wrong = BalanceRules::parse(config_.balance, config_.balance_seed, &balance); !wrong.empty()) {
+      say(wrong.starts_with("dispatch.balance_seed") ? "dispatch.balance_seed" : "dispatch.balance", wrong);
+    }
     if (std::string wrong = check_channel_options(control_, static_cast<uint32_t>(config_.threads)); !wrong.empty()) {
       say("channel.rx_bytes", wrong);
     }

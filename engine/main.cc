@@ -103,8 +103,9 @@ TransportOptions transport_options(const Config& c) {
   return o;
 }
 
-DispatchOptions dispatch_options(const Config& c) {
+DispatchOptions dispatch_options(const Config& c, std::shared_ptr<const BalanceRules> balance) {
   DispatchOptions o;
+  o.balance = std::move(balance);
   o.policy =
       c.policy == "least-outstanding" ? WorkerChoice::Policy::kLeastOutstanding : WorkerChoice::Policy::kRoundRobin;
   o.wait_ns = c.wait_ms * kMs;
@@ -170,12 +171,13 @@ RemoteOptions remote_options(const Config& c) {
 }
 
 struct EngineThread {
-  EngineThread(uint32_t index, int cpu_number, const Config& config, TransportShared& shared, HostEvents& events)
+  EngineThread(uint32_t index, int cpu_number, const Config& config, std::shared_ptr<const BalanceRules> balance,
+               TransportShared& shared, HostEvents& events)
       : cpu(cpu_number),
         metrics(index),
         loop({config.spin_us * kUs, cpu_number, "engine-" + std::to_string(index), *parse_io_kind(config.io)}),
         transport(loop, metrics, transport_options(config), shared),
-        dispatcher(index, transport, metrics, dispatch_options(config), &events) {
+        dispatcher(index, transport, metrics, dispatch_options(config, std::move(balance)), &events) {
     transport.set_sink(&dispatcher);
   }
   const int cpu;
@@ -210,6 +212,7 @@ class Engine {
   Pidfile pidfile_;
   TransportShared shared_;
   HostEventsRelay events_;
+  std::shared_ptr<const BalanceRules> balance_;
   std::vector<std::unique_ptr<EngineThread>> threads_;
   std::unique_ptr<Listeners> listeners_;
   std::unique_ptr<LoopThreads> loop_threads_;
@@ -251,9 +254,13 @@ bool Engine::make_threads(std::string* error) {
   parse_cpus(config_.cpus, &cpus);
   std::vector<Listeners::Thread> acceptors;
   std::vector<LoopThreads::Thread> loops;
+  auto rules = std::make_shared<BalanceRules>();
+  BalanceRules::parse(config_.balance, config_.balance_seed, rules.get());  // run_main has told what is wrong with it
+  balance_ = rules;
   for (int64_t i = 0; i < config_.threads; ++i) {
     int cpu = cpus.empty() ? -1 : cpus[static_cast<size_t>(i) % cpus.size()];
-    threads_.push_back(std::make_unique<EngineThread>(static_cast<uint32_t>(i), cpu, config_, shared_, events_));
+    threads_.push_back(
+        std::make_unique<EngineThread>(static_cast<uint32_t>(i), cpu, config_, balance_, shared_, events_));
     EngineThread& thread = *threads_.back();
     if (!config_.lines_listen.empty() || !config_.lines_peers.empty()) {
       if (!thread.dispatcher.open_network(remote_options(config_), thread.loop.io(), error)) {
@@ -288,6 +295,7 @@ bool Engine::confine(std::string* error) {
 bool Engine::start(std::string* error) {
   if (!make_threads(error) || !confine(error)) return false;
   ControlOptions options = control_options(config_);
+  options.balance = balance_;
   options.identities = &identities_;
   control_ = std::make_unique<ControlServer>(options, *loop_threads_);
   events_.server = control_.get();
@@ -461,6 +469,11 @@ int run_main(int argc, char** argv) {
     return 2;
   }
   if (std::string wrong = check_lines(config); !wrong.empty()) {
+    std::fprintf(stderr, "droverd: %s\n", wrong.c_str());
+    return 2;
+  }
+  BalanceRules balance;
+  if (std::string wrong = BalanceRules::parse(config.balance, config.balance_seed, &balance); !wrong.empty()) {
     std::fprintf(stderr, "droverd: %s\n", wrong.c_str());
     return 2;
   }

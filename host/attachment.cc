@@ -205,7 +205,7 @@ std::optional<Answer> Attachment::ask(const ControlMessage* question, std::vecto
 bool Attachment::greet(const Offer& offer, AttachError* error) {
   Hello hello;
   hello.pid = static_cast<uint32_t>(::getpid());
-  hello.name = program_name();
+  hello.name = offer.options.name.empty() ? program_name() : offer.options.name;
   const std::vector<int>& cpus = offer.options.host_cpus;
   hello.ring_slots = offer.ring_slots;
   hello.rx_bytes = offer.rx_bytes;

@@ -11,6 +11,7 @@ namespace drover::host {
 namespace {
 
 constexpr uint32_t kMostDefaultWorkers = 4;
+constexpr size_t kMostNameBytes = 64;  // that the engine keeps
 constexpr int64_t kDefaultSpinUs = 20;
 constexpr int kMaxCpu = CPU_SETSIZE - 1;
 constexpr uint64_t kMostBytes = uint64_t{64} << 30;
@@ -110,9 +111,15 @@ std::optional<HostOptions> HostOptions::from_environment(std::string* error) {
   options.engine = variable("DROVER_ENGINE");
   options.droverd = variable("DROVER_DROVERD");
   options.config = variable("DROVER_CONFIG");
+  options.name = variable("DROVER_HOST_NAME");
   if (!options.engine.empty() && !options.engine.starts_with("unix:")) {
     *error = "DROVER_ENGINE: \"" + options.engine +
              "\" is not the address of an engine's control socket; expected unix:PATH or unix:@NAME";
+    return std::nullopt;
+  }
+  if (options.name.size() > kMostNameBytes) {
+    *error = "DROVER_HOST_NAME: " + std::to_string(options.name.size()) + " bytes; expected at most " +
+             std::to_string(kMostNameBytes);
     return std::nullopt;
   }
   if (!read_cpus("DROVER_ENGINE_CPUS", &options.engine_cpus, error)) return std::nullopt;

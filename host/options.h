@@ -5,6 +5,8 @@
 //   DROVER_DROVERD      the engine's executable
 //   DROVER_CONFIG       a TOML file, handed to the engine that we start
 //   DROVER_ENGINE_CPUS  CPUs of the engine that we start: "0", "0-1", "0,2-3"
+//   DROVER_HOST_NAME    what the engine calls this process, in its log and metrics and where it spreads calls over hosts
+//                       by a hash (docs/balancing.md); default: the program's name
 //   DROVER_HOST_CPUS    CPUs of our worker threads
 //   DROVER_WORKERS      channels to each engine thread, and threads that run handlers side by side while none blocks;
 //                       default: half of the CPUs that this process may use, at least 1, at most 4
@@ -30,6 +32,7 @@ struct HostOptions {
   std::string engine;   // empty: child
   std::string droverd;  // empty: search
   std::string config;
+  std::string name;
   std::vector<int> engine_cpus;  // empty: any
   std::vector<int> host_cpus;
   uint32_t workers = 1;

@@ -72,6 +72,7 @@ TEST(HostOptions, ReadsTheEnvironment) {
   ::setenv("DROVER_SPIN_US", "7", 1);
   ::setenv("DROVER_ENGINE", "unix:/x", 1);
   ::setenv("DROVER_HOST_CHECK_REQUESTS", "1", 1);
+  ::setenv("DROVER_HOST_NAME", "shop-1", 1);
   std::string error;
   auto options = HostOptions::from_environment(&error);
   ASSERT_TRUE(options) << error;
@@ -79,7 +80,8 @@ TEST(HostOptions, ReadsTheEnvironment) {
   EXPECT_EQ(options->spin_ns, 7000);
   EXPECT_EQ(options->engine, "unix:/x");
   EXPECT_TRUE(options->check_requests);
-  for (const char* name : {"DROVER_WORKERS", "DROVER_SPIN_US", "DROVER_ENGINE", "DROVER_HOST_CHECK_REQUESTS"}) {
+  EXPECT_EQ(options->name, "shop-1");
+  for (const char* name : {"DROVER_WORKERS", "DROVER_SPIN_US", "DROVER_ENGINE", "DROVER_HOST_CHECK_REQUESTS", "DROVER_HOST_NAME"}) {
     ::unsetenv(name);
   }
   EXPECT_FALSE(HostOptions::from_environment(&error)->check_requests);

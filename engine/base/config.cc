@@ -155,7 +155,18 @@ std::vector<ConfigKey> make_keys() {
               "Most lines of a datagram. 22 fill an Ethernet payload of 1,500 bytes; a tunnel may need fewer."),
 
       choice("dispatch.policy", &Config::policy, {"round-robin", "least-outstanding"},
-             "How the worker of a call is chosen."),
+             "How the worker of a call is chosen: among the workers of all hosts that serve its method, or of the host "
+             "that dispatch.balance chose."),
+      text("dispatch.balance", &Config::balance, nullptr,
+           "How the calls of a method are spread over the hosts that serve it: \"PATTERN,PATTERN POLICY; PATTERN "
+           "POLICY\", the first pattern that fits counts. POLICY: round-robin (the hosts take turns), "
+           "least-outstanding (the host with the fewest calls under way), hash=metadata:KEY or hash=field:PATH (the "
+           "same host for the same value of a metadata key, or of a field of the request such as customer.id), with "
+           "bound=125: no host gets more than 125 % of the mean. Empty: the workers of all hosts share them "
+           "(docs/balancing.md)."),
+      text("dispatch.balance_seed", &Config::balance_seed, nullptr,
+           "What hash= is seeded with: 32 hexadecimal digits, which clients must not know. Empty: random, so that the "
+           "keys move to other hosts when the engine starts anew."),
       integer(
           "dispatch.wait_ms", &Config::wait_ms, 0, kDayMs, "milliseconds",
           "How long a call waits for room in the region (then RESOURCE_EXHAUSTED), or for a host after the last one "

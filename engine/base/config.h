@@ -53,6 +53,8 @@ struct Config {
   int64_t datagram_lines = 22;
 
   std::string policy = "round-robin";
+  std::string balance;
+  std::string balance_seed;
   int64_t wait_ms = 5000;
   int64_t max_waiting = 10'000;
   int64_t max_waiting_bytes = 256 << 20;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
+#include "engine/balance/balance_rules.h"
 #include "engine/control/host_policy.h"
 #include "engine/control/line_peers.h"
 #include "engine/tls/identities.h"
@@ -23,6 +25,8 @@ struct ControlOptions {
   HostPolicy policy;                                     // what the hosts of each user may serve
   Sharing sharing = Sharing::kShared;
   const tls::Identities* identities = nullptr;      // of the configuration; null: none
+  // How calls are spread over hosts; never null.
+  std::shared_ptr<const BalanceRules> balance = std::make_shared<const BalanceRules>();
   uint32_t max_hosts = 64;                          // connections on the control socket
   uint32_t max_listeners = 64;                      // of one host
   uint32_t max_open_listeners = 1024;               // of all hosts, those that are gone included

@@ -38,6 +38,7 @@ ControlServer::ControlServer(const ControlOptions& options, DispatchThreads& thr
       hostless_since_ns_(monotonic_ns()) {
   shared_.line_peers = options_.line_peers;
   shared_.server_of = [this](const std::string& name) { return server_of(name); };
+  shared_.seat_of = [this](const HostSession& host) { return seat_of(host); };
   if (options_.sharing == Sharing::kFirstCome) {
     shared_.rival = [this](const HostSession& host, std::string* what) { return rival_of(host, what); };
   }
@@ -323,6 +324,17 @@ HostSession* ControlServer::server_of(const std::string& name) {
   }
   if (first != nullptr) last_server_ = first->id();
   return first;
+}
+
+// A host that drains or leaves gets no new calls: its seat is free, and with it its keys.
+uint32_t ControlServer::seat_of(const HostSession& host) const {
+  std::vector<bool> taken(hosts_.size() + 1);
+  for (const auto& other : hosts_) {
+    const bool serves = other->stage() == HostSession::Stage::kStarting || other->stage() == HostSession::Stage::kServing;
+    if (other.get() == &host || !serves || other->attachment()->name != host.attachment()->name) continue;
+    if (other->attachment()->seat < taken.size()) taken[other->attachment()->seat] = true;
+  }
+  return static_cast<uint32_t>(std::find(taken.begin(), taken.end(), false) - taken.begin());
 }
 
 HostSession* ControlServer::find(uint64_t id) {

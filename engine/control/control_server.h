@@ -81,6 +81,7 @@ class ControlServer final : public HostEvents {
   bool add_host(ControlSocket socket, ControlError* error);
   bool names(uint32_t listener) const;
   HostSession* server_of(const std::string& name);
+  uint32_t seat_of(const HostSession& host) const;
   HostSession* find(uint64_t id);
   void remove_host(HostSession& host, const ControlError& why);
   void forget(uint64_t id);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 
+#include "engine/balance/field_path.h"
 #include "engine/base/log.h"
 #include "engine/dispatch/raw_message.h"
 
@@ -14,6 +15,7 @@ namespace drover::engine {
 namespace {
 
 log::Limit g_reflection_limit(50);
+log::Limit g_balance_limit(50);
 
 bool refuse(ControlError* error, ControlCode code, std::string message) {
   *error = {code, std::move(message)};
@@ -310,7 +312,25 @@ bool HostRegistration::check_address(const std::string& address, ControlError* e
   return check_routes(attachment_->methods.size(), attachment_->listeners.size() + 1, error);
 }
 
-bool HostRegistration::finish(ControlError* error) {
+// Calls of such a method have no key.
+void HostRegistration::check_balance() const {
+  for (const HostMethod& method : attachment_->methods) {
+    const BalanceRule* rule = options_.balance->find(method.path);
+    if (rule == nullptr || rule->field.empty()) continue;
+    std::string why;
+    if ((method.flags & kMethodRequestStreams) != 0) {
+      why = "its requests stream, and a stream's key is in its metadata";
+    } else if ((method.flags & kMethodRaw) != 0) {
+      why = "its messages are raw";
+    } else if (FieldPath::compile(method.request, rule->field, &why)) {
+      continue;
+    }
+    log::warn(g_balance_limit, "no_balance_key",
+              {{"method", method.path}, {"field", rule->field}, {"why", why}, {"host", attachment_->name}});
+  }
+}
+
+bool HostRegistration::finish(uint32_t seat, ControlError* error) {
   uint64_t routes = attachment_->methods.size() * attachment_->listeners.size();
   if (totals_.routes + routes > options_.max_total_routes) {
     return refuse(error, ControlCode::kResourceExhausted,
@@ -320,6 +340,9 @@ bool HostRegistration::finish(ControlError* error) {
   }
   routes_ = routes;
   totals_.routes += routes;
+  attachment_->seat = seat;
+  attachment_->node = options_.balance->node(attachment_->name, seat);
+  if (!options_.balance->empty()) check_balance();
   paths_.clear();
   if (descriptors_ != nullptr) list_services();
   return true;

@@ -71,8 +71,9 @@ class HostRegistration {
   bool add_line_name(const ServeLines& serve, ControlError* error);
   // Before an address is opened: whether the host may have it beside those that it has.
   bool check_address(const std::string& address, ControlError* error) const;
-  // Charges the routes. No further methods will come: frees what only the checks needed.
-  bool finish(ControlError* error);
+  // Charges the routes. No further methods will come: frees what only the checks needed. `seat`: as HostAttachment has
+  // it. A method that has not the field which its rule names (dispatch.balance) serves, and the log says so.
+  bool finish(uint32_t seat, ControlError* error);
   bool serves_lines(const std::string& name) const;
   bool has_method(const std::string& path) const { return paths_.contains(path); }
 
@@ -91,6 +92,7 @@ class HostRegistration {
   std::shared_ptr<const DescriptorIndex> index(std::string set, std::string* why, bool* too_large);
   bool check_routes(size_t methods, size_t addresses, ControlError* error) const;
   void list_services();
+  void check_balance() const;
 
   const ControlOptions& options_;
   HostTotals& totals_;

@@ -101,7 +101,7 @@ TEST_F(Descriptors, AHostThatSendsThemIsDescribedWithItsServicesFromItsStart) {
   ASSERT_TRUE(registration.add_methods(methods, &error)) << error.message;
   ASSERT_TRUE(add(set())) << error.message;
   EXPECT_EQ(registration.attachment()->reflection, nullptr);
-  ASSERT_TRUE(registration.finish(&error)) << error.message;
+  ASSERT_TRUE(registration.finish(0, &error)) << error.message;
   const auto& reflection = registration.attachment()->reflection;
   ASSERT_NE(reflection, nullptr);
   EXPECT_THAT(reflection->services, testing::ElementsAre("p.Mail", "p.Shop"));
@@ -124,7 +124,7 @@ TEST_F(Descriptors, AMethodForAnyPathNamesNoService) {
   registration.attachment()->methods.emplace_back(std::string(kAnyPath), echo_type(), echo_type(), kMethodKind);
   registration.attachment()->methods.emplace_back("/p.Shop/Buy", echo_type(), echo_type());
   ASSERT_TRUE(add(set())) << error.message;
-  ASSERT_TRUE(registration.finish(&error)) << error.message;
+  ASSERT_TRUE(registration.finish(0, &error)) << error.message;
   EXPECT_THAT(registration.attachment()->reflection->services, testing::ElementsAre("p.Shop"));
 }
 
@@ -138,7 +138,7 @@ TEST_F(Descriptors, AHostWithTooManyOfThemServesAndIsNotDescribed) {
   EXPECT_TRUE(add(many)) << error.message;
   EXPECT_FALSE(add(set())) << "they came before";
   EXPECT_EQ(error.code, ControlCode::kUnexpectedMessage);
-  ASSERT_TRUE(registration.finish(&error)) << error.message;
+  ASSERT_TRUE(registration.finish(0, &error)) << error.message;
   EXPECT_EQ(registration.attachment()->reflection, nullptr);
   EXPECT_EQ(totals.descriptors.bytes(), 0u);
 }
@@ -152,7 +152,7 @@ TEST_F(Descriptors, AllHostsTogetherAreLimited) {
   ASSERT_TRUE(other->greet(hello, 2, 0, 1, &error)) << error.message;
   UniqueFd fd = make_image_fd(set(), &error);
   ASSERT_TRUE(other->add_descriptors(RegisterDescriptors{set().size()}, fd.get(), &error)) << error.message;
-  ASSERT_TRUE(other->finish(&error)) << error.message;
+  ASSERT_TRUE(other->finish(0, &error)) << error.message;
   EXPECT_GT(totals.descriptors.bytes(), set().size());
   options.max_total_descriptor_bytes = 2 * totals.descriptors.bytes() - 1;
   auto answer = other->attachment()->reflection->files;
@@ -161,7 +161,7 @@ TEST_F(Descriptors, AllHostsTogetherAreLimited) {
   EXPECT_TRUE(totals.descriptors.waits());
   EXPECT_TRUE(totals.descriptors.take_unused().empty()) << "an answer refers to them";
   ASSERT_TRUE(add(set())) << error.message;
-  ASSERT_TRUE(registration.finish(&error)) << error.message;
+  ASSERT_TRUE(registration.finish(0, &error)) << error.message;
   EXPECT_EQ(registration.attachment()->reflection, nullptr) << "there is no room for another";
   std::weak_ptr<const DescriptorIndex> index = answer;
   answer.reset();

@@ -178,7 +178,7 @@ bool HostSession::take_start(ControlError* error) {
                       ") already, for an address of this host or by name, and belongs to it until it leaves "
                       "(hosts.sharing=first-come)");
   }
-  if (!registration_.finish(error)) return false;
+  if (!registration_.finish(shared_.seat_of ? shared_.seat_of(*this) : 0, error)) return false;
   stage_ = Stage::kStarting;
   attached_ = true;
   threads_to_answer_ = shared_.threads.count();

@@ -44,6 +44,8 @@ class HostSession {
     std::function<const HostAttachment*(const HostSession&, std::string* what)> rival = {};
     // A host that serves that name with RPC lines and takes connections, the next in turn; null: none does.
     std::function<HostSession*(const std::string& name)> server_of = {};
+    // The lowest seat that no other host of its name has (HostAttachment::seat); null: 0.
+    std::function<uint32_t(const HostSession&)> seat_of = {};
     LinePeers line_peers = {};
     uint64_t connections = 0;  // opened so far
     bool draining = false;     // the engine goes down

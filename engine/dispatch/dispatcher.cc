@@ -33,8 +33,10 @@ Dispatcher::Dispatcher(uint32_t thread, ReplySink& replies, ThreadMetrics& metri
       metrics_(metrics),
       max_request_bytes_(options.max_request_bytes),
       wait_ns_(options.wait_ns),
+      balance_(options.balance),
       routes_(metrics, options.wait_ns),
       workers_(options.policy),
+      host_choice_(workers_, balance_->seed(), metrics),
       reply_memory_(options.max_reply_bytes),
       links_(thread, metrics, events),
       calls_({options.wait_ns, options.max_waiting, options.max_waiting_bytes, options.parses}, replies, routes_,
@@ -43,7 +45,7 @@ Dispatcher::Dispatcher(uint32_t thread, ReplySink& replies, ThreadMetrics& metri
       reflection_(calls_, links_, replies, metrics),
       lines_({options.engine_threads, thread, options.max_line_connections}, metrics),
       responses_({options.responses, options.wait_ns}, calls_, requests_, replies, reply_memory_, lines_, metrics),
-      hosts_(thread, links_, routes_, calls_, lines_, metrics, events),
+      hosts_(thread, links_, routes_, calls_, lines_, metrics, events, balance_.get()),
       waiting_gauge_(metrics.gauge("drover_waiting_calls", "Calls that wait for a host or for room")),
       reply_bytes_gauge_(metrics.gauge("drover_reply_bytes", "Engine memory of replies that clients have not read")),
       long_requests_(metrics.counter("drover_long_requests_total",
@@ -122,6 +124,14 @@ void Dispatcher::start(Call& call) {
   calls_.wait(state, {});
 }
 
+// `wire`: the request, if it is whole.
+DROVER_INLINE WorkerChoice::Choice Dispatcher::choose(CallState& state, std::string_view wire, uint32_t wanted_chunks) {
+  Route& route = *state.route;
+  if (route.balance == nullptr) [[likely]]
+    return workers_.choose(route, state.host, wanted_chunks);
+  return host_choice_.choose(route, {*state.call, wire}, state.host, wanted_chunks);
+}
+
 std::span<char> Dispatcher::message_buffer(Call& call, size_t size, size_t received) {
   CallState& state = state_of(call);
   if (received != 0) {
@@ -130,10 +140,12 @@ std::span<char> Dispatcher::message_buffer(Call& call, size_t size, size_t recei
   }
   if (state.message != nullptr) calls_.let_go_of_message(state);
   Route& route = *state.route;
-  if (state.phase == CallState::Phase::kReceiving && state.host == nullptr && !route.targets.empty()) {
+  const bool known = !route.targets.empty() && (route.balance == nullptr || HostChoice::known_early(route));
+  if (state.phase == CallState::Phase::kReceiving && state.host == nullptr && known) {
     uint32_t cursor = route.cursor;
-    WorkerChoice::Choice choice = workers_.choose(route, nullptr, ChunkPool::chunks_for(size + 1));
-    route.cursor = cursor;  // the worker is chosen when the request is whole
+    WorkerChoice::Choice choice = choose(state, {}, ChunkPool::chunks_for(size + 1));
+    // The worker is chosen when the request is whole; a host of several, now.
+    if (route.targets.size() == 1) route.cursor = cursor;
     if (choice.link != nullptr && RequestMemory::in_region(state, *choice.link, size)) {
       calls_.pin(state, *choice.link);
       return {state.message, size};
@@ -240,7 +252,7 @@ DROVER_INLINE bool Dispatcher::start_built(CallState& state, const WorkerChoice:
 }
 
 bool Dispatcher::try_start(CallState& state, std::string_view wire) {
-  WorkerChoice::Choice choice = workers_.choose(*state.route, state.host, std::max(1u, state.wanted_chunks));
+  WorkerChoice::Choice choice = choose(state, wire, std::max(1u, state.wanted_chunks));
   if (choice.found != WorkerChoice::Found::kWorker) return false;
   HostLink& link = *choice.link;
   if (Calls::holds_its_share(state, link)) [[unlikely]]
@@ -314,7 +326,7 @@ bool Dispatcher::parsed(CallState& state, LongParse& parse) {
 }
 
 DROVER_NOINLINE bool Dispatcher::try_start_stream(CallState& state) {
-  WorkerChoice::Choice choice = workers_.choose(*state.route, state.host, std::max(1u, state.wanted_chunks));
+  WorkerChoice::Choice choice = choose(state, {}, std::max(1u, state.wanted_chunks));
   if (choice.found != WorkerChoice::Found::kWorker || Calls::holds_its_share(state, *choice.link)) {
     return false;
   }

@@ -3,6 +3,7 @@
 //
 //   open         RouteTable       (listener, path) -> Route           unknown: kUnimplemented
 //   message      WorkerChoice     Route -> worker                     no host or no room: Calls::wait, at most wait_ns
+//                HostChoice       Route, key -> host, where a rule says so
 //                build_request    wire bytes -> object in rx -> CALL
 //                LongParses       the same of large ones, in slices of several turns
 //   poll         HostTurns        whose responses are taken, and for how long
@@ -30,9 +31,11 @@
 #include <utility>
 #include <vector>
 
+#include "engine/balance/balance_rules.h"
 #include "engine/base/metrics.h"
 #include "engine/call/call.h"
 #include "engine/dispatch/calls.h"
+#include "engine/dispatch/host_choice.h"
 #include "engine/dispatch/host_events.h"
 #include "engine/dispatch/host_links.h"
 #include "engine/dispatch/host_responses.h"
@@ -66,6 +69,7 @@ struct DispatchOptions {
   uint32_t max_line_connections = 1024;  // LineSwitchOptions::max_connections
   LongParses::Options parses;
   ResponseReader::Options responses;
+  std::shared_ptr<const BalanceRules> balance = std::make_shared<const BalanceRules>();
 };
 
 class Dispatcher final : public CallSink, public Pollable {
@@ -134,6 +138,7 @@ class Dispatcher final : public CallSink, public Pollable {
  private:
   CallState& state_of(const Call& call) const { return *static_cast<CallState*>(call.dispatch); }
 
+  WorkerChoice::Choice choose(CallState& state, std::string_view wire, uint32_t wanted_chunks);
   // True: a worker has the call, or it was answered with an error. False: no host, or no room.
   bool try_start(CallState& state, std::string_view wire);
   bool try_start_stream(CallState& state);
@@ -153,8 +158,10 @@ class Dispatcher final : public CallSink, public Pollable {
   ThreadMetrics& metrics_;
   const uint32_t max_request_bytes_;
   const int64_t wait_ns_;
+  const std::shared_ptr<const BalanceRules> balance_;
   RouteTable routes_;
   const WorkerChoice workers_;
+  HostChoice host_choice_;
   ReplyMemory reply_memory_;
   HostLinks links_;
   Calls calls_;

@@ -68,6 +68,8 @@ struct HostMethod {
 struct HostAttachment {
   uint64_t id = 0;  // unique in this engine process
   std::string name;
+  uint32_t seat = 0;  // tells hosts of one name apart
+  uint64_t node = 0;  // BalanceRules::node of both
   int pid = 0;
   std::optional<Region> region;        // always there once shared
   std::optional<RegionLayout> layout;  // always there once shared; the engine's own, never read back

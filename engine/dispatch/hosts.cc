@@ -18,7 +18,7 @@ constexpr int64_t kTellAgainNs = 100'000'000;
 }  // namespace
 
 Hosts::Hosts(uint32_t thread, HostLinks& links, RouteTable& routes, Calls& calls, HostLines& lines,
-             ThreadMetrics& metrics, HostEvents* events)
+             ThreadMetrics& metrics, HostEvents* events, const BalanceRules* rules)
     : thread_(thread),
       links_(links),
       routes_(routes),
@@ -26,7 +26,7 @@ Hosts::Hosts(uint32_t thread, HostLinks& links, RouteTable& routes, Calls& calls
       lines_(lines),
       metrics_(metrics),
       events_(events),
-      changes_(routes),
+      changes_(routes, rules),
       failures_(metrics.counter("drover_failures_total", "Hosts detached because they broke the channel")),
       routes_gauge_(metrics.gauge("drover_routes", "Methods that hosts serve or served lately, at each address")) {}
 

@@ -29,9 +29,9 @@ class Hosts {
   static constexpr uint32_t kToldPerTurn = 256;    // calls that are told that their host is gone
   static constexpr uint32_t kClosedPerTurn = 256;  // ends of connections, of hosts that are gone
 
-  // All of them outlive it; `events` may be null.
+  // All of them outlive it; `events` and `rules` may be null.
   Hosts(uint32_t thread, HostLinks& links, RouteTable& routes, Calls& calls, HostLines& lines, ThreadMetrics& metrics,
-        HostEvents* events);
+        HostEvents* events, const BalanceRules* rules);
   ~Hosts();
   Hosts(const Hosts&) = delete;
   Hosts& operator=(const Hosts&) = delete;

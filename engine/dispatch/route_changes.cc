@@ -55,6 +55,16 @@ bool RouteChanges::expect_some(Change& change, uint32_t* most, int64_t now_ns) {
   return true;
 }
 
+// The control thread has told what is wrong with a rule's field (HostRegistration).
+void RouteChanges::balance(Route& route, const HostMethod& method) const {
+  const BalanceRule* rule = rules_ != nullptr ? rules_->find(method.path) : nullptr;
+  if (rule == nullptr) return;
+  if (route.balance == nullptr) route.balance = std::make_unique<RouteBalance>(RouteBalance{*rule, {}, 0});
+  if (rule->field.empty() || (method.flags & kMethodRaw) != 0) return;
+  std::string ignored;
+  route.balance->field = FieldPath::compile(method.request, rule->field, &ignored).value_or(FieldPath());
+}
+
 bool RouteChanges::attach_some(Change& change, uint32_t* most, int64_t now_ns) {
   HostLink& link = *change.link;
   const HostAttachment& host = link.host();
@@ -79,6 +89,7 @@ bool RouteChanges::attach_some(Change& change, uint32_t* most, int64_t now_ns) {
         return true;
       }
       route->flags = flags;
+      balance(*route, host.methods[change.method_at]);
       heap::reserve(link.routes, link.routes.size() + 1);  // a target must be known to its host
       routes_.add_target(*route, {&link, static_cast<uint32_t>(change.method_at)});
       link.routes.push_back(route);

@@ -28,7 +28,8 @@ class RouteChanges {
  public:
   static constexpr uint32_t kRoutesPerTurn = 256;
 
-  explicit RouteChanges(RouteTable& routes) : routes_(routes) {}
+  // `rules`: null, or outlive it.
+  explicit RouteChanges(RouteTable& routes, const BalanceRules* rules = nullptr) : routes_(routes), rules_(rules) {}
   RouteChanges(const RouteChanges&) = delete;
   RouteChanges& operator=(const RouteChanges&) = delete;
 
@@ -69,11 +70,13 @@ class RouteChanges {
   // True: the change is made.
   bool go_on(Change& change, uint32_t* most, int64_t now_ns);
   bool expect_some(Change& change, uint32_t* most, int64_t now_ns);
+  void balance(Route& route, const HostMethod& method) const;
   bool attach_some(Change& change, uint32_t* most, int64_t now_ns);
   bool detach_some(HostLink& link, uint32_t* most, int64_t now_ns);
   bool forget_some(uint32_t listener, uint32_t* most);
 
   RouteTable& routes_;
+  const BalanceRules* const rules_;
   std::deque<Change> queue_;
   uint64_t touched_ = 0;
 };

@@ -20,6 +20,8 @@
 #include <vector>
 
 #include "channel/control_format.h"
+#include "engine/balance/balance_rules.h"
+#include "engine/balance/field_path.h"
 #include "engine/base/metrics.h"
 #include "engine/base/status.h"
 #include "engine/call/call.h"
@@ -30,16 +32,25 @@ class HostLink;
 struct CallState;
 struct WaitingLine;
 
+// How HostChoice spreads a route's calls over its hosts.
+struct RouteBalance {
+  const BalanceRule& rule;
+  FieldPath field;      // of rule.field, by the schema of the host that came last; empty: it has no such field
+  uint32_t cursor = 0;  // over the hosts
+};
+
 struct Route {
   struct Target {
     HostLink* link;
-    uint32_t method;  // its number at that host
+    uint32_t method;      // its number at that host
+    uint32_t cursor = 0;  // round robin over its workers, where the host is chosen first
   };
   std::string_view path;  // its metrics'
   uint32_t listener = 0;
   uint64_t hash = 0;
   uint32_t flags = 0;  // of MethodFlag: its targets', or its last targets'; the compressions that the last one refuses
   std::vector<Target> targets;
+  std::unique_ptr<RouteBalance> balance;  // null: no rule fits its path
   uint32_t cursor = 0;  // round robin over all targets' workers
   uint32_t calls = 0;   // that refer to it
   MethodMetrics* metrics = nullptr;

@@ -31,11 +31,13 @@ class WorkerChoice {
   // A worker whose ring has room, and whose host has `wanted_chunks` of rx memory. `preferred`, if not null: the host
   // in whose region the request lies already, where it is decoded without copying its strings.
   Choice choose(Route& route, const HostLink* preferred, uint32_t wanted_chunks) const;
+  // The same of one host.
+  Choice choose_at(Route::Target& target, uint32_t wanted_chunks) const;
   // A worker of that host whose ring has room: `first`, or one of the next 16. UINT32_MAX: none of them.
   static uint32_t with_room(HostLink& link, uint32_t first);
 
  private:
-  Choice pick(Route& route, std::span<const Route::Target> targets, uint32_t wanted_chunks) const;
+  Choice pick(uint32_t& cursor, std::span<const Route::Target> targets, uint32_t wanted_chunks) const;
 
   const Policy policy_;
 };
