@@ -266,6 +266,106 @@ TEST_F(LinesTest, LinesOfDifferentConnectionsMayInterleave) {
   EXPECT_EQ(thread_.counters().malformed, 0u);
 }
 
+// A server's thread with room for two messages under way, and a client that is no RpcClient: it sends single lines.
+class AssembliesTest : public LinesTest {
+ protected:
+  // Line `index` of the message of `lines` lines that is call `call` of that connection.
+  void send(uint16_t connection, uint32_t call, uint32_t index, uint32_t lines) {
+    const std::string message(lines * kLineArguments, 'm');
+    ASSERT_TRUE(client_port_.try_push(slot_view(line_of({connection, kEcho, call, 0}, bytes_of(message), index))));
+    few_.serve(1);
+  }
+  uint64_t served() const { return few_.counters().calls; }
+
+  BasicServerThread<RingPort> few_{&server_, &server_port_, {.max_assemblies = 2}};
+};
+
+TEST_F(AssembliesTest, StrayLinesHoldNoPlace) {
+  for (uint16_t stray = 10; stray < 15; ++stray) send(stray, 1, 1, 4);
+  send(1, 1, 0, 2);
+  send(1, 1, 1, 2);
+  EXPECT_EQ(served(), 1u);
+  EXPECT_EQ(few_.counters().incomplete, 5u);
+  EXPECT_EQ(few_.counters().too_many, 0u);
+}
+
+TEST_F(AssembliesTest, StrayLinesDisplaceNoMessageThatIsUnderWay) {
+  send(1, 1, 0, 2);
+  send(2, 1, 0, 2);
+  for (uint16_t stray = 10; stray < 15; ++stray) send(stray, 1, 1, 4);
+  send(1, 1, 1, 2);
+  send(2, 1, 1, 2);
+  EXPECT_EQ(served(), 2u);
+  EXPECT_EQ(few_.counters().incomplete, 5u);
+}
+
+TEST_F(AssembliesTest, MessagesThatNeverEndGiveWayToThoseThatGoOn) {
+  send(1, 1, 0, 3);
+  send(10, 1, 0, 4);
+  send(1, 1, 1, 3);   // of the two, connection 10's has waited longer now
+  send(2, 1, 0, 2);
+  EXPECT_EQ(few_.counters().too_many, 1u);
+  send(1, 1, 2, 3);
+  send(2, 1, 1, 2);
+  EXPECT_EQ(served(), 2u);
+  send(10, 1, 1, 4);  // the rest of what gave way is dropped
+  send(10, 1, 2, 4);
+  send(10, 1, 3, 4);
+  EXPECT_EQ(served(), 2u);
+  EXPECT_EQ(few_.counters().malformed, 0u);
+}
+
+TEST_F(AssembliesTest, AConnectionThatIsClosedLeavesItsPlace) {
+  send(10, 1, 0, 4);
+  send(11, 1, 1, 4);
+  for (uint16_t closed : {10, 11}) {
+    ASSERT_TRUE(client_port_.try_push(to_slot(line_close(closed))));
+    few_.serve(1);
+  }
+  for (uint16_t connection : {1, 2}) send(connection, 1, 0, 2);
+  for (uint16_t connection : {1, 2}) send(connection, 1, 1, 2);
+  EXPECT_EQ(served(), 2u);
+  EXPECT_EQ(few_.counters().too_many, 0u);
+}
+
+TEST_F(AssembliesTest, WithoutPlacesOnlyMessagesOfOneLineAreServed) {
+  BasicServerThread<RingPort> none(&server_, &server_port_, {.max_assemblies = 0});
+  const std::string message(2 * kLineArguments, 'm');
+  for (uint32_t i : {0, 1}) client_port_.try_push(slot_view(line_of({1, kEcho, 1, 0}, bytes_of(message), i)));
+  client_port_.try_push(slot_view(line_of({1, kEcho, 2, 0}, bytes_of("short"), 0)));
+  none.serve(8);
+  EXPECT_EQ(none.counters().calls, 1u);
+  EXPECT_EQ(none.counters().too_many, 1u);
+}
+
+// Whatever one connection sends, another's message runs: over random lines of many connections.
+TEST(Lines, AnHonestMessageRunsAmongAnyLinesOfOthers) {
+  EXPECT_TRUE(rc::check("honest among strays", [] {
+    Pair pair(256);
+    RpcThreadedServer server = test_server();
+    RingPort client_port = pair.client(), server_port = pair.server();
+    BasicServerThread<RingPort> thread(&server, &server_port, {.max_assemblies = 4});
+    const std::string message(6 * kLineArguments, 'h');
+    uint64_t calls = 0;
+    server.handle(kEcho, [&](const Request& request, Response&) {
+      if (request.connection == 1 && text_of(request.arguments) == message) ++calls;
+      return kStatusOk;
+    });
+    for (uint32_t index = 0; index < 6; ++index) {
+      const int most = index == 0 ? 20 : 3;
+      for (int others = *rc::gen::inRange(0, most); others != 0; --others) {
+        const auto connection = *rc::gen::inRange<uint16_t>(2, 40);
+        const LineHead head{connection, kEcho, *rc::gen::inRange<uint32_t>(0, 3), 0};
+        client_port.try_push(slot_view(line_of(head, bytes_of(message), *rc::gen::inRange<uint32_t>(0, 6))));
+      }
+      client_port.try_push(slot_view(line_of({1, kEcho, 9, 0}, bytes_of(message), index)));
+    }
+    while (thread.serve(64) != 0) {
+    }
+    RC_ASSERT(calls == 1u);
+  }));
+}
+
 // Any bytes for lines: no crash, no call for what no sender makes, and honest calls behind them are served.
 TEST(Lines, HostileLinesCostNobodyElse) {
   EXPECT_TRUE(rc::check("hostile lines", [] {

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "channel/layout.h"
+#include "host/lines/assemblies.h"
 #include "host/lines/line_message.h"
 #include "host/lines/port.h"
 #include "host/lines/status.h"
@@ -136,18 +137,19 @@ struct ServerCounters {
   uint64_t failed = 0;      // answered by another status than kStatusOk
   uint64_t malformed = 0;   // lines that no sender makes
   uint64_t incomplete = 0;  // requests of several lines that were dropped, because one of them is missing
-  uint64_t too_many = 0;    // messages of several lines dropped, because too many were under way
+  uint64_t too_many = 0;    // messages of several lines dropped for want of a place; lines that still come of them are
+                            // of an incomplete one
 };
 
 struct ServerThreadOptions {
-  uint32_t max_assemblies = 1024;  // connections whose message of several lines is under way
+  uint32_t max_assemblies = 1024;  // messages of several lines under way (Assemblies)
 };
 
 template <Port P>
 class BasicServerThread {
  public:
   BasicServerThread(const RpcThreadedServer* server, P* port, const ServerThreadOptions& options = {})
-      : server_(*server), port_(*port), options_(options) {}
+      : server_(*server), port_(*port), longer_(options.max_assemblies) {}
 
   // Takes at most `limit` lines and answers the calls among them. Returns the lines taken.
   uint32_t serve(uint32_t limit) {
@@ -169,7 +171,7 @@ class BasicServerThread {
   void take(const LineSlot& line) {
     if (!well_formed(line) || (line.flags & (kLineResponse | kLineFailed)) != 0) [[unlikely]] {
       if (line.type == kLineCloseType) {
-        longer_.erase(line.connection);  // the number may be another connection's next
+        longer_.forget(line.connection);
       } else {
         ++counters_.malformed;
       }
@@ -178,20 +180,10 @@ class BasicServerThread {
     if (line.index == 0 && (line.flags & kLineLast) != 0) [[likely]] {
       return answer(line, {reinterpret_cast<const std::byte*>(line.arguments), line.length});
     }
-    auto found = longer_.find(line.connection);
-    if (found == longer_.end()) {
-      if (longer_.size() >= options_.max_assemblies) {
-        counters_.too_many += line.index == 0 ? 1 : 0;
-        return;
-      }
-      found = longer_.try_emplace(line.connection).first;
-    }
-    // The last lines of the message before are missing.
-    if (line.index == 0 && found->second.under_way()) ++counters_.incomplete;
-    LineAssembly::Taken taken = found->second.take(line);
-    if (taken == LineAssembly::Taken::kWhole) answer(line, found->second.message());
-    if (taken == LineAssembly::Taken::kIncomplete) ++counters_.incomplete;
-    if ((line.flags & kLineLast) != 0) longer_.erase(found);
+    const Assemblies::Taken taken = longer_.take(line);
+    if (taken.incomplete) ++counters_.incomplete;
+    if (taken.displaced) ++counters_.too_many;
+    if (taken.whole) answer(line, taken.message);
   }
 
   void answer(const LineSlot& line, std::span<const std::byte> arguments) {
@@ -220,9 +212,8 @@ class BasicServerThread {
 
   const RpcThreadedServer& server_;
   P& port_;
-  const ServerThreadOptions options_;
-  std::unordered_map<uint16_t, LineAssembly> longer_;  // by connection
-  Response response_;                                  // the last one; its lines from next_ on are not yet pushed
+  Assemblies longer_;
+  Response response_;  // the last one; its lines from next_ on are not yet pushed
   LineHead head_;
   uint32_t next_ = 0, lines_ = 0;
   ServerCounters counters_;
