@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,7 +11,13 @@
 
 namespace drover {
 
-inline std::string pack_identity(std::span<const std::pair<std::string, std::string>> properties) {
+// The properties of a connection without TLS, as gRPC C++ shows them.
+inline constexpr std::pair<std::string_view, std::string_view> kCleartextProperties[] = {
+    {"transport_security_type", "insecure"}, {"security_level", "TSI_SECURITY_NONE"}};
+
+// `properties`: a range of pairs of names and values.
+template <typename Properties>
+std::string pack_identity(const Properties& properties) {
   std::string packed;
   for (const auto& [name, value] : properties) {
     const uint32_t sizes[2] = {static_cast<uint32_t>(name.size()), static_cast<uint32_t>(value.size())};
@@ -22,6 +27,8 @@ inline std::string pack_identity(std::span<const std::pair<std::string, std::str
   }
   return packed;
 }
+
+inline std::string cleartext_identity() { return pack_identity(kCleartextProperties); }
 
 // Views of `packed`, which the caller has copied out of shared memory. False: it is malformed.
 inline bool unpack_identity(std::string_view packed, std::vector<std::pair<std::string_view, std::string_view>>* out) {

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "engine/auth/policy.h"
 #include "engine/balance/balance_rules.h"
 #include "engine/base/metrics_address.h"
 #include "engine/confinement.h"
@@ -25,8 +26,9 @@ namespace {
 
 class Check {
  public:
-  Check(const ConfigResult& loaded, const ControlOptions& control, const tls::IdentityOptions& identities)
-      : loaded_(loaded), config_(loaded.config), control_(control), identities_(identities) {
+  Check(const ConfigResult& loaded, const ControlOptions& control, const tls::IdentityOptions& identities,
+        const auth::PolicyOptions& tokens)
+      : loaded_(loaded), config_(loaded.config), control_(control), identities_(identities), tokens_(tokens) {
     out_.problems = loaded.problems;
   }
 
@@ -53,6 +55,7 @@ class Check {
     check_writable("log.file", config_.log_file);
     check_tls();
     check_user();
+    check_auth();
     return std::move(out_);
   }
 
@@ -188,6 +191,30 @@ class Check {
     say(error.starts_with("engine.group") ? "engine.group" : "engine.user", error);
   }
 
+  void check_auth() {
+    auth::Policy policy;
+    std::string error;
+    const bool loaded = policy.load(tokens_, &error);
+    bool told = loaded;
+    const std::shared_ptr<const auth::Trust> trust = policy.issuers().trust();
+    const std::vector<auth::IssuerOptions>& issuers = policy.issuers().options();
+    for (size_t i = 0; i < issuers.size(); ++i) {
+      told |= !check_readable("auth.issuers", issuers[i].keys);
+      if (trust == nullptr) continue;
+      const auth::KeySet& keys = *trust->issuers[i].keys;
+      if (keys.has_secret()) check_key("auth.issuers", issuers[i].keys);
+      if (keys.left_out() == 0) continue;
+      note("auth.issuers", issuers[i].keys + ": " + std::to_string(keys.left_out()) +
+                               " keys that fit none of the issuer's algorithms are left out");
+    }
+    if (!told) say(error.starts_with("auth.rules") ? "auth.rules" : "auth.issuers", error);
+    if (policy.on() && tokens_.allow_cleartext) {
+      note("auth.cleartext",
+           "tokens are taken from other machines over connections without TLS: who sees the network "
+           "can use them");
+    }
+  }
+
   static const char* tls_key_of(const std::string& error) {
     for (const char* key : {"tls.listen", "tls.identities", "tls.client_ca"}) {
       if (error.starts_with(key)) return key;
@@ -199,14 +226,15 @@ class Check {
   const Config& config_;
   const ControlOptions& control_;
   const tls::IdentityOptions& identities_;
+  const auth::PolicyOptions& tokens_;
   ConfigFindings out_;
 };
 
 }  // namespace
 
 ConfigFindings check_config(const ConfigResult& loaded, const ControlOptions& control,
-                            const tls::IdentityOptions& identities) {
-  return Check(loaded, control, identities).run();
+                            const tls::IdentityOptions& identities, const auth::PolicyOptions& tokens) {
+  return Check(loaded, control, identities, tokens).run();
 }
 
 std::string check_lines(const Config& c) {
@@ -223,7 +251,8 @@ std::string check_lines(const Config& c) {
   return LinePeers::parse(c.lines_peers, &peers);
 }
 
-std::string config_summary(const Config& config, const tls::IdentityOptions& identity_options) {
+std::string config_summary(const Config& config, const tls::IdentityOptions& identity_options,
+                           const auth::PolicyOptions& token_options) {
   std::string text = "hosts attach at " + config.control_socket + "\n";
   text += "calls arrive at the addresses that hosts name" +
           (config.hosts_allow.empty() ? "" : ", as hosts.allow permits: " + config.hosts_allow) + "\n";
@@ -232,6 +261,11 @@ std::string config_summary(const Config& config, const tls::IdentityOptions& ide
   identities.load(identity_options, &error);
   for (const auto& [pattern, identity] : identities.listens()) {
     text += "TLS at " + pattern + ", by the identity " + identity + "\n";
+  }
+  auth::Policy policy;
+  policy.load(token_options, &error);
+  for (const auth::IssuerOptions& issuer : policy.issuers().options()) {
+    text += "tokens of " + issuer.issuer + ", by the keys of " + issuer.keys + "\n";
   }
   if (!config.lines_listen.empty()) text += "other engines link to UDP " + config.lines_listen + "\n";
   text += config.metrics_address.empty() ? "metrics are not served (metrics.address)\n"

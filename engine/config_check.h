@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/auth/policy.h"
 #include "engine/base/config.h"
 #include "engine/control/control_options.h"
 #include "engine/tls/identities.h"
@@ -16,12 +17,13 @@ struct ConfigFindings {
   std::vector<std::string> notes;     // it would, or will once systemd has made a directory
 };
 
-// "FILE:LINE: key: what is wrong; what was expected". `control` and `identities`: made of the same configuration.
+// "FILE:LINE: key: what is wrong; what was expected". The others: made of the same configuration.
 ConfigFindings check_config(const ConfigResult& loaded, const ControlOptions& control,
-                            const tls::IdentityOptions& identities);
+                            const tls::IdentityOptions& identities, const auth::PolicyOptions& tokens);
 
 // A line each.
-std::string config_summary(const Config& config, const tls::IdentityOptions& identities);
+std::string config_summary(const Config& config, const tls::IdentityOptions& identities,
+                           const auth::PolicyOptions& tokens);
 
 // What is wrong with lines.listen and lines.peers, or "".
 std::string check_lines(const Config& config);

@@ -79,17 +79,24 @@ uint64_t kept_capabilities(const Config& config) {
 }
 
 // What is read again must be readable now, and not only to root.
-void warn_of_unreadable(const tls::Identities& identities) {
+void warn_of_unreadable(const std::vector<std::string>& files) {
+  for (const std::string& path : files) {
+    if (::access(path.c_str(), R_OK) == 0) continue;
+    log::warn("this file cannot be read again: what it says anew needs a restart",
+              {{"file", path}, {"why", std::strerror(errno)}, {"user", ::geteuid()}});
+  }
+}
+
+// Certificates and their keys, and the keys of tokens: read again when they change.
+std::vector<std::string> files_read_again(const tls::Identities& identities, const auth::Policy& tokens) {
+  std::vector<std::string> all;
   for (const tls::IdentityFiles& files : identities.files()) {
-    std::vector<std::string> all = files.certificates;
+    all.insert(all.end(), files.certificates.begin(), files.certificates.end());
     all.insert(all.end(), files.keys.begin(), files.keys.end());
     if (!files.client_ca.empty()) all.push_back(files.client_ca);
-    for (const std::string& path : all) {
-      if (::access(path.c_str(), R_OK) == 0) continue;
-      log::warn("this file cannot be read again: a new certificate needs a restart",
-                {{"file", path}, {"why", std::strerror(errno)}, {"user", ::geteuid()}});
-    }
   }
+  for (const auth::IssuerOptions& issuer : tokens.issuers().options()) all.push_back(issuer.keys);
+  return all;
 }
 
 }  // namespace
@@ -106,16 +113,12 @@ std::vector<std::string> unix_directories(const Config& config, const tls::Ident
   return out;
 }
 
-sandbox::Policy sandbox_policy(const Config& config, const tls::Identities& identities) {
+sandbox::Policy sandbox_policy(const Config& config, const tls::Identities& identities, const auth::Policy& tokens) {
   sandbox::Policy policy;
   policy.mode = mode_of(config);
   policy.files.sockets = unix_directories(config, identities);
   if (!config.pidfile.empty()) policy.files.removable = {directory_of(config.pidfile)};
-  for (const tls::IdentityFiles& files : identities.files()) {
-    for (const std::string& path : files.certificates) add_file(path, policy.files.readable);
-    for (const std::string& path : files.keys) add_file(path, policy.files.readable);
-    add_file(files.client_ca, policy.files.readable);
-  }
+  for (const std::string& path : files_read_again(identities, tokens)) add_file(path, policy.files.readable);
   policy.datagrams = !config.lines_listen.empty() || !config.lines_peers.empty();
   policy.core_dumps = config.core_dumps == "on";
   policy.keep_capabilities = kept_capabilities(config);
@@ -132,12 +135,12 @@ bool become_configured_user(const Config& config, std::string* error) {
          sandbox::become(user, bit(CAP_NET_BIND_SERVICE), error);
 }
 
-bool Confinement::enter(const Config& config, const tls::Identities& identities, ThreadMetrics& metrics,
-                        std::string* error) {
+bool Confinement::enter(const Config& config, const tls::Identities& identities, const auth::Policy& tokens,
+                        ThreadMetrics& metrics, std::string* error) {
   // A host may bring certificates later: OpenSSL reads its configuration now.
   OPENSSL_init_ssl(OPENSSL_INIT_LOAD_CONFIG, nullptr);
-  warn_of_unreadable(identities);
-  const sandbox::Policy policy = sandbox_policy(config, identities);
+  warn_of_unreadable(files_read_again(identities, tokens));
+  const sandbox::Policy policy = sandbox_policy(config, identities, tokens);
   sandbox::Outcome outcome;
   if (!sandbox::enter(policy, &outcome, error)) return false;
 

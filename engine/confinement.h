@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/auth/policy.h"
 #include "engine/base/config.h"
 #include "engine/base/metrics.h"
 #include "engine/sandbox/sandbox.h"
@@ -15,7 +16,7 @@ namespace drover::engine {
 // The directories of engine.unix_directories, or those that follow from the other keys; {"/"}: any.
 std::vector<std::string> unix_directories(const Config& config, const tls::Identities& identities);
 
-sandbox::Policy sandbox_policy(const Config& config, const tls::Identities& identities);
+sandbox::Policy sandbox_policy(const Config& config, const tls::Identities& identities, const auth::Policy& tokens);
 
 // From root to engine.user, if one is given. After the certificates are read and the log is open, before the first
 // thread. False: `error`.
@@ -25,7 +26,8 @@ class Confinement {
  public:
   // Enters the sandbox and says in the log and the metrics what is in force. Before the first other thread. False:
   // `error`, and the engine must not start. `metrics` outlives this; its series are written by this thread.
-  bool enter(const Config& config, const tls::Identities& identities, ThreadMetrics& metrics, std::string* error);
+  bool enter(const Config& config, const tls::Identities& identities, const auth::Policy& tokens,
+             ThreadMetrics& metrics, std::string* error);
   // Logs and counts what the filter refused since. One thread.
   void report_refusals();
   // For the error of a Unix path that a host must not make; empty: any may be made.

@@ -22,6 +22,8 @@
 #include <thread>
 #include <vector>
 
+#include "engine/auth/policy.h"
+#include "engine/auth/token_checker.h"
 #include "engine/base/config.h"
 #include "engine/base/descriptor_table.h"
 #include "engine/base/heap.h"
@@ -100,6 +102,7 @@ TransportOptions transport_options(const Config& c) {
   o.ledger[Level::kAddress] = limits(c.address_memory, c.max_calls_per_address);
   o.ledger[Level::kConnection] = limits(c.connection_memory, 2 * c.max_concurrent_streams);
   o.ledger.decoding_rate = static_cast<double>(c.header_rate);
+  o.ledger.wrong_token_rate = static_cast<double>(c.auth_wrong_token_rate);
   return o;
 }
 
@@ -129,6 +132,19 @@ tls::IdentityOptions identity_options(const Config& c) {
   o.clients = c.tls_clients;
   o.canonical = canonical_addresses;
   o.least = c.tls_min_version == "1.3" ? tls::Version::k13 : tls::Version::k12;
+  return o;
+}
+
+auth::PolicyOptions policy_options(const Config& c) {
+  auth::PolicyOptions o;
+  o.issuers = c.auth_issuers;
+  o.rules = c.auth_rules;
+  o.claims = c.auth_claims;
+  o.leeway_s = c.auth_leeway_s;
+  o.max_token_bytes = static_cast<size_t>(c.auth_max_token_bytes);
+  o.cache_bytes = static_cast<size_t>(c.auth_cache_bytes);
+  o.forward = c.auth_forward_token == "yes";
+  o.allow_cleartext = c.auth_cleartext == "allow";
   return o;
 }
 
@@ -172,17 +188,21 @@ RemoteOptions remote_options(const Config& c) {
 
 struct EngineThread {
   EngineThread(uint32_t index, int cpu_number, const Config& config, std::shared_ptr<const BalanceRules> balance,
-               TransportShared& shared, HostEvents& events)
+               const auth::Policy& tokens, TransportShared& shared, HostEvents& events)
       : cpu(cpu_number),
         metrics(index),
         loop({config.spin_us * kUs, cpu_number, "engine-" + std::to_string(index), *parse_io_kind(config.io)}),
         transport(loop, metrics, transport_options(config), shared),
         dispatcher(index, transport, metrics, dispatch_options(config, std::move(balance)), &events) {
     transport.set_sink(&dispatcher);
+    if (!tokens.on()) return;
+    checker = std::make_unique<auth::TokenChecker>(tokens, metrics);
+    transport.check_tokens(*checker);
   }
   const int cpu;
   ThreadMetrics metrics;
   EventLoop loop;
+  std::unique_ptr<auth::TokenChecker> checker;  // null: no tokens are looked at
   Transport transport;
   Dispatcher dispatcher;
   std::atomic<bool> drained{false};
@@ -191,8 +211,8 @@ struct EngineThread {
 
 class Engine {
  public:
-  Engine(const Config& config, tls::Identities& identities, ActivatedSockets activated)
-      : config_(config), identities_(identities), activated_(std::move(activated)) {}
+  Engine(const Config& config, tls::Identities& identities, auth::Policy& tokens, ActivatedSockets activated)
+      : config_(config), identities_(identities), tokens_(tokens), activated_(std::move(activated)) {}
   int run();
 
  private:
@@ -206,6 +226,7 @@ class Engine {
 
   const Config& config_;
   tls::Identities& identities_;
+  auth::Policy& tokens_;
   ActivatedSockets activated_;
   HeapTrim heap_trim_;  // opens its file before the sandbox
   Confinement confinement_;
@@ -224,7 +245,7 @@ class Engine {
   uint64_t abandoned_at_end_ = 0;
 };
 
-// SIGHUP: the certificates are read again.
+// SIGHUP: certificates and the keys of tokens are read again.
 sigset_t awaited_signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -239,6 +260,22 @@ int wait_for_signal(int64_t timeout_ns) {
   int signal = sigtimedwait(&set, nullptr, &timeout);
   return signal > 0 ? signal : 0;
 }
+
+// Files that are looked at every so many seconds; 0: never.
+class Look {
+ public:
+  explicit Look(int64_t every_s) : every_ns_(every_s * 1'000 * kMs), last_ns_(monotonic_ns()) {}
+  bool due() {
+    const int64_t now_ns = monotonic_ns();
+    if (every_ns_ == 0 || now_ns - last_ns_ < every_ns_) return false;
+    last_ns_ = now_ns;
+    return true;
+  }
+
+ private:
+  const int64_t every_ns_;
+  int64_t last_ns_;
+};
 
 bool Engine::make_threads(std::string* error) {
   std::string why_not;
@@ -260,7 +297,7 @@ bool Engine::make_threads(std::string* error) {
   for (int64_t i = 0; i < config_.threads; ++i) {
     int cpu = cpus.empty() ? -1 : cpus[static_cast<size_t>(i) % cpus.size()];
     threads_.push_back(
-        std::make_unique<EngineThread>(static_cast<uint32_t>(i), cpu, config_, balance_, shared_, events_));
+        std::make_unique<EngineThread>(static_cast<uint32_t>(i), cpu, config_, balance_, tokens_, shared_, events_));
     EngineThread& thread = *threads_.back();
     if (!config_.lines_listen.empty() || !config_.lines_peers.empty()) {
       if (!thread.dispatcher.open_network(remote_options(config_), thread.loop.io(), error)) {
@@ -287,7 +324,7 @@ bool Engine::confine(std::string* error) {
   }
   if (!config_.pidfile.empty())
     pidfile_.take(config_.pidfile, &pidfile_error_);  // told once the control socket is ours
-  if (!confinement_.enter(config_, identities_, threads_.front()->metrics, error)) return false;
+  if (!confinement_.enter(config_, identities_, tokens_, threads_.front()->metrics, error)) return false;
   listeners_->explain_refused_paths(confinement_.where_paths_may_be());
   return true;
 }
@@ -375,15 +412,14 @@ int Engine::run() {
                       {"io", io_name_},
                       {"control_socket", config_.control_socket}});
   int signal = 0;
-  int64_t looked_ns = monotonic_ns();
+  Look certificates(config_.tls_reload_s), keys(config_.auth_reload_s);
   while (signal == 0 || signal == SIGHUP) {
     heap_trim_.look(monotonic_ns());
     confinement_.report_refusals();
     signal = wait_for_signal(kTrimPeriodNs);
-    const bool due = config_.tls_reload_s > 0 && monotonic_ns() - looked_ns >= config_.tls_reload_s * 1'000 * kMs;
-    if (!due && signal != SIGHUP) continue;
-    identities_.reload(signal == SIGHUP);
-    looked_ns = monotonic_ns();
+    const bool all = signal == SIGHUP;
+    if (certificates.due() || all) identities_.reload(all);
+    if (keys.due() || all) tokens_.issuers().reload(all);
   }
 
   log::info("draining",
@@ -424,11 +460,12 @@ void fit_connections_to_descriptors(Config& config) {
 int check(const ConfigResult& loaded) {
   const tls::IdentityOptions identities = identity_options(loaded.config);
   std::fputs(loaded.output.c_str(), stdout);  // of --print-config
-  const ConfigFindings found = check_config(loaded, control_options(loaded.config), identities);
+  const ConfigFindings found =
+      check_config(loaded, control_options(loaded.config), identities, policy_options(loaded.config));
   for (const std::string& problem : found.problems) std::fprintf(stderr, "%s\n", problem.c_str());
   for (const std::string& note : found.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   if (!found.problems.empty()) return 2;
-  std::fputs(config_summary(loaded.config, identities).c_str(), stdout);
+  std::fputs(config_summary(loaded.config, identities, policy_options(loaded.config)).c_str(), stdout);
   return 0;
 }
 
@@ -483,6 +520,11 @@ int run_main(int argc, char** argv) {
     std::fprintf(stderr, "droverd: %s\n", error.c_str());
     return 2;
   }
+  auth::Policy tokens;
+  if (!tokens.load(policy_options(config), &error)) {
+    std::fprintf(stderr, "droverd: %s\n", error.c_str());
+    return 2;
+  }
   error = log::open({config.log_level, config.log_format, config.log_file});
   if (!error.empty()) {
     std::fprintf(stderr, "droverd: %s\n", error.c_str());
@@ -504,7 +546,7 @@ int run_main(int argc, char** argv) {
     if (!config.log_file.empty()) std::fprintf(stderr, "droverd: cannot start: %s\n", error.c_str());
     return 1;
   }
-  return Engine(config, identities, std::move(activated)).run();
+  return Engine(config, identities, tokens, std::move(activated)).run();
 }
 
 }  // namespace

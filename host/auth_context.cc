@@ -1,5 +1,7 @@
 #include "host/auth_context.h"
 
+#include <iterator>
+
 #include "channel/identity.h"
 
 namespace drover::host {
@@ -7,7 +9,7 @@ namespace drover::host {
 PeerAuthContext::PeerAuthContext(std::string_view identity) : packed_(identity) {
   std::vector<std::pair<std::string_view, std::string_view>> properties;
   if (packed_.empty() || !unpack_identity(packed_, &properties)) {
-    properties = {{"transport_security_type", "insecure"}, {"security_level", "TSI_SECURITY_NONE"}};
+    properties.assign(std::begin(kCleartextProperties), std::end(kCleartextProperties));
   }
   for (const auto& [name, value] : properties) {
     properties_.emplace_back(grpc::string_ref(name), grpc::string_ref(value));

@@ -10,6 +10,8 @@ namespace {
 
 // Of what may be decoded in a second, what may be at once; and by an address that is new, since there are many.
 constexpr double kBurstPart = 16, kFirstPart = 256;
+// The same of wrong tokens, of a second of which as many may come at once.
+constexpr double kFirstTokensPart = 16;
 constexpr size_t kTrimBytes = 8 << 20;
 constexpr size_t kBytesACall = 2 << 10;  // about, in tables and pools
 
@@ -32,6 +34,8 @@ const char* resource_name(Resource resource) {
       return "decoding";
     case Resource::kRequests:
       return "requests";
+    case Resource::kVerifying:
+      return "verifying";
   }
   return "?";
 }
@@ -53,6 +57,8 @@ Account::Account(Ledger& ledger, Level level, std::string name, Account* parent,
       parent_(parent),
       decoding_(ledger.limits_.decoding_rate, ledger.limits_.decoding_rate / kBurstPart, now_ns,
                 ledger.limits_.decoding_rate / kFirstPart),
+      verifying_(ledger.limits_.wrong_token_rate, ledger.limits_.wrong_token_rate, now_ns,
+                 std::max(ledger.limits_.wrong_token_rate / kFirstTokensPart, 1.0)),
       level_(level),
       name_(std::move(name)) {
   limits_.fill(SIZE_MAX);

@@ -31,14 +31,15 @@
 namespace drover::engine {
 
 enum class Resource : uint8_t {
-  kMemory,    // bytes of heap
-  kCalls,     // from open until the transport and the host are both done with them
-  kArriving,  // bytes of rx, reserved by the announced length of messages that are still arriving
-  kLent,      // bytes of tx that replies refer to until the client has taken them
-  kDecoding,  // work: bytes of header fields, decoded, a second; of addresses only
-  kRequests,  // bytes of one host's rx that large requests hold (engine/dispatch/rx_shares.h)
+  kMemory,     // bytes of heap
+  kCalls,      // from open until the transport and the host are both done with them
+  kArriving,   // bytes of rx, reserved by the announced length of messages that are still arriving
+  kLent,       // bytes of tx that replies refer to until the client has taken them
+  kDecoding,   // work: bytes of header fields, decoded, a second; of addresses only
+  kRequests,   // bytes of one host's rx that requests hold (engine/dispatch/rx_shares.h)
+  kVerifying,  // work: signatures of tokens that were wrong, a second; of addresses only
 };
-inline constexpr size_t kResources = 6;
+inline constexpr size_t kResources = 7;
 inline constexpr size_t kHeldResources = 4;  // those that accounts hold
 const char* resource_name(Resource resource);
 
@@ -63,7 +64,8 @@ struct LedgerLimits {
   const AccountLimits& operator[](Level level) const { return levels[static_cast<size_t>(level)]; }
 
   std::array<AccountLimits, kLevels> levels;
-  double decoding_rate = 1e18;  // of an address, bytes a second; a sixteenth of it at once
+  double decoding_rate = 1e18;     // of an address, bytes a second; a sixteenth of it at once
+  double wrong_token_rate = 1e18;  // of an address, a second; as many at once
 };
 
 class Ledger;
@@ -128,6 +130,10 @@ class Account {
   bool spend_decoding(size_t bytes, int64_t now_ns) {
     return parent_->decoding_.spend(now_ns, static_cast<double>(bytes)) || refuse(Resource::kDecoding);
   }
+  // Before a signature of a token is verified for a connection's address. False: too many were wrong.
+  bool spend_verification(int64_t now_ns) { return parent_->verifying_.spend(now_ns) || refuse(Resource::kVerifying); }
+  // It was right.
+  void give_back_verification() { parent_->verifying_.give_back(); }
   // Of the engine thread's time, where it is scarce: an address's.
   FairQueue::Share& share() { return share_; }
   // The same of the time for large requests (engine/dispatch/long_parses.h).
@@ -153,7 +159,7 @@ class Account {
   std::array<size_t, kResources> held_{};
   std::array<size_t, kResources> limits_;
   size_t measured_ = 0;
-  TokenBucket decoding_;
+  TokenBucket decoding_, verifying_;
   FairQueue::Share share_;
   FairQueue::Share parsing_share_;
   FairQueue::Share coding_share_;

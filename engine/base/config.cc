@@ -271,6 +271,34 @@ std::vector<ConfigKey> make_keys() {
       integer("tls.reload_s", &Config::tls_reload_s, 0, 86'400, "seconds",
               "How often the identities' files are looked at, and read again if they have changed. 0: on SIGHUP only."),
 
+      text("auth.issuers", &Config::auth_issuers, nullptr,
+           "Whose tokens (JWT) are taken: \"NAME iss=ISSUER keys=FILE audiences=A,B algorithms=RS256,ES256 typ=TYPE "
+           "claims=exp,sub; NAME ...\". keys: a JWKS, or PEM. audiences=*: any. algorithms: all with public keys, "
+           "without it; HS256, HS384 and HS512 must be named. claims: those that each token must have (exp, without "
+           "it). Empty: the engine looks at no tokens."),
+      text("auth.rules", &Config::auth_rules, nullptr,
+           "Which methods need a token: \"PATTERN=require scopes=A,B claims=NAME:VALUE issuers=NAME; "
+           "PATTERN=optional; PATTERN=off\". A pattern is /package.Service/Method, /package.Service/* or *; the "
+           "longest that fits counts. A method that none fits needs a token."),
+      text("auth.claims", &Config::auth_claims, nullptr,
+           "Claims that services find in their auth_context() as jwt_NAME, beside jwt_iss, jwt_sub, jwt_aud, jwt_scope "
+           "and jwt_exp: \"email,tenant\"."),
+      integer("auth.leeway_s", &Config::auth_leeway_s, 0, 3600, "seconds",
+              "How far the clocks of issuers may be off: a token is good for so much longer, and earlier."),
+      choice("auth.forward_token", &Config::auth_forward_token, {"no", "yes"},
+             "Whether services see the token that was checked in their metadata (authorization)."),
+      choice("auth.cleartext", &Config::auth_cleartext, {"refuse", "allow"},
+             "What becomes of tokens that other machines send over connections without TLS."),
+      bytes("auth.max_token_bytes", &Config::auth_max_token_bytes, 256, 64 * kKi,
+            "Largest token. limits.max_header_bytes bounds it, too."),
+      bytes("auth.cache_bytes", &Config::auth_cache_bytes, 0, kGi,
+            "Memory of one engine thread for tokens that it has verified, so that it need not do so again."),
+      integer("auth.wrong_token_rate", &Config::auth_wrong_token_rate, 1, 10'000'000, "tokens a second",
+              "Tokens with a wrong signature that one engine thread verifies for one address. Beyond it, tokens of the "
+              "address that are not known end in RESOURCE_EXHAUSTED."),
+      integer("auth.reload_s", &Config::auth_reload_s, 0, 86'400, "seconds",
+              "How often the files of keys are looked at, and read again if they have changed. 0: on SIGHUP only."),
+
       choice("log.level", &Config::log_level, {"trace", "debug", "info", "warn", "error", "off"},
              "The least serious events that are logged."),
       choice("log.format", &Config::log_format, {"text", "json"}, "Each event is one line of text or one JSON object."),
@@ -610,7 +638,7 @@ std::string config_docs() {
       "`--print-config`; `--check` (`drover check` runs it); `--dump-config-docs`; `--version`; `--help`.\n\n"
       "On SIGTERM or SIGINT the listeners close, clients get GOAWAY, and running calls have `engine.drain_grace_ms` to "
       "finish; then droverd ends with exit status 0. A second signal ends it at once, with exit status 1. On SIGHUP "
-      "the certificates of `tls.*` are read again.\n";
+      "the certificates of `tls.*` and the keys of `auth.issuers` are read again.\n";
   return out;
 }
 

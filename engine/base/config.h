@@ -100,6 +100,17 @@ struct Config {
   int64_t tls_handshake_timeout_ms = 10'000;
   int64_t tls_reload_s = 10;
 
+  std::string auth_issuers;
+  std::string auth_rules;
+  std::string auth_claims;
+  int64_t auth_leeway_s = 30;
+  std::string auth_forward_token = "no";
+  std::string auth_cleartext = "refuse";
+  int64_t auth_max_token_bytes = 8 << 10;
+  int64_t auth_cache_bytes = 4 << 20;
+  int64_t auth_wrong_token_rate = 500;
+  int64_t auth_reload_s = 10;
+
   std::string log_level = "info";
   std::string log_format = "text";
   std::string log_file;

@@ -24,6 +24,9 @@ class TokenBucket {
     return true;
   }
 
+  // What was spent came to nothing.
+  void give_back(double tokens = 1) { tokens_ += tokens; }
+
  private:
   double rate_;
   double burst_;

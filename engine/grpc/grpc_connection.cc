@@ -131,6 +131,11 @@ void GrpcConnection::on_headers(http2::Stream& http2_stream, http2::Head& http2_
   }
   int64_t timeout_ns = kNoDeadline;
   if (Status error = check_request(head, timeout, timeout_ns); !error.ok()) return refuse(stream, error);
+  if (context_.auth != nullptr) [[unlikely]] {
+    stream.start_ns = stream.progress_ns;
+    auto& with_token = static_cast<RequestHead&>(http2_head);
+    if (Status error = context_.auth->admit(with_token, peer_, stream); !error.ok()) return refuse(stream, error);
+  }
   stream.path = head.path;
   stream.memo = &head.memo;
   stream.authority = head.authority;

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "engine/base/account.h"
 #include "engine/base/metrics.h"
 #include "engine/call/call.h"
+#include "engine/grpc/call_auth.h"
 #include "engine/grpc/call_stream.h"
 #include "engine/grpc/coder_pool.h"
 #include "engine/grpc/transport_options.h"
@@ -23,6 +25,9 @@ class GrpcContext {
   ~GrpcContext();  // all connections must be gone
   GrpcContext(const GrpcContext&) = delete;
   GrpcContext& operator=(const GrpcContext&) = delete;
+
+  // Calls are checked from now on; `checker` outlives this. Before the first connection.
+  void check_tokens(auth::TokenChecker& checker) { auth = std::make_unique<CallAuth>(checker, scratch.pace); }
 
   int64_t now_ns() const { return *now_ns_; }
   const int64_t* clock() const { return now_ns_; }
@@ -45,6 +50,7 @@ class GrpcContext {
   SendBatch batch;
   http2::SessionScratch scratch;
   CoderPool coders;
+  std::unique_ptr<CallAuth> auth;  // null: no call needs a token
 
  private:
   const int64_t* now_ns_;

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/call/call.h"
 #include "engine/grpc/grpc_wire.h"
+#include "engine/grpc/head_auth.h"
 #include "engine/http2/head_cache.h"
 #include "engine/http2/header_rules.h"
 
@@ -29,8 +31,9 @@ class RequestHead final : public http2::Head {
   std::string path;
   mutable RouteMemo memo;  // of path: all calls with this head come over one connection
   std::string authority;
-  std::vector<Header> metadata;  // the application's; -bin values are decoded
-  std::string encoding_name;     // grpc-encoding, if it is one that we do not have
+  std::vector<Header> metadata;    // the application's; -bin values are decoded
+  std::string encoding_name;       // grpc-encoding, if it is one that we do not have
+  std::unique_ptr<HeadAuth> auth;  // null: nobody has looked at its token, or the engine looks at none
   Encoding encoding = Encoding::kNone;
   Compressions taken;  // of grpc-accept-encoding, and supported
   bool is_post = false;

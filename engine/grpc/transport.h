@@ -50,6 +50,8 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink,
 
   // Must be called once, before the loop runs.
   void set_sink(CallSink* sink);
+  // As GrpcContext's function, before the loop runs.
+  void check_tokens(auth::TokenChecker& checker) { context_->check_tokens(checker); }
   // The thread's listening sockets, for Listeners.
   Acceptor& acceptor() { return acceptor_; }
 

@@ -43,6 +43,12 @@ class Head {
     charged_ = memory();
     budget_->charge(charged_);
   }
+  // Of what it has taken since.
+  void charge_more(size_t bytes) {
+    if (budget_ == nullptr) return;
+    budget_->charge(bytes);
+    charged_ += bytes;
+  }
 
  protected:
   virtual ~Head() {

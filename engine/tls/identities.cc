@@ -1,11 +1,6 @@
 #include "engine/tls/identities.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <optional>
 
 #include "engine/base/log.h"
@@ -42,25 +37,6 @@ std::optional<ClientCertificates> parse_clients(std::string_view text) {
 bool matches(std::string_view pattern, std::string_view address) {
   if (!pattern.ends_with('*')) return pattern == address;
   return address.starts_with(pattern.substr(0, pattern.size() - 1));
-}
-
-// A regular file of at most kMaxPems bytes.
-bool read_file(const std::string& path, std::string* out, std::string* error) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  struct stat status;
-  if (fd < 0 || ::fstat(fd, &status) != 0) {
-    *error = path + ": " + std::strerror(errno);
-    if (fd >= 0) ::close(fd);
-    return false;
-  }
-  const bool regular = S_ISREG(status.st_mode) && status.st_size <= static_cast<off_t>(kMaxPems);
-  out->resize(regular ? static_cast<size_t>(status.st_size) : 0);
-  const ssize_t n = regular ? ::pread(fd, out->data(), out->size(), 0) : -1;
-  ::close(fd);
-  if (n == static_cast<ssize_t>(out->size())) return true;
-  wipe(*out);
-  *error = path + ": " + (regular ? "it changed while it was read" : "not a file of at most 1 MiB");
-  return false;
 }
 
 bool check_files(const IdentityFiles& files, std::string* error) {
@@ -158,18 +134,11 @@ bool Identities::load(const IdentityOptions& options, std::string* error) {
   return parse_listen(options.listen, error);
 }
 
-std::vector<Identities::Stamp> Identities::stamps_of(const IdentityFiles& files) {
-  std::vector<Stamp> stamps;
-  auto look = [&stamps](const std::string& path) {
-    struct stat status;
-    Stamp& stamp = stamps.emplace_back();
-    if (path.empty() || ::stat(path.c_str(), &status) != 0) return;
-    stamp = {status.st_dev, status.st_ino, status.st_size,
-             int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
-  };
-  for (const std::string& path : files.certificates) look(path);
-  for (const std::string& path : files.keys) look(path);
-  look(files.client_ca);
+std::vector<FileStamp> Identities::stamps_of(const IdentityFiles& files) {
+  std::vector<FileStamp> stamps;
+  for (const std::string& path : files.certificates) stamps.push_back(stamp_of(path));
+  for (const std::string& path : files.keys) stamps.push_back(stamp_of(path));
+  stamps.push_back(stamp_of(files.client_ca));
   return stamps;
 }
 
@@ -178,17 +147,19 @@ std::shared_ptr<const Context> Identities::read(const IdentityFiles& files, std:
   credentials.clients = files.clients;
   for (size_t i = 0; i < files.certificates.size(); ++i) {
     Credentials::Pair& pair = credentials.pairs.emplace_back();
-    if (!read_file(files.keys[i], &pair.key, error) || !read_file(files.certificates[i], &pair.chain, error)) {
+    if (!read_small_file(files.keys[i], kMaxPems, &pair.key, error) ||
+        !read_small_file(files.certificates[i], kMaxPems, &pair.chain, error)) {
       return nullptr;
     }
   }
-  if (!files.client_ca.empty() && !read_file(files.client_ca, &credentials.roots, error)) return nullptr;
+  if (!files.client_ca.empty() && !read_small_file(files.client_ca, kMaxPems, &credentials.roots, error))
+    return nullptr;
   return Context::make(credentials, least_, error);
 }
 
 void Identities::reload(bool all) {
   for (Identity& identity : identities_) {
-    std::vector<Stamp> stamps = stamps_of(identity.files);
+    std::vector<FileStamp> stamps = stamps_of(identity.files);
     if (!all && stamps == identity.stamps) continue;
     std::string error;
     std::shared_ptr<const Context> context = read(identity.files, &error);

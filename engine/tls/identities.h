@@ -10,8 +10,6 @@
 // Thread-safety: find() and for_address() from any thread, once loaded; load() and reload() from one.
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/small_file.h"
 #include "engine/tls/context.h"
 #include "engine/tls/credentials.h"
 
@@ -66,18 +65,10 @@ class Identities {
   std::string_view for_address(std::string_view address) const;
 
  private:
-  // What is told of a file without reading it.
-  struct Stamp {
-    dev_t device = 0;
-    ino_t inode = 0;
-    off_t size = 0;
-    int64_t changed_ns = 0;
-    bool operator==(const Stamp&) const = default;
-  };
   struct Identity {
     IdentityFiles files;
     std::shared_ptr<Server> server;
-    std::vector<Stamp> stamps;
+    std::vector<FileStamp> stamps;
     std::string told;  // why the last look failed
   };
   struct Rule {
@@ -86,7 +77,7 @@ class Identities {
     std::vector<std::string> canonical;
   };
 
-  static std::vector<Stamp> stamps_of(const IdentityFiles& files);
+  static std::vector<FileStamp> stamps_of(const IdentityFiles& files);
   bool parse_identities(std::string_view text, std::string* error);
   bool parse_listen(std::string_view text, std::string* error);
   std::shared_ptr<const Context> read(const IdentityFiles& files, std::string* error) const;

@@ -1,6 +1,8 @@
 """Attacks of network clients without credentials; CASES is the table."""
+import base64
 import gzip
 import os
+import pathlib
 import socket
 import struct
 import time
@@ -410,9 +412,52 @@ def slow_scraper(target):
     target.claim(served, "a slow scraper keeps another one waiting for more than 2 s")
 
 
+def counter(target, name):
+    """The sum of a metric's series."""
+    with urllib.request.urlopen(f"http://{target.metrics}/metrics", timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(name))
+
+
+def base64url(text):
+    return base64.urlsafe_b64encode(text).rstrip(b"=")
+
+
+def forged_tokens(target, addresses=10, path="/forged.Tokens/Call"):
+    """Tokens of the right form, for the right audience, with a signature that is as long as it should be: each another
+    one, so that each is to be verified, by the costliest algorithm. All of them end in a refusal."""
+    begun = base64url(b'{"alg":"ES384"}') + b"." + base64url(
+        b'{"iss":"hostile","aud":"service","exp":%d}' % (time.time() + 600)) + b"."
+    held = [connect_many(1, target.service, f"127.0.1.{number + 1}")[0] for number in range(addresses)]
+    left, first = {connection: b"" for connection in held}, dict.fromkeys(held, 1)  # unsent bytes, the next stream
+    sent, end = 0, time.monotonic() + target.pick(0.7, 5)
+    while time.monotonic() < end:
+        for connection in held:
+            if not left[connection]:
+                left[connection] = b"".join(
+                    request(stream, path, b"",
+                            literal(b"authorization", b"Bearer " + begun + base64url(os.urandom(96))))
+                    for stream in streams(30, first[connection]))
+                first[connection] += 60
+                sent += 30
+            taken, closed = connection.offer(left[connection], 0.05, reading=True)
+            left[connection] = left[connection][taken:]
+            target.claim(not closed, "a connection was closed for wrong tokens")
+    refused = counter(target, 'drover_auth_calls_total{result="signature"}') + counter(
+        target, 'drover_auth_calls_total{result="too_many"}')
+    verified = counter(target, "drover_auth_verifications_total")
+    target.claim(refused > 0 and verified > 0, "no token was refused for its signature")
+    target.claim(counter(target, 'drover_auth_calls_total{result="accepted"}') == 0, "a forged token was taken")
+    return {"tokens": sent, "refused": int(refused), "verified": int(verified)}
+
+
 CALM = Bound(private=48 * MIB)
 CALLS_PER_ADDRESS = 4000
 HOLDING = ("--http2.stall_timeout_ms=60000", "--dispatch.wait_ms=500")  # the attack is not over after a second
+
+# The victims' methods need no token. The key's other half is nowhere.
+TOKENS = (f"--auth.issuers=main iss=hostile audiences=service keys={pathlib.Path(__file__).parent / 'token_key.pem'}",
+          "--auth.rules=*=off; /forged.*=require")
 
 CASES = [
     Case("bin_expansion", bin_expansion, CALM),
@@ -436,6 +481,10 @@ CASES = [
          flags=(f"--limits.max_calls_per_address={CALLS_PER_ADDRESS}",)),
     Case("costly_requests", costly_requests, Bound(private=64 * MIB)),
     Case("bombs", bombs, Bound(private=256 * MIB)),
+    Case("forged_tokens", forged_tokens, Bound(private=64 * MIB), flags=TOKENS),
+    # As if each address had a right to all the time that it can get.
+    Case("forged_tokens_without_a_rate", forged_tokens, Bound(private=64 * MIB),
+         flags=TOKENS + ("--auth.wrong_token_rate=10000000",)),
     Case("unread_replies", unread_replies, Bound(private=64 * MIB)),
     Case("trickled_windows", trickled_windows, Bound(private=64 * MIB), only_long=True),
     Case("window_zero", window_zero, Bound(private=128 * MIB), payload=20_000,
