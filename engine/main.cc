@@ -6,6 +6,7 @@
 //
 // Exit status: 0 in order, 1 something failed or a second signal, 2 the configuration is wrong (also with --check,
 // which starts nothing).
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -406,6 +407,7 @@ int Engine::run() {
     stop();
     return 1;
   }
+  if (config_.child) ::prctl(PR_SET_PDEATHSIG, 0);
   log::info("ready", {{"pid", getpid()},
                       {"version", DROVER_VERSION},
                       {"threads", config_.threads},
@@ -495,6 +497,8 @@ int run_main(int argc, char** argv) {
     return 2;
   }
   const Config& config = loaded.config;
+  if (config.child) ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // until the control thread sees to it (end_with_parent)
+  if (config.parent_pid != 0 && ::getppid() != config.parent_pid) return 0;  // it died before that
   HostPolicy policy;
   if (std::string wrong = HostPolicy::parse(config.hosts_allow, &policy); !wrong.empty()) {
     std::fprintf(stderr, "droverd: %s\n", wrong.c_str());

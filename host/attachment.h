@@ -40,7 +40,7 @@ struct Offer {
   // Of servers with asynchronous methods. The threads that wait for events lead the workers; no crew is started.
   std::shared_ptr<QueuePoller> poller;
   bool led_by_queues = false;
-  std::shared_ptr<CallRequests> requests;  // null: no method is asynchronous
+  std::shared_ptr<CallRequests> requests;                    // null: no method is asynchronous
   std::shared_ptr<const LoadReports> load_reports;           // may be null
   std::shared_ptr<const InterceptorFactories> interceptors;  // null: none
 };

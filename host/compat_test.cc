@@ -200,7 +200,9 @@ TEST(StringRefApi, IsGrpcs) {
   EXPECT_EQ(std::string(found->second.begin(), found->second.end()), "value");
   EXPECT_TRUE(found->second == "value" && found->second.starts_with("val") && found->second.ends_with("ue"));
   EXPECT_EQ(found->second.substr(1, 2), "al");
-  EXPECT_EQ(found->second.find('z'), found->second.end());
+  size_t position = found->second.find("lu");
+  EXPECT_EQ(position, 2u);
+  EXPECT_EQ(found->second.find('z'), grpc::string_ref::npos);
   EXPECT_EQ(metadata.count("key"), 2u);
   std::ostringstream out;
   out << found->first;

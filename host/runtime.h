@@ -52,8 +52,8 @@ class Runtime {
   void abandon_engine(const char* why);
   void reattach();
   void drain();
-  // Refuses what asynchronous methods have not asked for. Until the engine knows of the shutdown it sends new calls, and
-  // these are served: another process may have the address, so that their clients must not notice.
+  // Refuses what asynchronous methods have not asked for. Until the engine knows of the shutdown it sends new calls,
+  // and these are served: another process may have the address, so that their clients must not notice.
   void close_requests();
   void finish();
   void wake_workers();

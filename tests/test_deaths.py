@@ -2,12 +2,15 @@
 
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
 
 import grpc
 import pytest
+
+from processes import children_of
 
 OPTIONS = [("grpc.initial_reconnect_backoff_ms", 50), ("grpc.min_reconnect_backoff_ms", 50),
            ("grpc.max_reconnect_backoff_ms", 200), ("grpc.use_local_subchannel_pool", 1)]
@@ -95,7 +98,6 @@ def test_a_killed_host_is_replaced_on_the_same_port(make_server, stubs, flavour)
 
 @pytest.mark.parametrize("flavour", [(), ("--callback",)], ids=["sync", "callback"])
 def test_a_killed_engine_is_replaced_by_the_host(make_server, stubs, flavour):
-    from processes import children_of
     server = make_server("drover", *flavour)
     load = Load(server.address, stubs)
     for _ in range(4):
@@ -244,6 +246,21 @@ def test_a_channel_reaches_the_service_that_stopped_in_order_and_started_again(m
 
         # The connection of before went to a listener that is closed; it was kept, and every call on it failed.
         wait_for(answers, 5)
+
+
+def test_a_host_that_dies_while_it_replaces_its_engine_leaves_nothing_in_the_way_of_its_successor(make_server, stubs):
+    """Its engine was alone for five seconds, and had the address of the metrics."""
+    for _ in range(6):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            metrics = f"127.0.0.1:{probe.getsockname()[1]}"
+        server = make_server("drover", env={"DROVER_METRICS": metrics})
+        old = children_of(server.process.pid)
+        os.kill(old[0], signal.SIGKILL)
+        wait_for(lambda: children_of(server.process.pid) not in ([], old))
+        server.kill()
+        server.restart()  # fails unless it comes up
+        assert seconds_to_answer(server, lambda: None, stubs) < 5
 
 
 def test_the_first_of_two_hosts_of_one_child_engine_stops_at_once_and_leaves_it_to_the_other(make_server, stubs):

@@ -2,9 +2,11 @@
 #include "engine/control/control_server.h"
 
 #include <poll.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <new>
 #include <thread>
 #include <utility>
@@ -120,7 +122,15 @@ void ControlServer::start_drain(uint64_t grace_ms) {
 
 // ---- the loop
 
+// A host that starts us and is killed before it is served has told nobody where we are: its successor could not find
+// us, and what we hold (metrics.address) would keep its engine from starting.
+void ControlServer::end_with_parent(bool ends) {
+  ends_with_parent_ = ends;
+  ::prctl(PR_SET_PDEATHSIG, ends ? SIGKILL : 0);
+}
+
 void ControlServer::run() {
+  if (options_.child) end_with_parent(true);
   while (!stop_.load(std::memory_order_acquire)) {
     int64_t now = monotonic_ns();
     try {
@@ -132,6 +142,7 @@ void ControlServer::run() {
       log::error(g_memory_limit, "the control thread has no memory for a piece of its work");
       std::this_thread::sleep_for(kNoMemoryPause);
     }
+    if (ends_with_parent_ && serving_.load(std::memory_order_relaxed) != 0) end_with_parent(false);
     if (is_orphan(now)) {
       orphaned_ = true;
       return;

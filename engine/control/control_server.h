@@ -103,6 +103,8 @@ class ControlServer final : public HostEvents {
   uint64_t turns_ = 0;
   int64_t accept_again_ns_ = 0;
   int64_t hostless_since_ns_;
+  void end_with_parent(bool ends);  // the control thread's: whether the parent's death is to end this process
+  bool ends_with_parent_ = false;
   std::atomic<bool> orphaned_{false};
   std::atomic<uint32_t> serving_{0};
   std::atomic<bool> stop_{false};

@@ -32,3 +32,11 @@ int main(int argc, char** argv) {
   grpc::ServerBuilder builder;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials());
   builder.RegisterService(&service);
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr) {
+    std::cerr << "cannot listen on " << address << std::endl;
+    return 1;
+  }
+  server->Wait();
+  return 0;
+}

@@ -1,6 +1,6 @@
-// The calls that handlers of this process began: a line for each, the metadata "x-call", appended to a file that several
-// servers may share. A line is one write(2), so it is whole, and it stays if the process is killed right after. tests/soak
-// looks for calls that were handled twice, or answered by no handler.
+// The calls that handlers of this process began: a line for each, the metadata "x-call", appended to a file that
+// several servers may share. A line is one write(2), so it is whole, and it stays if the process is killed right after.
+// tests/soak looks for calls that were handled twice, or answered by no handler.
 #pragma once
 
 #include <fcntl.h>

@@ -16,7 +16,8 @@ import grpc
 
 from kinds import KINDS, Caller, Wrong
 
-OPTIONS = [("grpc.initial_reconnect_backoff_ms", 50), ("grpc.min_reconnect_backoff_ms", 50),
+# The least back-off is also the longest that an attempt to connect may take.
+OPTIONS = [("grpc.initial_reconnect_backoff_ms", 50), ("grpc.min_reconnect_backoff_ms", 5000),
            ("grpc.max_reconnect_backoff_ms", 200), ("grpc.use_local_subchannel_pool", 1), ("grpc.enable_retries", 0),
            ("grpc.max_receive_message_length", -1)]
 

@@ -52,7 +52,7 @@ def test_a_server_without_a_fault_passes(build_dir, tmp_path):
 def test_a_fault_of_the_server_is_noticed(build_dir, tmp_path, fault, says):
     assert fault in FAULTS
     found = soak_of(build_dir, tmp_path, fault, 1.5)
-    assert found and all(says in text for text in found), found[:5]
+    assert any(says in text for text in found), found[:5]
 
 
 def call(**changes):

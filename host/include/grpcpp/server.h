@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>  // gRPC's header has it, and services rely on that
 
 namespace drover::host {
 class Runtime;

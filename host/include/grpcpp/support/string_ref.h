@@ -40,16 +40,14 @@ class string_ref {
   int compare(string_ref other) const { return view_.compare(other.view_); }
   bool starts_with(string_ref prefix) const { return view_.starts_with(prefix.view_); }
   bool ends_with(string_ref suffix) const { return view_.ends_with(suffix.view_); }
-  // Positions as iterators, as gRPC has them: end() if not found.
-  const_iterator find(string_ref s) const { return at(view_.find(s.view_)); }
-  const_iterator find(char c) const { return at(view_.find(c)); }
+  // npos if not found.
+  size_t find(string_ref s) const { return view_.find(s.view_); }
+  size_t find(char c) const { return view_.find(c); }
   string_ref substr(size_t pos, size_t count = npos) const {
     return string_ref(view_.substr(pos < view_.size() ? pos : view_.size(), count));
   }
 
  private:
-  const_iterator at(size_t position) const { return position == npos ? end() : begin() + position; }
-
   std::string_view view_;
 };
 
