@@ -5,6 +5,9 @@
 namespace drover::engine::auth {
 namespace {
 
+// Of one object: each is compared with all before it.
+constexpr size_t kMostNames = 128;
+
 // Builds the tree from nlohmann's events; false from a function ends the parse. The values that are open lie one in the
 // other, each as the last item of the one around it, so that pointers to them stay good while items are added.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
@@ -33,6 +36,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   bool start_object(size_t) override { return open(Json::Kind::kObject); }
   bool key(string_t& name) override {
     Json& object = *open_.back();
+    if (object.names.size() >= kMostNames) return fail(JsonError::kTooLarge);
     if (object.find(name) != nullptr) return fail(JsonError::kDuplicate);
     object.names.push_back(std::move(name));
     return true;

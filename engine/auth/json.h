@@ -33,6 +33,7 @@ struct JsonLimits {
   size_t values;  // of all kinds, together
 };
 
+// kTooLarge: beyond the limits, or more than 128 names in one object.
 enum class JsonError : uint8_t { kOk, kMalformed, kDuplicate, kTooLarge };
 
 // One object, and nothing behind it. Not kOk: `out` has any part of it.
