@@ -53,6 +53,7 @@ class Check {
     }
     check_writable("engine.pidfile", config_.pidfile);
     check_writable("log.file", config_.log_file);
+    check_writable("trace.file", config_.trace_file);
     check_tls();
     check_user();
     check_auth();

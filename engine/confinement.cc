@@ -119,6 +119,7 @@ sandbox::Policy sandbox_policy(const Config& config, const tls::Identities& iden
   policy.files.sockets = unix_directories(config, identities);
   if (!config.pidfile.empty()) policy.files.removable = {directory_of(config.pidfile)};
   for (const std::string& path : files_read_again(identities, tokens)) add_file(path, policy.files.readable);
+  if (!config.trace_file.empty()) policy.files.appended = {directory_of(config.trace_file)};
   policy.datagrams = !config.lines_listen.empty() || !config.lines_peers.empty();
   policy.core_dumps = config.core_dumps == "on";
   policy.keep_capabilities = kept_capabilities(config);

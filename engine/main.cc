@@ -45,6 +45,8 @@
 #include "engine/net/listeners.h"
 #include "engine/net/socket_address.h"
 #include "engine/tls/identities.h"
+#include "engine/trace/span_writer.h"
+#include "engine/trace/tracer.h"
 
 namespace drover::engine {
 namespace {
@@ -149,6 +151,10 @@ auth::PolicyOptions policy_options(const Config& c) {
   return o;
 }
 
+trace::TraceOptions trace_options(const Config& c) {
+  return {static_cast<uint32_t>(c.trace_sample_per_million), static_cast<uint32_t>(c.trace_max_spans)};
+}
+
 ControlOptions control_options(const Config& c) {
   ControlOptions o;
   o.name = "droverd " DROVER_VERSION;
@@ -196,13 +202,19 @@ struct EngineThread {
         transport(loop, metrics, transport_options(config), shared),
         dispatcher(index, transport, metrics, dispatch_options(config, std::move(balance)), &events) {
     transport.set_sink(&dispatcher);
-    if (!tokens.on()) return;
-    checker = std::make_unique<auth::TokenChecker>(tokens, metrics);
-    transport.check_tokens(*checker);
+    if (tokens.on()) {
+      checker = std::make_unique<auth::TokenChecker>(tokens, metrics);
+      transport.check_tokens(*checker);
+    }
+    if (!config.trace_file.empty()) {
+      tracer = std::make_unique<trace::Tracer>(trace_options(config), metrics);
+      transport.make_spans(*tracer);
+    }
   }
   const int cpu;
   ThreadMetrics metrics;
   EventLoop loop;
+  std::unique_ptr<trace::Tracer> tracer;        // null: no spans
   std::unique_ptr<auth::TokenChecker> checker;  // null: no tokens are looked at
   Transport transport;
   Dispatcher dispatcher;
@@ -240,6 +252,7 @@ class Engine {
   std::unique_ptr<LoopThreads> loop_threads_;
   std::unique_ptr<ControlServer> control_;
   std::unique_ptr<MetricsExporter> exporter_;
+  std::unique_ptr<trace::SpanWriter> spans_;
   std::thread control_thread_;
   std::string pidfile_error_;
   std::string_view io_name_;
@@ -348,6 +361,11 @@ bool Engine::start(std::string* error) {
   }
   if (exporter_ != nullptr) *error = exporter_->start();
   if (!error->empty()) return false;
+  if (!config_.trace_file.empty()) {
+    std::vector<trace::SpanRing*> rings;
+    for (auto& thread : threads_) rings.push_back(&thread->tracer->ring());
+    spans_ = std::make_unique<trace::SpanWriter>(config_.trace_file, config_.trace_service, std::move(rings));
+  }
   for (auto& thread : threads_) {
     thread->thread = std::thread([t = thread.get()] { t->loop.run(&t->dispatcher, &t->transport, &t->metrics); });
   }
@@ -394,6 +412,7 @@ void Engine::stop() {
   }
   exporter_.reset();
   for (auto& thread : threads_) thread->transport.close_all();  // calls are abandoned while their dispatcher lives
+  spans_.reset();
   abandoned_at_end_ = abandoned_calls();
   threads_.clear();
   pidfile_.remove();

@@ -307,6 +307,16 @@ std::vector<ConfigKey> make_keys() {
 
       text("metrics.address", &Config::metrics_address, "DROVER_METRICS",
            "Address that serves Prometheus metrics (HTTP, /metrics), such as \"127.0.0.1:9464\". Empty: not served."),
+
+      text("trace.file", &Config::trace_file, nullptr,
+           "File that spans of calls are appended to, as lines of OTLP/JSON. Empty: the engine makes no spans, and "
+           "passes traces on as they came."),
+      text("trace.service", &Config::trace_service, nullptr, "The spans' service.name."),
+      integer("trace.sample_per_million", &Config::trace_sample_per_million, 0, 1'000'000, "of a million calls",
+              "How many of the calls that come without a trace begin one. Those that come with one follow its sampled "
+              "flag."),
+      integer("trace.max_spans", &Config::trace_max_spans, 1, 1'000'000, "spans a second",
+              "Spans of one engine thread. Calls beyond it pass without one."),
   };
 }
 

@@ -121,6 +121,11 @@ struct Config {
   std::string log_file;
 
   std::string metrics_address;
+
+  std::string trace_file;
+  std::string trace_service = "droverd";
+  int64_t trace_sample_per_million = 0;
+  int64_t trace_max_spans = 1000;
 };
 
 // One row of the table.

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "engine/call/call.h"
+#include "engine/grpc/call_trace.h"
 #include "engine/grpc/grpc_wire.h"
 #include "engine/grpc/message_coding.h"
 #include "engine/grpc/reply_fields.h"
@@ -39,6 +40,7 @@ struct CallStream : http2::Stream, Call {
   bool streams() const { return request_streams || reply_streams; }
   uint32_t held = 0;  // received bytes that are kept from the connection's window while the call waits
   std::unique_ptr<MessageCoding> coding;  // once a message of the call is compressed
+  std::unique_ptr<CallTrace> trace;       // of a call that the engine has a span for
   ReplyFields reply;
   int64_t progress_ns = 0;           // when the request, then the reply, last moved as much as it must,
   size_t moved_before = 0;           // and how far it had come then: bytes received, then bytes that are left to send

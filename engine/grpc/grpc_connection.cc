@@ -141,6 +141,8 @@ void GrpcConnection::on_headers(http2::Stream& http2_stream, http2::Head& http2_
   stream.authority = head.authority;
   stream.metadata = head.metadata;
   stream.start_ns = stream.progress_ns;
+  if (context_.tracer != nullptr) [[unlikely]]
+    begin_trace_of(stream);
   if (timeout_ns <= INT64_MAX - stream.start_ns) stream.deadline_ns = stream.start_ns + timeout_ns;
   Status opened = context_.sink->open(stream);
   if (!stream.metrics) stream.metrics = context_.metrics.unknown();
@@ -259,6 +261,21 @@ void GrpcConnection::refuse_encoding(CallStream& stream) {
   refuse(stream, {StatusCode::kUnimplemented, "Compression algorithm '" + std::string(name) + "' is disabled."});
 }
 
+void GrpcConnection::begin_trace_of(CallStream& stream) {
+  stream.trace = begin_trace(*context_.tracer, stream);
+  if (stream.trace == nullptr) return;
+  stream.metadata = stream.trace->metadata;
+  trace_bytes_ += stream.trace->memory();
+}
+
+// The call is over, whatever became of it; without a status it was given up.
+void GrpcConnection::end_trace_of(CallStream& stream) {
+  if (stream.failed) stream.trace->span->code = StatusCode::kCancelled;
+  context_.tracer->end(*stream.trace->span, context_.now_ns() - stream.start_ns);
+  trace_bytes_ -= stream.trace->memory();
+  stream.trace.reset();
+}
+
 // The request is broken: the dispatcher forgets the call, the client gets a status.
 void GrpcConnection::fail_request(CallStream& stream, const Status& error) {
   drop_view(stream);
@@ -320,6 +337,8 @@ void GrpcConnection::send_reply(CallStream& stream, const Reply& reply) {
   stream.replied = stream.ignore_data = true;
   release_window(stream);
   stream.progress_ns = context_.now_ns();
+  if (stream.trace != nullptr) [[unlikely]]
+    stream.trace->span->code = reply.code;
   if (stream.metrics) {
     stream.metrics->finished[std::min<size_t>(static_cast<size_t>(reply.code), 16)].add();
     stream.metrics->response_bytes.add(reply.message_size);
@@ -409,6 +428,8 @@ bool GrpcConnection::send_end(CallStream& stream, const Reply& reply) {
   }
   stream.replied = stream.ignore_data = true;
   stream.progress_ns = context_.now_ns();
+  if (stream.trace != nullptr) [[unlikely]]
+    stream.trace->span->code = reply.code;
   stream.metrics->finished[std::min<size_t>(static_cast<size_t>(reply.code), 16)].add();
   reply_bytes_ -= stream.reply.memory();
   if (!stream.io->headers_sent) stream.reply.start_headers(reply.initial);
@@ -594,6 +615,8 @@ void GrpcConnection::end_call(CallStream& stream, bool sent) {
 void GrpcConnection::release(CallStream& stream) {
   if (stream.coding != nullptr) [[unlikely]]
     coder_.forget(stream);
+  if (stream.trace != nullptr) [[unlikely]]
+    end_trace_of(stream);
   release_window(stream);
   reply_bytes_ -= stream.reply.memory();
   if (stream.streams() && stream.io != nullptr) {
@@ -692,7 +715,7 @@ void GrpcConnection::end_stalled(int64_t now) {
 size_t GrpcConnection::memory() const {
   const size_t streams = session_.open_streams() + on_the_way_.replies();
   return sizeof(*this) + session_.memory() + unsent_.memory() + streams * sizeof(CallStream) + reply_bytes_ +
-         views_.capacity() * sizeof(CallStream*) + on_the_way_.memory() + peer_.identity.capacity();
+         trace_bytes_ + views_.capacity() * sizeof(CallStream*) + on_the_way_.memory() + peer_.identity.capacity();
 }
 
 void GrpcConnection::cut_off(std::string_view why) {

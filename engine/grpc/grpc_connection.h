@@ -130,6 +130,8 @@ class GrpcConnection final : private http2::SessionHandler {
   void end_for_memory();
   Status check_request(const RequestHead& head, std::string_view timeout, int64_t& timeout_ns) const;
   void fail_request(CallStream& stream, const Status& error);
+  void begin_trace_of(CallStream& stream);
+  void end_trace_of(CallStream& stream);
   void spill_views();
   void drop_view(CallStream& stream);
   void release_window(CallStream& stream);
@@ -189,6 +191,7 @@ class GrpcConnection final : private http2::SessionHandler {
   OnTheWay on_the_way_;             // what the session has produced and the kernel has not taken
   uint64_t consumed_ = 0;           // DATA bytes to give back to the connection's window
   size_t reply_bytes_ = 0;          // fields of replies that are not over
+  size_t trace_bytes_ = 0;          // of calls with spans
 
   UnsentQueue unsent_;
   std::span<const iovec> segment_;  // of the batch, being written; empty: unsent_ is

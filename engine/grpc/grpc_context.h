@@ -50,6 +50,7 @@ class GrpcContext {
   SendBatch batch;
   http2::SessionScratch scratch;
   CoderPool coders;
+  trace::Tracer* tracer = nullptr;  // null: no call gets a span; outlives this
   std::unique_ptr<CallAuth> auth;  // null: no call needs a token
 
  private:

@@ -52,6 +52,8 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink,
   void set_sink(CallSink* sink);
   // As GrpcContext's function, before the loop runs.
   void check_tokens(auth::TokenChecker& checker) { context_->check_tokens(checker); }
+  // Calls get spans; `tracer` outlives it. Before the loop runs.
+  void make_spans(trace::Tracer& tracer) { context_->tracer = &tracer; }
   // The thread's listening sockets, for Listeners.
   Acceptor& acceptor() { return acceptor_; }
 
