@@ -56,14 +56,9 @@ std::string search_path(const std::string& name) {
 }
 
 std::vector<std::string> arguments(const HostOptions& options, const std::string& program,
-<<<<<<< ours
                                    const std::string& control_path, const ActivatedSockets& activated) {
-  std::vector<std::string> result = {program, "--child", "--engine.control_socket=unix:" + control_path};
-=======
-                                   const std::string& control_path) {
   std::vector<std::string> result = {program, "--child=" + std::to_string(::getpid()),
                                      "--engine.control_socket=unix:" + control_path};
->>>>>>> theirs
   if (!options.config.empty()) result.insert(result.end(), {"--config", options.config});
   if (activated.count > 0) result.push_back("--listen-fds=" + std::to_string(activated.count));
   result.insert(result.end(), options.engine_flags.begin(), options.engine_flags.end());

@@ -529,17 +529,13 @@ ConfigResult load_config(const std::vector<std::string>& arguments, const Enviro
   int64_t child = 0;
   bool check = false;
   app.add_option("--config", file, "TOML file with the keys below, as [section] key = value.");
-<<<<<<< ours
-  app.add_flag("--child", child, "Started by a host: end when no host is left (engine.orphan_timeout_ms).");
-  app.add_option("--listen-fds", result.config.listen_fds,
-                 "With --child: so many listening sockets, from descriptor 3 on, were passed to the host by systemd.")
-      ->check(CLI::Range(0, 1024));
-=======
   app.add_flag(
       "--child", child,
       "Started by a host: end when no host is left (engine.orphan_timeout_ms). --child=PID: by that process; end "
       "with it, too, until a host is served.");
->>>>>>> theirs
+  app.add_option("--listen-fds", result.config.listen_fds,
+                 "With --child: so many listening sockets, from descriptor 3 on, were passed to the host by systemd.")
+      ->check(CLI::Range(0, 1024));
   app.add_flag("--print-config", print, "Print every key with its value and where the value came from, as TOML; exit.");
   app.add_flag("--check", check,
                "Check the configuration and the files that it names, print everything that is wrong, a line each, and "

@@ -22,18 +22,14 @@ struct Config {
   std::string pidfile;
   int64_t orphan_timeout_ms = 5000;
   int64_t drain_grace_ms = 10'000;
-<<<<<<< ours
   std::string user;
   std::string group;
   std::string sandbox = "on";
   std::string core_dumps = "off";
   std::string unix_directories;
-  bool child = false;  // --child: started by a host
-  int listen_fds = 0;  // --listen-fds: systemd's sockets, from descriptor 3, that the host passes on
-=======
   bool child = false;      // --child: started by a host
   int64_t parent_pid = 0;  // --child=PID: by that one; 0: not said
->>>>>>> theirs
+  int listen_fds = 0;  // --listen-fds: systemd's sockets, from descriptor 3, that the host passes on
 
   int64_t ring_slots = 128;
   int64_t rx_bytes = 64 << 20;
