@@ -72,7 +72,8 @@ const Issuer* Trust::find(std::string_view iss) const {
 }
 
 std::string Issuers::parse(std::string_view text) {
-  for (std::string_view one : split(text, ';')) {
+  const std::string line = one_line(text);
+  for (std::string_view one : split(line, ';')) {
     IssuerOptions options;
     if (std::string wrong = parse_issuer(one, &options); !wrong.empty()) return "auth.issuers: " + wrong;
     for (const IssuerOptions& other : options_) {

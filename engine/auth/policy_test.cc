@@ -37,6 +37,13 @@ TEST(Rules, TheExactPathComesBeforeAPatternOfItsLength) {
   EXPECT_EQ(rules.find("/a.B/").need, Need::kRequire);
 }
 
+TEST(Rules, MayStandOnSeveralLines) {
+  const Rules rules = rules_of("\n  /a.B/C=require\n    scopes=r\tclaims=t:x ;\r\n  *=off;\n");
+  EXPECT_THAT(rules.find("/a.B/C").scopes, testing::ElementsAre("r"));
+  EXPECT_THAT(rules.find("/a.B/C").claims, testing::ElementsAre(testing::Pair("t", "x")));
+  EXPECT_EQ(rules.find("/a.B/D").need, Need::kOff);
+}
+
 TEST(Rules, ConditionsAreRead) {
   const Rule rule = rules_of("/a.B/*=require scopes=r,w claims=tenant:acme,x:a:b issuers=main").find("/a.B/C");
   EXPECT_THAT(rule.scopes, testing::ElementsAre("r", "w"));

@@ -63,7 +63,8 @@ std::string parse_rule(std::string_view text, Rule* rule) {
 
 std::string Rules::parse(std::string_view text, Rules* out) {
   out->rules_.clear();
-  for (std::string_view one : split(text, ';')) {
+  const std::string line = one_line(text);
+  for (std::string_view one : split(line, ';')) {
     Rule rule;
     if (std::string wrong = parse_rule(one, &rule); !wrong.empty()) return wrong;
     for (const Rule& other : out->rules_) {

@@ -1,19 +1,27 @@
 // The parts of the configuration's short texts: "NAME key=value key=value; NAME ...".
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace drover::engine::auth {
 
+// With spaces for tabs and line ends: such a text may stand on several lines.
+inline std::string one_line(std::string_view text) {
+  std::string line(text);
+  std::replace_if(line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+  return line;
+}
+
 inline std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\n')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\n')) text.remove_suffix(1);
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
   return text;
 }
 
-// The parts between `at` that are not empty, without spaces and line ends around.
+// The parts between `at` that are not empty, without spaces around.
 inline std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {
