@@ -51,7 +51,7 @@ class GrpcContext {
   http2::SessionScratch scratch;
   CoderPool coders;
   trace::Tracer* tracer = nullptr;  // null: no call gets a span; outlives this
-  std::unique_ptr<CallAuth> auth;  // null: no call needs a token
+  std::unique_ptr<CallAuth> auth;   // null: no call needs a token
 
  private:
   const int64_t* now_ns_;
