@@ -75,8 +75,10 @@ bool limit_files(const FileRules& rules, Granted* granted, std::string* error) {
   const struct {
     const std::vector<std::string>& paths;
     uint64_t access;
-  } kinds[] = {
-      {rules.readable, kReadFile}, {rules.sockets, kSockets}, {rules.removable, LANDLOCK_ACCESS_FS_REMOVE_FILE}};
+  } kinds[] = {{rules.readable, kReadFile},
+               {rules.sockets, kSockets},
+               {rules.removable, LANDLOCK_ACCESS_FS_REMOVE_FILE},
+               {rules.appended, LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG}};
   std::vector<std::string> missing;
   for (const auto& kind : kinds) {
     for (const std::string& path : kind.paths) {

@@ -22,6 +22,8 @@ struct FileRules {
   // Directories, with all below: to be listed, and sockets made and any file removed there.
   std::vector<std::string> sockets;
   std::vector<std::string> removable;  // directories of files to be removed
+  // Directories of files that are made and written at their end, each time anew (log rotation moves them away).
+  std::vector<std::string> appended;
 };
 
 struct Granted {

@@ -53,6 +53,7 @@ bool has_seccomp() {
 bool limit_system_calls(const Policy& policy, std::string* error) {
   SystemCallOptions options;
   options.datagrams = policy.datagrams;
+  options.appends = !policy.files.appended.empty();
   options.process = ::getpid();
   std::vector<sock_filter> filter = compile_filter(allowed_system_calls(options), deadly_system_calls());
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
@@ -71,14 +72,14 @@ class Entering {
   Entering(const Policy& policy, Outcome* out) : policy_(policy), out_(*out) {}
 
   void run() {
-    out_.privileges =
-        step("capabilities", [&](std::string* why) { return limit_capabilities(policy_.keep_capabilities, why); }) &&
-        step("no_new_privs", [](std::string* why) {
-          if (set_no_new_privileges()) return true;
-          *why = std::strerror(errno);
-          return false;
-        });
-    if (!out_.privileges) return;  // the others need no_new_privs
+    const bool limited =
+        step("capabilities", [&](std::string* why) { return limit_capabilities(policy_.keep_capabilities, why); });
+    const bool no_new = step("no_new_privs", [](std::string* why) {
+      if (set_no_new_privileges()) return true;
+      *why = std::strerror(errno);
+      return false;
+    });
+    out_.privileges = limited && no_new;
     step("Landlock", [&](std::string* why) { return limit_files(policy_.files, &out_.files, why); });
     out_.system_calls = step("seccomp", [&](std::string* why) { return limit_system_calls(policy_, why); });
   }
@@ -127,7 +128,7 @@ bool enter(const Policy& policy, Outcome* outcome, std::string* error) {
     return *error = "the process has " + std::to_string(threads) + " threads already", false;
   } else {
     Entering(policy, outcome).run();
-    outcome->entered = outcome->privileges;
+    outcome->entered = outcome->privileges || outcome->files.abi > 0 || outcome->system_calls;
   }
   if (policy.mode == Mode::kOn || outcome->missing.empty()) return true;
   *error = "engine.sandbox=require: " + lines_of(outcome->missing);

@@ -26,7 +26,7 @@ struct Policy {
 };
 
 struct Outcome {
-  bool entered = false;              // as far as the kernel has it
+  bool entered = false;              // at least a part is in force
   bool system_calls = false;         // seccomp is in force
   bool privileges = false;           // no_new_privs is set, capabilities are limited
   Granted files;                     // abi 0: Landlock is not in force

@@ -141,6 +141,18 @@ TEST_F(Sandbox, NoFileIsWrittenMadeOrCutShort) {
   EXPECT_EQ(in_sandbox([&] { return told(::chmod(file.c_str(), 0777)); }), EPERM);
 }
 
+TEST_F(Sandbox, FilesAreWrittenAtTheirEndsWhereThePolicySays) {
+  policy_.files.appended = {directory_ + "/other"};
+  EXPECT_EQ(opening("other/file", O_WRONLY | O_APPEND), kWorked);
+  EXPECT_EQ(opening("other/new", O_WRONLY | O_APPEND | O_CREAT), kWorked);
+  EXPECT_EQ(opening("sockets/file", O_WRONLY | O_APPEND), EACCES);
+  EXPECT_EQ(opening("sockets/new", O_WRONLY | O_APPEND | O_CREAT), EACCES);
+  for (int flags : {O_WRONLY, O_RDWR | O_APPEND, O_WRONLY | O_APPEND | O_TRUNC, O_WRONLY | O_CREAT}) {
+    EXPECT_EQ(opening("other/file", flags), EPERM) << flags;
+  }
+  EXPECT_EQ(opening("other/file", O_RDONLY), EACCES);
+}
+
 TEST_F(Sandbox, SocketsAreMadeAndRemovedWhereThePolicySays) {
   const std::string path = directory_ + "/sockets/x.sock";
   EXPECT_EQ(in_sandbox([&] {

@@ -219,6 +219,7 @@ std::vector<SystemCallRule> allowed_system_calls(const SystemCallOptions& option
   constexpr uint32_t kThread = CLONE_VM | CLONE_SIGHAND | CLONE_THREAD;
   const auto self = static_cast<uint32_t>(options.process);
   std::vector<SystemCallRule> rules = {
+      // these two first: `appends`
       {k_openat, {{none_of(2, kOpensForMore)}}},
       {k_open, {{none_of(1, kOpensForMore)}}},
       {k_mmap, {{none_of(2, PROT_EXEC)}}},
@@ -231,6 +232,11 @@ std::vector<SystemCallRule> allowed_system_calls(const SystemCallOptions& option
       {k_ioctl, {{is(1, TCGETS)}, {is(1, FIONREAD)}, {is(1, FIONBIO)}, {is(1, SIOCOUTQ)}}},
       {k_prlimit64, {{is(2, 0), {2, 0xffffffff, 0, true}}}},  // reads limits
   };
+  if (options.appends) {
+    constexpr uint32_t kHow = O_ACCMODE | O_APPEND | O_TRUNC;
+    rules[0].any_of.push_back({{2, kHow, O_WRONLY | O_APPEND}});
+    rules[1].any_of.push_back({{1, kHow, O_WRONLY | O_APPEND}});
+  }
   append_sockets(options, rules);
   for (int number : kAlways) rules.push_back({number});
   return rules;

@@ -40,6 +40,7 @@ struct SystemCallRule {
 
 struct SystemCallOptions {
   bool datagrams = false;  // makes UDP sockets later: links to other engines
+  bool appends = false;    // opens files to write at their end (FileRules::appended)
   pid_t process = 0;       // the only one that signals may go to
 };
 

@@ -119,6 +119,8 @@ class Rig:
 
         service = f"127.0.0.1:{free_port()}"
         flags, roots = flags_of(case), ""
+        if os.geteuid() != 0:
+            flags += ["--engine.core_dumps=on"]  # or the sampler may not read the engine's /proc/PID/maps
         if case.tls:
             authority = Authority(folder / "tls")
             key, certificate = authority.sign("server", alternative="DNS:localhost,IP:127.0.0.1")
