@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -254,7 +255,7 @@ class Engine {
   std::unique_ptr<MetricsExporter> exporter_;
   std::unique_ptr<trace::SpanWriter> spans_;
   std::thread control_thread_;
-  std::string pidfile_error_;
+  std::optional<ControlListener> control_socket_;  // until the control server has it
   std::string_view io_name_;
   uint64_t abandoned_at_end_ = 0;
 };
@@ -336,8 +337,17 @@ bool Engine::confine(std::string* error) {
     *error = exporter_->prepare(config_.metrics_address);
     if (!error->empty()) return false;
   }
-  if (!config_.pidfile.empty())
-    pidfile_.take(config_.pidfile, &pidfile_error_);  // told once the control socket is ours
+  ControlError control_error;
+  control_socket_ = ControlListener::listen(config_.control_socket, &control_error);
+  if (!control_socket_) {
+    *error = "engine.control_socket: " + control_error.message;
+    return false;
+  }
+  control_socket_->admit(control_options(config_).policy.users());
+  if (!config_.pidfile.empty() && !pidfile_.take(config_.pidfile, error)) {
+    *error = "engine.pidfile: " + *error;
+    return false;
+  }
   if (!confinement_.enter(config_, identities_, tokens_, threads_.front()->metrics, error)) return false;
   listeners_->explain_refused_paths(confinement_.where_paths_may_be());
   return true;
@@ -350,15 +360,8 @@ bool Engine::start(std::string* error) {
   options.identities = &identities_;
   control_ = std::make_unique<ControlServer>(options, *loop_threads_);
   events_.server = control_.get();
-  ControlError control_error;
-  if (!control_->listen(config_.control_socket, &control_error)) {
-    *error = "engine.control_socket: " + control_error.message;
-    return false;
-  }
-  if (!pidfile_error_.empty()) {
-    *error = "engine.pidfile: " + pidfile_error_;
-    return false;
-  }
+  control_->take(std::move(*control_socket_));
+  control_socket_.reset();
   if (exporter_ != nullptr) *error = exporter_->start();
   if (!error->empty()) return false;
   if (!config_.trace_file.empty()) {

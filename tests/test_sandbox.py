@@ -89,10 +89,17 @@ def status_of(task):
 
 
 def echo(stubs, target):
+    """What an Echo through `target` says, once a host is there."""
     messages, services = stubs
+    end = time.monotonic() + 30
     with grpc.insecure_channel(target) as channel:
         stub = services.TestServiceStub(channel)
-        return stub.Echo(messages.EchoRequest(payload=b"x"), wait_for_ready=True, timeout=20).payload.decode()
+        while True:
+            try:
+                return stub.Echo(messages.EchoRequest(payload=b"x"), wait_for_ready=True, timeout=20).payload
+            except grpc.RpcError as error:
+                if error.code() != grpc.StatusCode.UNAVAILABLE or time.monotonic() > end:
+                    raise
 
 
 @pytest.mark.parametrize("io", ["auto", "epoll"])
@@ -100,7 +107,7 @@ def test_every_thread_of_an_engine_that_serves_is_in_the_sandbox(engine, build_d
     one = engine(f"--engine.io={io}", "--engine.threads=2")
     host = ServerProcess(build_dir / "tests" / "test_server", env={"DROVER_ENGINE": f"unix:{one.control}"})
     try:
-        assert echo(stubs, host.address) == "x"
+        assert echo(stubs, host.address) == b"x"
         tasks = list(pathlib.Path(f"/proc/{one.process.pid}/task").iterdir())
         names = {(task / "comm").read_text().strip() for task in tasks}
         assert {"engine-0", "engine-1", "control", "disposal", "civetweb-master"} <= names
@@ -141,7 +148,7 @@ def test_a_host_is_told_where_unix_sockets_may_be(engine, build_dir, stubs, tmp_
     assert f"the sandbox allows Unix sockets in {allowed}, {run} (engine.unix_directories)" in done.stderr
     host = subprocess.Popen([program, "--address", f"unix:{allowed}/x.sock"], env=environment, stdout=subprocess.DEVNULL)
     try:
-        assert echo(stubs, f"unix:{allowed}/x.sock") == "x"
+        assert echo(stubs, f"unix:{allowed}/x.sock") == b"x"
     finally:
         host.terminate()
         host.wait(20)
@@ -167,7 +174,7 @@ def test_root_becomes_the_configured_user(engine, build_dir, stubs):
                                 group=nobody.pw_gid, extra_groups=[], stdout=subprocess.DEVNULL,
                                 env=dict(os.environ, DROVER_ENGINE=f"unix:{one.control}"))
         try:
-            assert echo(stubs, address) == "x"
+            assert echo(stubs, address) == b"x"
         finally:
             host.terminate()
             host.wait(20)
@@ -202,7 +209,7 @@ def test_an_engine_of_several_users_makes_sockets_where_its_rules_say(engine, bu
                                 user="nobody", group=nobody.pw_gid, extra_groups=[], stdout=subprocess.DEVNULL,
                                 env=dict(os.environ, DROVER_ENGINE=f"unix:{one.control}"))
         try:
-            assert echo(stubs, f"unix:{theirs}/x.sock") == "x"
+            assert echo(stubs, f"unix:{theirs}/x.sock") == b"x"
         finally:
             host.terminate()
             host.wait(20)

@@ -52,7 +52,7 @@ bool ControlServer::listen(const std::string& address, ControlError* error) {
   std::optional<ControlListener> socket = ControlListener::listen(address, error);
   if (!socket) return false;
   socket->admit(options_.policy.users());
-  sockets_.push_back(std::move(*socket));
+  take(std::move(*socket));
   return true;
 }
 

@@ -43,6 +43,9 @@ class ControlServer final : public HostEvents {
 
   // Takes hosts at "unix:PATH" or "unix:@NAME". May be called more than once.
   bool listen(const std::string& address, ControlError* error);
+  // Takes hosts at a socket that listens already, with the users of the policy admitted: for a process that may not
+  // make one any more.
+  void take(ControlListener socket) { sockets_.push_back(std::move(socket)); }
   // Takes the host at the other end of a connected SOCK_SEQPACKET descriptor (a child's).
   bool adopt(UniqueFd connected, ControlError* error);
 

@@ -228,7 +228,7 @@ std::vector<SystemCallRule> allowed_system_calls(const SystemCallOptions& option
       {k_kill, {{is(0, self)}}},
       {k_tgkill, {{is(0, self)}}},
       {k_rt_tgsigqueueinfo, {{is(0, self)}}},
-      {k_prctl, {{is(0, PR_SET_NAME)}, {is(0, PR_GET_NAME)}, {is(0, kNameMemory)}}},
+      {k_prctl, {{is(0, PR_SET_NAME)}, {is(0, PR_SET_PDEATHSIG)}, {is(0, PR_GET_NAME)}, {is(0, kNameMemory)}}},
       {k_ioctl, {{is(1, TCGETS)}, {is(1, FIONREAD)}, {is(1, FIONBIO)}, {is(1, SIOCOUTQ)}}},
       {k_prlimit64, {{is(2, 0), {2, 0xffffffff, 0, true}}}},  // reads limits
   };
