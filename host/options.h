@@ -5,7 +5,8 @@
 //   DROVER_DROVERD      the engine's executable
 //   DROVER_CONFIG       a TOML file, handed to the engine that we start
 //   DROVER_ENGINE_CPUS  CPUs of the engine that we start: "0", "0-1", "0,2-3"
-//   DROVER_HOST_NAME    what the engine calls this process, in its log and metrics and where it spreads calls over hosts
+//   DROVER_HOST_NAME    what the engine calls this process, in its log and metrics and where it spreads calls over
+//   hosts
 //                       by a hash (docs/balancing.md); default: the program's name
 //   DROVER_HOST_CPUS    CPUs of our worker threads
 //   DROVER_WORKERS      channels to each engine thread, and threads that run handlers side by side while none blocks;

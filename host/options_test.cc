@@ -81,7 +81,8 @@ TEST(HostOptions, ReadsTheEnvironment) {
   EXPECT_EQ(options->engine, "unix:/x");
   EXPECT_TRUE(options->check_requests);
   EXPECT_EQ(options->name, "shop-1");
-  for (const char* name : {"DROVER_WORKERS", "DROVER_SPIN_US", "DROVER_ENGINE", "DROVER_HOST_CHECK_REQUESTS", "DROVER_HOST_NAME"}) {
+  for (const char* name :
+       {"DROVER_WORKERS", "DROVER_SPIN_US", "DROVER_ENGINE", "DROVER_HOST_CHECK_REQUESTS", "DROVER_HOST_NAME"}) {
     ::unsetenv(name);
   }
   EXPECT_FALSE(HostOptions::from_environment(&error)->check_requests);

@@ -23,9 +23,10 @@ def wait_for(condition, seconds=20):
 class Hosts:
     """The engine, its test servers at one address, and a client."""
 
-    def __init__(self, build_dir, tmp_path, make_server, stubs, balance):
+    def __init__(self, build_dir, tmp_path, make_server, stubs, balance, same_name=False):
         self.messages, services = stubs
         self.make_server = make_server
+        self.same_name = same_name
         self.control = tmp_path / "engine.sock"
         config = tmp_path / "droverd.toml"
         config.write_text(f'[dispatch]\nbalance = "{balance}"\nbalance_seed = "{SEED}"\n')
@@ -51,7 +52,8 @@ class Hosts:
         address = self.address if self.servers else "127.0.0.1:0"
         self.servers[name] = self.make_server(
             "drover", address=address,
-            env={"DROVER_ENGINE": f"unix:{self.control}", "DROVER_HOST_NAME": name, "DROVER_WORKERS": "2"})
+            env={"DROVER_ENGINE": f"unix:{self.control}", "DROVER_HOST_NAME": "shop" if self.same_name else name,
+                 "DROVER_WORKERS": "2"})
 
     def names(self):
         self.name_of = {server.process.pid: name for name, server in self.servers.items()}
@@ -79,8 +81,8 @@ class Hosts:
 def hosts(build_dir, tmp_path, make_server, stubs):
     started = []
 
-    def start(balance):
-        started.append(Hosts(build_dir, tmp_path, make_server, stubs, balance))
+    def start(balance, **options):
+        started.append(Hosts(build_dir, tmp_path, make_server, stubs, balance, **options))
         return started[-1]
 
     yield start
@@ -88,8 +90,9 @@ def hosts(build_dir, tmp_path, make_server, stubs):
         one.end()
 
 
-def test_a_metadata_key_leads_to_one_host_and_a_restart_moves_only_its_share(hosts):
-    hosts = hosts(f"{METHOD}* hash=metadata:user")
+@pytest.mark.parametrize("same_name", [False, True], ids=["own_names", "one_name"])
+def test_a_metadata_key_leads_to_one_host_and_a_restart_moves_only_its_share(hosts, same_name):
+    hosts = hosts(f"{METHOD}* hash=metadata:user", same_name=same_name)
     keys = [f"user-{i}" for i in range(120)]
     before = hosts.mapping(keys)
     assert hosts.mapping(keys) == before
@@ -101,7 +104,7 @@ def test_a_metadata_key_leads_to_one_host_and_a_restart_moves_only_its_share(hos
     assert all(without[key] == host for key, host in before.items() if host != "two")
     assert set(without.values()) == {"one", "three"}
 
-    hosts.add("two")  # another process of the same name
+    hosts.add("two")  # another process of the same name; of one name, it takes the seat that is free
     hosts.names()
     assert hosts.mapping(keys) == before
 

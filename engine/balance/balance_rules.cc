@@ -53,8 +53,8 @@ std::string parse_patterns(std::string_view text, BalanceRule* rule) {
     const std::string_view pattern = next_part(&text, ',');
     const bool everything = pattern == "*";
     if (!everything && !pattern.starts_with('/')) {
-      return "the pattern '" + std::string(pattern) + "' is no method; expected /package.Service/Method, a beginning of " +
-             "it with a * behind it, or *";
+      return "the pattern '" + std::string(pattern) +
+             "' is no method; expected /package.Service/Method, a beginning of " + "it with a * behind it, or *";
     }
     if (pattern.substr(0, pattern.size() - 1).find('*') != std::string_view::npos) {
       return "the pattern '" + std::string(pattern) + "' has a * that is not at its end";
@@ -78,7 +78,8 @@ std::string parse_policy(std::string_view text, BalanceRule* rule) {
     rule->field = text.substr(text.find(':') + 1);
     return FieldPath::check(rule->field);
   }
-  return "'" + std::string(text) + "' is not one of: round-robin, least-outstanding, hash=metadata:KEY, hash=field:PATH";
+  return "'" + std::string(text) +
+         "' is not one of: round-robin, least-outstanding, hash=metadata:KEY, hash=field:PATH";
 }
 
 std::string parse_option(std::string_view text, BalanceRule* rule) {

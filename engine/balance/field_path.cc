@@ -51,7 +51,8 @@ uint64_t number_of(uint8_t kind, uint64_t bits) {
 }  // namespace
 
 std::string FieldPath::check(std::string_view path) {
-  const std::string wrong = "'" + std::string(path) + "' is not the path of a field; expected names such as customer.id";
+  const std::string wrong =
+      "'" + std::string(path) + "' is not the path of a field; expected names such as customer.id";
   size_t levels = 0;
   for (std::string_view rest = path; !rest.empty() || levels == 0;) {
     const std::string_view name = next_name(&rest);
@@ -72,7 +73,8 @@ std::optional<FieldPath> FieldPath::compile(const MessageType& root, std::string
     const std::string_view name = next_name(&rest);
     const FieldEntry* field = find_by_name(type, name);
     const std::string at = std::string(type.full_name()) + "." + std::string(name);
-    if (field == nullptr) return *why = std::string(type.full_name()) + " has no field " + std::string(name), std::nullopt;
+    if (field == nullptr)
+      return *why = std::string(type.full_name()) + " has no field " + std::string(name), std::nullopt;
     if (field->label != schema::kLabelSingular) return *why = at + " is repeated or a map", std::nullopt;
     if (schema::is_message_kind(field->kind) == rest.empty()) {
       return *why = at + (rest.empty() ? " is a message" : " is no message"), std::nullopt;

@@ -1,5 +1,5 @@
-// FieldPath: the value of one field of a message in its wire bytes, before the message is decoded: the field whose value
-// says which host gets a call.
+// FieldPath: the value of one field of a message in its wire bytes, before the message is decoded: the field whose
+// value says which host gets a call.
 //
 //   "customer.id" --compile, by the schema image--> levels: tag 0x12, tag 0x0a --find--> "c-4711"
 //
@@ -30,9 +30,9 @@ class FieldPath {
   static constexpr uint32_t kMostTags = 1 << 16;  // 0.3 ms, at about 4 ns each
 
   struct Value {
-    bool is_text = false;   // string or bytes: `text`, which lies in the wire bytes; otherwise `number`
+    bool is_text = false;  // string or bytes: `text`, which lies in the wire bytes; otherwise `number`
     std::string_view text;
-    uint64_t number = 0;    // of the field's own bits: an int32 extended by its sign, a bool 0 or 1, a float's 32 bits
+    uint64_t number = 0;  // of the field's own bits: an int32 extended by its sign, a bool 0 or 1, a float's 32 bits
   };
 
   FieldPath() = default;

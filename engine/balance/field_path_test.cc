@@ -101,7 +101,12 @@ TEST(FieldPath, BytesThatAreNoMessageHaveNoValue) {
   EXPECT_EQ(found("id", good + "\x0e"), "-") << "no wire type";
   EXPECT_EQ(found("id", good + "\x10" + std::string(11, '\xff')), "-") << "a varint of 11 bytes";
   EXPECT_EQ(found("group.big", tag(4, 3) + number(2, 1)), "-") << "no end of the group that is looked at";
-  EXPECT_EQ(found("inner.id", text(3, "\x0a\x05" "a") + "bcdef"), "-") << "a string beyond its message";
+  EXPECT_EQ(found("inner.id", text(3,
+                                   "\x0a\x05"
+                                   "a") +
+                                  "bcdef"),
+            "-")
+      << "a string beyond its message";
   std::string groups;
   for (int i = 0; i < 101; ++i) groups += tag(90, 3);
   for (int i = 0; i < 101; ++i) groups += tag(90, 4);
@@ -138,7 +143,8 @@ TEST(FieldPath, WhatTheSchemaHasNotIsNamed) {
 // All paths over messages that hold every field, twice and merged, against the decoder.
 TEST(FieldPath, AgreesWithTheDecoder) {
   std::string fields = text(1, "id") + number(2, 9) + group(4, number(2, 3) + tag(1, 5) + "abcd") + text(5, "t") +
-                       tag(20, 1) + "12345678" + text(70000, "far") + number(21, 1) + tag(22, 5) + "wxyz" + number(23, 1);
+                       tag(20, 1) + "12345678" + text(70000, "far") + number(21, 1) + tag(22, 5) + "wxyz" +
+                       number(23, 1);
   for (const char* path : kEveryPaths) {
     for (const std::string& last : {std::string(), number(6, 3), text(7, text(1, "x") + text(5, "y")), number(8, 1),
                                     group(10, tag(1, 1) + "12345678"), text(7, group(10, tag(1, 1) + "87654321"))}) {

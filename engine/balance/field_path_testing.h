@@ -48,12 +48,30 @@ inline schema::MessageType path_type(const schema::OwnedImage& owned, std::strin
 inline schema::MessageType every_type() { return path_type(path_image(), "p.Every"); }
 inline schema::MessageType plain_type() { return path_type(plain_image(), "p.Plain"); }
 
-inline constexpr const char* kEveryPaths[] = {
-    "id",   "number", "inner.id",   "inner.inner.number", "group.big", "group.fixed",     "group.back.id",
-    "text", "signed", "deep.id",    "flag",               "real",      "far",             "inner.group.big",
-    "small", "single", "zigzag",    "extra.wide",        "deep.text", "inner.deep.flag", "deep.extra.wide"};
-inline constexpr const char* kPlainPaths[] = {"id",   "number", "maybe", "inner.id", "inner.number", "inner.maybe",
-                                              "text", "count",  "flag",  "blob",     "fixed",        "inner.inner.text"};
+inline constexpr const char* kEveryPaths[] = {"id",
+                                              "number",
+                                              "inner.id",
+                                              "inner.inner.number",
+                                              "group.big",
+                                              "group.fixed",
+                                              "group.back.id",
+                                              "text",
+                                              "signed",
+                                              "deep.id",
+                                              "flag",
+                                              "real",
+                                              "far",
+                                              "inner.group.big",
+                                              "small",
+                                              "single",
+                                              "zigzag",
+                                              "extra.wide",
+                                              "deep.text",
+                                              "inner.deep.flag",
+                                              "deep.extra.wide"};
+inline constexpr const char* kPlainPaths[] = {"id",           "number",      "maybe", "inner.id",
+                                              "inner.number", "inner.maybe", "text",  "count",
+                                              "flag",         "blob",        "fixed", "inner.inner.text"};
 
 // What the decoded message has there, as FieldPath::find says it.
 inline std::optional<FieldPath::Value> decoded_value(reflection::ConstObject object, std::string_view path) {

@@ -341,7 +341,8 @@ HostSession* ControlServer::server_of(const std::string& name) {
 uint32_t ControlServer::seat_of(const HostSession& host) const {
   std::vector<bool> taken(hosts_.size() + 1);
   for (const auto& other : hosts_) {
-    const bool serves = other->stage() == HostSession::Stage::kStarting || other->stage() == HostSession::Stage::kServing;
+    const bool serves =
+        other->stage() == HostSession::Stage::kStarting || other->stage() == HostSession::Stage::kServing;
     if (other.get() == &host || !serves || other->attachment()->name != host.attachment()->name) continue;
     if (other->attachment()->seat < taken.size()) taken[other->attachment()->seat] = true;
   }

@@ -125,11 +125,12 @@ void Dispatcher::start(Call& call) {
 }
 
 // `wire`: the request, if it is whole.
-DROVER_INLINE WorkerChoice::Choice Dispatcher::choose(CallState& state, std::string_view wire, uint32_t wanted_chunks) {
+DROVER_INLINE WorkerChoice::Choice Dispatcher::choose(CallState& state, std::string_view wire, uint32_t wanted_chunks,
+                                                      bool arriving) {
   Route& route = *state.route;
   if (route.balance == nullptr) [[likely]]
     return workers_.choose(route, state.host, wanted_chunks);
-  return host_choice_.choose(route, {*state.call, wire}, state.host, wanted_chunks);
+  return host_choice_.choose(route, {*state.call, wire, arriving}, state.host, wanted_chunks);
 }
 
 std::span<char> Dispatcher::message_buffer(Call& call, size_t size, size_t received) {
@@ -143,7 +144,7 @@ std::span<char> Dispatcher::message_buffer(Call& call, size_t size, size_t recei
   const bool known = !route.targets.empty() && (route.balance == nullptr || HostChoice::known_early(route));
   if (state.phase == CallState::Phase::kReceiving && state.host == nullptr && known) {
     uint32_t cursor = route.cursor;
-    WorkerChoice::Choice choice = choose(state, {}, ChunkPool::chunks_for(size + 1));
+    WorkerChoice::Choice choice = choose(state, {}, ChunkPool::chunks_for(size + 1), true);
     // The worker is chosen when the request is whole; a host of several, now.
     if (route.targets.size() == 1) route.cursor = cursor;
     if (choice.link != nullptr && RequestMemory::in_region(state, *choice.link, size)) {

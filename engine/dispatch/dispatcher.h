@@ -138,7 +138,7 @@ class Dispatcher final : public CallSink, public Pollable {
  private:
   CallState& state_of(const Call& call) const { return *static_cast<CallState*>(call.dispatch); }
 
-  WorkerChoice::Choice choose(CallState& state, std::string_view wire, uint32_t wanted_chunks);
+  WorkerChoice::Choice choose(CallState& state, std::string_view wire, uint32_t wanted_chunks, bool arriving = false);
   // True: a worker has the call, or it was answered with an error. False: no host, or no room.
   bool try_start(CallState& state, std::string_view wire);
   bool try_start_stream(CallState& state);

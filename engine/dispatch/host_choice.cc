@@ -51,8 +51,8 @@ Choice HostChoice::choose(Route& route, const Request& request, const HostLink* 
   const BalanceRule::Policy policy = route.balance->rule.policy;
   if (policy == BalanceRule::Policy::kHash) {
     if (!any_room(route, wanted_chunks)) return {.found = Found::kNoRoom};  // before the key is looked for each time
-    if (const auto key = key_of(route, request)) return by_hash(route, *key, wanted_chunks);
-    without_key_->add();
+    if (const auto key = key_of(route, request)) return by_hash(route, *key, wanted_chunks, request.arriving);
+    if (!request.arriving) without_key_->add();
   }
   for (Route::Target& target : route.targets) {
     if (target.link != preferred) continue;
@@ -126,7 +126,7 @@ Choice HostChoice::least_outstanding(Route& route, uint32_t wanted_chunks) const
 }
 
 // Goes on to the next weight where a host is full. The bound is dropped before the call would have to wait.
-Choice HostChoice::by_hash(Route& route, uint64_t key, uint32_t wanted_chunks) {
+Choice HostChoice::by_hash(Route& route, uint64_t key, uint32_t wanted_chunks, bool arriving) {
   const uint32_t percent = route.balance->rule.bound_percent;
   const uint64_t bound = percent != 0 ? bound_of(route.targets, percent) : UINT64_MAX;
   for (const uint64_t most : {bound, uint64_t{UINT64_MAX}}) {
@@ -145,7 +145,7 @@ Choice HostChoice::by_hash(Route& route, uint64_t key, uint32_t wanted_chunks) {
       if (best->link->running < most) {
         Choice choice = workers_.choose_at(*best, wanted_chunks);
         if (choice.found == Found::kWorker) {
-          if (last != nullptr || most != bound) moved_on_->add();
+          if (!arriving && (last != nullptr || most != bound)) moved_on_->add();
           return choice;
         }
       }

@@ -5,8 +5,8 @@
 //   least outstanding   the host with the fewest uncompleted calls, equals in turn; of more than 16 hosts, the better
 //                       one of two at random
 //   hash                rendezvous hashing (Thaler, Ravishankar: "Using name-based mappings to increase hit rates",
-//                       1998): the host whose node has the highest weight with the key. One that comes or goes moves its
-//                       own share of the keys and no other. With a bound, a host that has more than its part of the
+//                       1998): the host whose node has the highest weight with the key. One that comes or goes moves
+//                       its own share of the keys and no other. With a bound, a host that has more than its part of the
 //                       calls under way is passed over (Mirrokni, Thorup, Zadimoghaddam: "Consistent hashing with
 //                       bounded loads", 2018).
 //
@@ -38,6 +38,7 @@ class HostChoice {
   struct Request {
     const Call& call;
     std::string_view wire;  // of a request that is whole; empty: of a stream, or one that is still arriving
+    bool arriving = false;  // it is chosen again once the request is whole: the counters wait for that
   };
 
   // Both outlive it.
@@ -58,7 +59,7 @@ class HostChoice {
   std::optional<uint64_t> key_of(const Route& route, const Request& request) const;
   Choice in_turn(Route& route, uint32_t wanted_chunks) const;
   Choice least_outstanding(Route& route, uint32_t wanted_chunks) const;
-  Choice by_hash(Route& route, uint64_t key, uint32_t wanted_chunks);
+  Choice by_hash(Route& route, uint64_t key, uint32_t wanted_chunks, bool arriving);
 
   const WorkerChoice& workers_;
   const HashSeed& seed_;

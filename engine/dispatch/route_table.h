@@ -51,8 +51,8 @@ struct Route {
   uint32_t flags = 0;  // of MethodFlag: its targets', or its last targets'; the compressions that the last one refuses
   std::vector<Target> targets;
   std::unique_ptr<RouteBalance> balance;  // null: no rule fits its path
-  uint32_t cursor = 0;  // round robin over all targets' workers
-  uint32_t calls = 0;   // that refer to it
+  uint32_t cursor = 0;                    // round robin over all targets' workers
+  uint32_t calls = 0;                     // that refer to it
   MethodMetrics* metrics = nullptr;
   // ---- WaitingCalls' own
   WaitingLine* waiting = nullptr;  // a circle of lines, from that whose turn is next; null: no call waits
