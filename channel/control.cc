@@ -136,6 +136,8 @@ DROVER_CONTROL_BODY(HostStatus, visit_host_status)
 DROVER_CONTROL_BODY(ServeLines, visit_serve_lines)
 DROVER_CONTROL_BODY(OpenConnection, visit_open_connection)
 DROVER_CONTROL_BODY(ConnectionOpened, visit_connection_opened)
+DROVER_CONTROL_BODY(LogTo, visit_log_to)
+DROVER_CONTROL_BODY(Description, visit_description)
 #undef DROVER_CONTROL_BODY
 template <typename V, typename M>
   requires std::is_empty_v<M>
@@ -251,6 +253,10 @@ std::string check(const ServeLines& m) {
   if (m.flags != 0) return out_of_range("flags", m.flags, 0, 0);
   return check_line_name(m.name);
 }
+std::string check(const LogTo& m) { return m.flags != 0 ? out_of_range("flags", m.flags, 0, 0) : ""; }
+std::string check(const Description& m) {
+  return m.flags > kAllEngineFlags ? out_of_range("flags", m.flags, 0, kAllEngineFlags) : "";
+}
 std::string check(const OpenConnection& m) {
   if (m.worker >= kMaxWorkers) return out_of_range("worker", m.worker, 0, kMaxWorkers - 1);
   return check_line_name(m.name);
@@ -315,6 +321,12 @@ std::optional<ControlMessage> empty_message(uint16_t type) {
       return OpenConnection{};
     case ControlType::kConnectionOpened:
       return ConnectionOpened{};
+    case ControlType::kDescribe:
+      return Describe{};
+    case ControlType::kLogTo:
+      return LogTo{};
+    case ControlType::kDescription:
+      return Description{};
   }
   return std::nullopt;
 }
@@ -353,13 +365,16 @@ ControlType control_type(const ControlMessage& message) {
                                            ControlType::kError,           ControlType::kDraining,
                                            ControlType::kHostStatus,      ControlType::kServeLines,
                                            ControlType::kOpenConnection,  ControlType::kConnectionOpened,
-                                           ControlType::kListenTls,       ControlType::kRegisterDescriptors};
+                                           ControlType::kListenTls,       ControlType::kRegisterDescriptors,
+                                           ControlType::kDescribe,        ControlType::kLogTo,
+                                           ControlType::kDescription};
   static_assert(std::size(kTypes) == std::variant_size_v<ControlMessage>);
   return kTypes[message.index()];
 }
 
 size_t expected_fds(const ControlMessage& message) {
   if (std::holds_alternative<RegisterImage>(message) || std::holds_alternative<RegisterDescriptors>(message)) return 1;
+  if (std::holds_alternative<LogTo>(message)) return 1;
   if (const auto* listen = std::get_if<ListenTls>(&message)) return listen->size != 0 ? 1 : 0;
   if (const auto* welcome = std::get_if<Welcome>(&message)) return 2 + size_t{welcome->channel.engine_threads};
   return 0;

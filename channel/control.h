@@ -109,6 +109,16 @@ struct ServeLines {
   uint32_t flags = 0;  // reserved, 0
 };
 
+inline constexpr uint32_t kAllEngineFlags = kEngineIsChild | kEngineTakesLog;
+
+// Asks what the engine runs on.
+struct Describe {};
+
+// One descriptor: where the engine's log goes from now on.
+struct LogTo {
+  uint32_t flags = 0;  // reserved, 0
+};
+
 struct Start {};  // everything is registered: calls may come
 
 struct Drain {
@@ -169,9 +179,20 @@ struct ConnectionOpened {
   std::string text;         // why it was refused
 };
 
+// What the engine runs on: two engines with the same build and config do the same.
+struct Description {
+  uint32_t flags = 0;       // of EngineFlag
+  std::string version;      // "0.1.0"
+  std::string build;        // SHA-256 of its program file, 64 hexadecimal digits
+  std::string config;       // SHA-256 of its configuration in effect, likewise
+  std::string config_file;  // that --config named
+  std::string log_file;     // empty: its stderr
+  uint64_t started = 0;     // Unix time, seconds
+};
+
 using ControlMessage = std::variant<Hello, RegisterImage, RegisterMethods, Listen, Start, Drain, Detach, Welcome,
                                     Listening, Started, Error, Draining, HostStatus, ServeLines, OpenConnection,
-                                    ConnectionOpened, ListenTls, RegisterDescriptors>;
+                                    ConnectionOpened, ListenTls, RegisterDescriptors, Describe, LogTo, Description>;
 ControlType control_type(const ControlMessage& message);
 
 // Descriptors that a message must come with (Welcome: 2 + engine threads).

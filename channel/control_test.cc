@@ -52,7 +52,11 @@ std::vector<ControlMessage> examples() {
           OpenConnection{5, 2, "shop.Stock"},
           ConnectionOpened{5, ControlCode::kNotServed, 65535, "no host serves shop.Stock"},
           ListenTls{"0.0.0.0:443", "", 4, 2, 5000},
-          RegisterDescriptors{4321}};
+          RegisterDescriptors{4321},
+          Describe{},
+          LogTo{0},
+          Description{kEngineIsChild, "0.1.0", std::string(64, 'a'), std::string(64, 'b'), "/etc/x.toml", "/x.log",
+                      1790000000}};
 }
 
 TEST(Control, EveryMessageComesBackAsItWas) {

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include <csignal>
+#include <ctime>
 
 #include <algorithm>
 #include <atomic>
@@ -39,6 +40,7 @@
 #include "engine/control/dispatch_threads.h"
 #include "engine/dispatch/dispatcher.h"
 #include "engine/dispatch/remote_lines.h"
+#include "engine/fingerprint.h"
 #include "engine/grpc/transport.h"
 #include "engine/net/activated_sockets.h"
 #include "engine/net/event_loop.h"
@@ -225,8 +227,13 @@ struct EngineThread {
 
 class Engine {
  public:
-  Engine(const Config& config, tls::Identities& identities, auth::Policy& tokens, ActivatedSockets activated)
-      : config_(config), identities_(identities), tokens_(tokens), activated_(std::move(activated)) {}
+  Engine(const Config& config, tls::Identities& identities, auth::Policy& tokens, Description description,
+         ActivatedSockets activated)
+      : config_(config),
+        identities_(identities),
+        tokens_(tokens),
+        description_(std::move(description)),
+        activated_(std::move(activated)) {}
   int run();
 
  private:
@@ -241,6 +248,7 @@ class Engine {
   const Config& config_;
   tls::Identities& identities_;
   auth::Policy& tokens_;
+  const Description description_;
   ActivatedSockets activated_;
   HeapTrim heap_trim_;  // opens its file before the sandbox
   Confinement confinement_;
@@ -358,6 +366,7 @@ bool Engine::start(std::string* error) {
   ControlOptions options = control_options(config_);
   options.balance = balance_;
   options.identities = &identities_;
+  options.description = description_;
   control_ = std::make_unique<ControlServer>(options, *loop_threads_);
   events_.server = control_.get();
   control_->take(std::move(*control_socket_));
@@ -480,6 +489,18 @@ void fit_connections_to_descriptors(Config& config) {
   config.max_connections = most;
 }
 
+Description describe(const ConfigResult& loaded) {
+  const Fingerprint own = fingerprint(loaded.config);
+  Description description;
+  description.version = DROVER_VERSION;
+  description.build = own.build;
+  description.config = own.config;
+  description.config_file = loaded.file;
+  description.log_file = loaded.config.log_file;
+  description.started = static_cast<uint64_t>(::time(nullptr));
+  return description;
+}
+
 // --check. Exit status: 0 droverd would start, 2 something is wrong.
 int check(const ConfigResult& loaded) {
   const tls::IdentityOptions identities = identity_options(loaded.config);
@@ -510,6 +531,10 @@ int run_main(int argc, char** argv) {
     return 0;
   }
   if (loaded.status == ConfigResult::Status::kCheck) return check(loaded);
+  if (loaded.status == ConfigResult::Status::kRun && loaded.fingerprint) {
+    std::fputs(fingerprint_line(fingerprint(loaded.config)).c_str(), stdout);
+    return 0;
+  }
   if (loaded.status == ConfigResult::Status::kRun && loaded.config.control_socket.empty()) {
     loaded.status = ConfigResult::Status::kError;
     loaded.output = "engine.control_socket must be given (--engine.control_socket=unix:PATH)";
@@ -563,6 +588,7 @@ int run_main(int argc, char** argv) {
   sigset_t set = awaited_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before any thread: the main thread waits for them
   signal(SIGPIPE, SIG_IGN);
+  Description description = describe(loaded);  // before values are fitted to this machine
   fit_connections_to_descriptors(loaded.config);
   if (!reserve_descriptors(static_cast<size_t>(config.max_connections + kReservedDescriptors))) {
     log::warn("no table of descriptors for limits.max_connections yet", {{"why", std::strerror(errno)}});
@@ -572,7 +598,7 @@ int run_main(int argc, char** argv) {
     if (!config.log_file.empty()) std::fprintf(stderr, "droverd: cannot start: %s\n", error.c_str());
     return 1;
   }
-  return Engine(config, identities, tokens, std::move(activated)).run();
+  return Engine(config, identities, tokens, std::move(description), std::move(activated)).run();
 }
 
 }  // namespace

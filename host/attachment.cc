@@ -1,5 +1,6 @@
 #include "host/attachment.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -7,6 +8,7 @@
 #include <thread>
 
 #include "channel/secret_memory.h"
+#include "host/engine_facts.h"
 #include "host/listen_address.h"
 #include "host/log.h"
 #include "host/start_lock.h"
@@ -117,7 +119,7 @@ std::unique_ptr<Attachment> Attachment::open(const Offer& offer, std::vector<uin
   const std::string& service = offer.options.engine;
   if (!service.empty()) {
     auto socket = wait_for_engine(service, offer.options.engine_wait_ns, nullptr, give_up, error);
-    return socket ? over(std::move(*socket), offer, ports, error) : nullptr;
+    return socket ? over(std::move(*socket), offer, ports, error, 0, Whose::kService) : nullptr;
   }
   std::string message;
   std::string directory = control_directory(&message);
@@ -127,8 +129,7 @@ std::unique_ptr<Attachment> Attachment::open(const Offer& offer, std::vector<uin
   std::unique_ptr<Attachment> attachment;
   bool died = false;
   if (auto earlier = connect_to_earlier_engine(directory, offer, &died)) {
-    attachment = over(std::move(*earlier), offer, ports, error);
-    if (attachment) log(LogLevel::kInfo, "attached to an engine that was there already");
+    attachment = over(std::move(*earlier), offer, ports, error, 0, Whose::kEarlier);
     died = died || (!attachment && error->code == ControlCode::kClosed);
   }
   if (!attachment) {
@@ -159,12 +160,13 @@ std::unique_ptr<Attachment> Attachment::open(const Offer& offer, std::vector<uin
 }
 
 std::unique_ptr<Attachment> Attachment::over(ControlSocket socket, const Offer& offer, std::vector<uint32_t>* ports,
-                                             AttachError* error, int port_wait_ms) {
+                                             AttachError* error, int port_wait_ms, Whose whose) {
   std::unique_ptr<Attachment> attachment(new Attachment());
   attachment->socket_ = std::move(socket);
-  if (!attachment->greet(offer, error) || !attachment->register_methods(offer, error) ||
-      !attachment->register_descriptors(offer, error) || !attachment->serve_lines(offer, error) ||
-      !attachment->listen(offer, port_wait_ms, ports, error) || !attachment->start(error)) {
+  if (!attachment->greet(offer, error) || !attachment->tell_of_engine(offer, whose, error) ||
+      !attachment->register_methods(offer, error) || !attachment->register_descriptors(offer, error) ||
+      !attachment->serve_lines(offer, error) || !attachment->listen(offer, port_wait_ms, ports, error) ||
+      !attachment->start(error)) {
     return nullptr;
   }
   return attachment;
@@ -218,6 +220,7 @@ bool Attachment::greet(const Offer& offer, AttachError* error) {
   if (fds.size() != 2 + welcome->channel.engine_threads || welcome->channel.workers != offer.options.workers) {
     return set(error, ControlCode::kBadValue, "the engine's Welcome does not fit our Hello"), false;
   }
+  engine_pid_ = welcome->pid;
   RegionError region_error;
   auto region = Region::attach(std::move(fds[0]), std::move(fds[1]), &region_error);
   if (!region) return set(error, ControlCode::kBadDescriptor, region_error.message), false;
@@ -236,6 +239,27 @@ bool Attachment::greet(const Offer& offer, AttachError* error) {
   link_->compression = offer.compression;
   link_->interceptors = offer.interceptors;
   return true;
+}
+
+// Of an engine that we did not start: what it runs on, and, if it writes its log to the stderr of a process of ours
+// that may be gone, another place for it.
+bool Attachment::tell_of_engine(const Offer& offer, Whose whose, AttachError* error) {
+  if (whose == Whose::kOurs) return true;
+  const ControlMessage question = Describe{};
+  auto engine = ask<Description>(&question, nullptr, error);
+  if (!engine) return false;
+  std::optional<EngineFingerprint> own;
+  if (std::string why; whose == Whose::kEarlier && !(own = own_fingerprint(offer.options, &why))) {
+    log(LogLevel::kWarning, "whether the engine is the one that this process would start is not known: %s",
+        why.c_str());
+  }
+  bool differs = false;
+  const std::string line = describe_engine(*engine, engine_pid_, own ? &*own : nullptr, &differs);
+  log(differs ? LogLevel::kWarning : LogLevel::kInfo, "attached to an engine that was there already: %s", line.c_str());
+  if ((engine->flags & kEngineTakesLog) == 0 || ::fcntl(STDERR_FILENO, F_GETFD) < 0) return true;
+  ControlError why;
+  const int fd = STDERR_FILENO;
+  return socket_.send(LogTo{0}, std::span<const int>(&fd, 1), kAnswerMs, &why) || refused(why, error);
 }
 
 // Each .proto file has an image of its own, sent once; a method's messages may stand in different ones.

@@ -58,10 +58,12 @@ class Attachment {
   static std::unique_ptr<Attachment> open(
       const Offer& offer, std::vector<uint32_t>* ports, AttachError* error,
       const std::function<bool()>& give_up = [] { return false; });
+  // An engine: our child, one that an earlier process of this user started, or the one that DROVER_ENGINE names.
+  enum class Whose { kOurs, kEarlier, kService };
   // Attaches over an existing connection. An address that is in use is asked for again until `port_wait_ms` have
   // passed.
   static std::unique_ptr<Attachment> over(ControlSocket socket, const Offer& offer, std::vector<uint32_t>* ports,
-                                          AttachError* error, int port_wait_ms = 0);
+                                          AttachError* error, int port_wait_ms = 0, Whose whose = Whose::kOurs);
   // Detaches from the engine. Workers must have been told (link->gone). Our child keeps running while other hosts are
   // attached to it; it ends when the last of them has detached.
   ~Attachment();
@@ -73,6 +75,7 @@ class Attachment {
  private:
   Attachment() = default;
   bool greet(const Offer& offer, AttachError* error);
+  bool tell_of_engine(const Offer& offer, Whose whose, AttachError* error);
   bool register_methods(const Offer& offer, AttachError* error);
   bool register_descriptors(const Offer& offer, AttachError* error);
   bool refused(const ControlError& why, AttachError* error);
@@ -87,6 +90,7 @@ class Attachment {
 
   ControlSocket socket_;
   std::shared_ptr<EngineLink> link_;
+  uint32_t engine_pid_ = 0;
   EngineProcess child_;
   std::string control_path_;        // of our child
   std::vector<std::string> links_;  // that lead to it

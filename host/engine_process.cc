@@ -55,16 +55,6 @@ std::string search_path(const std::string& name) {
   return {};
 }
 
-std::vector<std::string> arguments(const HostOptions& options, const std::string& program,
-                                   const std::string& control_path, const ActivatedSockets& activated) {
-  std::vector<std::string> result = {program, "--child=" + std::to_string(::getpid()),
-                                     "--engine.control_socket=unix:" + control_path};
-  if (!options.config.empty()) result.insert(result.end(), {"--config", options.config});
-  if (activated.count > 0) result.push_back("--listen-fds=" + std::to_string(activated.count));
-  result.insert(result.end(), options.engine_flags.begin(), options.engine_flags.end());
-  return result;
-}
-
 // Properties of our process that the child must not inherit.
 struct SpawnSettings {
   posix_spawnattr_t attributes;
@@ -125,6 +115,19 @@ std::string find_droverd(const HostOptions& options, std::string* error) {
   return found;
 }
 
+std::vector<std::string> engine_arguments(const HostOptions& options, const std::string& program,
+                                          const std::string& control_path) {
+  std::vector<std::string> result = {program};
+  if (control_path.empty()) {  // for --fingerprint, which is the same for all hosts
+    result.emplace_back("--child");
+  } else {
+    result.insert(result.end(), {"--child=" + std::to_string(::getpid()), "--engine.control_socket=unix:" + control_path});
+  }
+  if (!options.config.empty()) result.insert(result.end(), {"--config", options.config});
+  result.insert(result.end(), options.engine_flags.begin(), options.engine_flags.end());
+  return result;
+}
+
 EngineProcess::EngineProcess(EngineProcess&& other) noexcept
     : pid_(std::exchange(other.pid_, 0)), wait_status_(other.wait_status_) {}
 
@@ -144,7 +147,8 @@ std::optional<EngineProcess> EngineProcess::start(const HostOptions& options, co
   std::string program = find_droverd(options, error);
   if (program.empty()) return std::nullopt;
   const ActivatedSockets activated = activated_sockets();
-  std::vector<std::string> texts = arguments(options, program, control_path, activated);
+  std::vector<std::string> texts = engine_arguments(options, program, control_path);
+  if (activated.count > 0) texts.push_back("--listen-fds=" + std::to_string(activated.count));
   std::vector<char*> argv;
   argv.reserve(texts.size() + 1);
   for (std::string& text : texts) argv.push_back(text.data());

@@ -49,6 +49,10 @@ class EngineProcess {
   int wait_status_ = 0;
 };
 
+// What an engine of ours is started with, the program first. `control_path` may be empty.
+std::vector<std::string> engine_arguments(const HostOptions& options, const std::string& program,
+                                          const std::string& control_path);
+
 // The executable's path; empty: not found, and `error` lists the places.
 std::string find_droverd(const HostOptions& options, std::string* error);
 

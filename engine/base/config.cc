@@ -540,6 +540,8 @@ ConfigResult load_config(const std::vector<std::string>& arguments, const Enviro
   app.add_flag("--check", check,
                "Check the configuration and the files that it names, print everything that is wrong, a line each, and "
                "what would be listened on; exit.");
+  app.add_flag("--fingerprint", result.fingerprint,
+               "Print digests of this program and of the configuration in effect, as hosts compare them; exit.");
   app.add_flag("--dump-config-docs", dump_docs, "Print docs/configuration.md and exit.");
   app.add_flag("--version", version, "Print the version and exit.");
   std::vector<std::string> values(config_keys().size());
@@ -649,7 +651,8 @@ std::string config_docs() {
   out +=
       "\nFlags without a key: `--config FILE`; `--child` (a host started this engine: it ends when no host is left); "
       "`--listen-fds N` (sockets that systemd passed to that host); "
-      "`--print-config`; `--check` (`drover check` runs it); `--dump-config-docs`; `--version`; `--help`.\n\n"
+      "`--print-config`; `--check` (`drover check` runs it); `--fingerprint` (two engines with the same output do the "
+      "same); `--dump-config-docs`; `--version`; `--help`.\n\n"
       "On SIGTERM or SIGINT the listeners close, clients get GOAWAY, and running calls have `engine.drain_grace_ms` to "
       "finish; then droverd ends with exit status 0. A second signal ends it at once, with exit status 1. On SIGHUP "
       "the certificates of `tls.*` and the keys of `auth.issuers` are read again.\n";

@@ -148,7 +148,8 @@ struct ConfigResult {
   std::vector<std::string> origins;  // where each key's value came from, in the order of config_keys()
   // kExit: to print on stdout (help, version, docs); kCheck: the same (--print-config); kError: what is wrong.
   std::string output;
-  std::string file;  // that --config names
+  std::string file;          // that --config names
+  bool fingerprint = false;  // kRun: --fingerprint; nothing is to be started
   // kCheck (--check): everything that is wrong with the values, a line each; nothing is to be started.
   std::vector<std::string> problems;
 };

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "channel/control.h"
 #include "engine/balance/balance_rules.h"
 #include "engine/control/host_policy.h"
 #include "engine/control/line_peers.h"
@@ -24,7 +25,7 @@ struct ControlOptions {
   uint64_t max_total_region_bytes = uint64_t{64} << 30;  // of all, those of dead hosts included that calls still use
   HostPolicy policy;                                     // what the hosts of each user may serve
   Sharing sharing = Sharing::kShared;
-  const tls::Identities* identities = nullptr;      // of the configuration; null: none
+  const tls::Identities* identities = nullptr;  // of the configuration; null: none
   // How calls are spread over hosts; never null.
   std::shared_ptr<const BalanceRules> balance = std::make_shared<const BalanceRules>();
   uint32_t max_hosts = 64;                          // connections on the control socket
@@ -38,8 +39,10 @@ struct ControlOptions {
   LinePeers line_peers;                             // engines that serve names which no host here serves
   uint64_t max_path_bytes = 4 << 20;                // of one host's method paths together
   int64_t handshake_timeout_ns = 10'000'000'000;    // from connecting to Start
-  bool child = false;                               // started by a host: ends when none is left
-  int64_t orphan_timeout_ns = 5'000'000'000;        // with child: how long it waits for one
+  // What Describe is answered with; flags are the session's.
+  Description description;
+  bool child = false;                         // started by a host: ends when none is left
+  int64_t orphan_timeout_ns = 5'000'000'000;  // with child: how long it waits for one
 };
 
 // Empty if a host with one worker can attach with these sizes; else the reason, in terms of the configuration's keys.

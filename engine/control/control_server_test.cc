@@ -1,6 +1,7 @@
 // The control server against hosts that speak out of turn, send nonsense, or leave.
 #include "engine/control/control_server.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -98,6 +99,74 @@ TEST(ControlServer, AWelcomeDescribesTheRegionThatComesWithIt) {
   EXPECT_EQ(welcome.channel.engine_threads, 1u);
   EXPECT_EQ(welcome.channel.ring_slots, 128u);
   EXPECT_EQ(welcome.cpus.size(), 1u);
+}
+
+ControlOptions described() {
+  ControlOptions options = TestEngine::small_control();
+  options.description = {0, "0.1.0", std::string(64, 'a'), std::string(64, 'b'), "/etc/orders.toml", "", 1'790'000'000};
+  return options;
+}
+
+TEST(ControlServer, AHostIsToldWhatTheEngineRunsOn) {
+  TestEngine engine({}, described());
+  Talker host(engine);
+  host.greet();
+  host.say(Describe{});
+  const Description told = host.hear<Description>();
+  EXPECT_EQ(told.flags, 0u) << "a service: its log is its own";
+  EXPECT_EQ(told.build, std::string(64, 'a'));
+  EXPECT_EQ(told.config, std::string(64, 'b'));
+  EXPECT_EQ(told.config_file, "/etc/orders.toml");
+  EXPECT_EQ(told.started, 1'790'000'000u);
+  Talker early(engine);
+  early.say(Describe{});
+  EXPECT_EQ(early.hear<Error>().code, ControlCode::kUnexpectedMessage) << "before its Hello";
+}
+
+// What a LogTo of that descriptor is answered with.
+ControlCode log_to(Talker& host, int fd) {
+  host.say(LogTo{0}, {fd});
+  return host.hear<Error>().code;
+}
+
+TEST(ControlServer, OnlyAChildWhoseHostHasGoneLetsAnotherTakeItsLog) {
+  const UniqueFd null(::open("/dev/null", O_WRONLY | O_CLOEXEC)), read_only(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  {
+    TestEngine service({}, described());
+    Talker host(service);
+    host.greet();
+    EXPECT_EQ(log_to(host, null.get()), ControlCode::kPermissionDenied);
+  }
+  ControlOptions options = described();
+  options.child = true;
+  options.description.log_file = "/var/log/orders.log";
+  {
+    TestEngine with_file({}, options);
+    {
+      Talker(with_file).greet();
+    }
+    Talker host(with_file);
+    host.greet();
+    EXPECT_EQ(log_to(host, null.get()), ControlCode::kPermissionDenied) << "it has a file";
+  }
+  options.description.log_file.clear();
+  TestEngine child({}, options);
+  auto first = std::make_unique<Talker>(child);
+  first->greet();
+  {
+    Talker second(child);
+    second.greet();
+    second.say(Describe{});
+    EXPECT_EQ(second.hear<Description>().flags, kEngineIsChild);
+    EXPECT_EQ(log_to(second, null.get()), ControlCode::kPermissionDenied) << "the first is there";
+  }
+  first.reset();
+  for (int i = 0; i < 100; ++i) child.pump();
+  Talker third(child);
+  third.greet();
+  third.say(Describe{});
+  EXPECT_EQ(third.hear<Description>().flags, kEngineIsChild | kEngineTakesLog);
+  EXPECT_EQ(log_to(third, read_only.get()), ControlCode::kBadDescriptor);
 }
 
 TEST(ControlServer, WishesOutOfRangeAreRefusedByName) {

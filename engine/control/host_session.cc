@@ -1,11 +1,14 @@
 #include "engine/control/host_session.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
+#include <cstring>
 
 #include "channel/secret_memory.h"
 #include "engine/base/clock.h"
@@ -18,6 +21,7 @@ namespace {
 constexpr int64_t kLeaveAgainNs = 1'000'000'000;
 
 log::Limit g_host_limit(50);
+log::Limit g_log_limit(50);
 
 // A descriptor that becomes readable when the process ends; empty if the kernel or the namespace provides none.
 UniqueFd open_process(pid_t pid) {
@@ -65,6 +69,10 @@ bool HostSession::take(ControlMessage& message, std::vector<UniqueFd>& fds, Cont
   if (auto* m = std::get_if<ListenTls>(&message)) return take_listen_tls(*m, fds, error);
   if (auto* m = std::get_if<ServeLines>(&message)) return registration_.add_line_name(*m, error);
   if (auto* m = std::get_if<OpenConnection>(&message)) return take_open(*m, error);
+  if (std::holds_alternative<Describe>(message)) {
+    return send(describe()) || refuse(error, ControlCode::kClosed, "the host does not take its Description");
+  }
+  if (std::holds_alternative<LogTo>(message)) return take_log(fds[0].get(), error);
   if (std::holds_alternative<Start>(message)) return take_start(error);
   if (auto* m = std::get_if<Drain>(&message)) return take_drain(*m), true;
   if (detach) return in_order_ = wants_to_leave_ = true;
@@ -90,6 +98,7 @@ bool HostSession::take_hello(const Hello& hello, ControlError* error) {
   if (shared_.draining) return refuse(error, ControlCode::kShuttingDown, "the engine is going down");
   if (!registration_.greet(hello, id_, socket_.peer_pid(), shared_.threads.count(), error)) return false;
   stage_ = Stage::kRegistering;
+  if (shared_.log_host == kNoHostYet) shared_.log_host = id_;
   if (send(make_welcome(), registration_.welcome_fds())) return true;
   return refuse(error, ControlCode::kClosed, "the host does not take its Welcome");
 }
@@ -106,6 +115,47 @@ Welcome HostSession::make_welcome() const {
     welcome.cpus.push_back(shared_.threads.cpu(thread));
   }
   return welcome;
+}
+
+bool HostSession::is_own_user() const { return socket_.peer_uid() == ::geteuid() || socket_.peer_uid() == 0; }
+
+bool HostSession::takes_log() const {
+  const bool free = shared_.log_host == 0 || shared_.log_host == id_;
+  return shared_.options.child && free && shared_.options.description.log_file.empty() && is_own_user();
+}
+
+// Other users are not told what they could guess the configuration from.
+Description HostSession::describe() const {
+  const Description& all = shared_.options.description;
+  Description told;
+  told.version = all.version;
+  told.started = all.started;
+  if (is_own_user()) told = all;
+  told.flags = (shared_.options.child ? kEngineIsChild : 0) | (takes_log() ? kEngineTakesLog : 0);
+  return told;
+}
+
+// The log is stderr, which was that of a host that has gone. What a host gives is closed by disposal, as ever.
+bool HostSession::take_log(int fd, ControlError* error) {
+  if (!takes_log()) return refuse(error, ControlCode::kPermissionDenied, "LogTo: this engine's log stays where it is");
+  const int access = ::fcntl(fd, F_GETFL);
+  if (access < 0 || (access & O_ACCMODE) == O_RDONLY || (access & O_PATH) != 0) {
+    return refuse(error, ControlCode::kBadDescriptor, "LogTo: the descriptor cannot be written");
+  }
+  const log::Fields fields = {{"to", "the stderr of that host"},
+                              {"host", attachment()->name},
+                              {"pid", attachment()->pid},
+                              {"engine", ::getpid()}};
+  log::info(g_log_limit, "log_goes", fields);
+  std::vector<UniqueFd> old;
+  for (int out : {STDERR_FILENO, STDOUT_FILENO}) {
+    old.emplace_back(::fcntl(out, F_DUPFD_CLOEXEC, 0));
+    if (::dup2(fd, out) < 0) return refuse(error, ControlCode::kSystem, std::string("LogTo: ") + std::strerror(errno));
+  }
+  shared_.disposal.dispose(std::move(old));
+  shared_.log_host = id_;
+  log::info(g_log_limit, "log_came", fields);
+  return true;
 }
 
 bool HostSession::take_listen(const Listen& listen, ControlError* error) {
@@ -288,6 +338,7 @@ bool HostSession::leave(const ControlError& why, bool others) {
                 {"why", control_code_name(why.code)},
                 {"what", why.message}});
   }
+  if (shared_.log_host == id_) shared_.log_host = 0;
   stage_ = Stage::kLeaving;
   deadline_ns_ = INT64_MAX;
   // Not here: with packets unread, its close closes the descriptors that came with them.

@@ -31,6 +31,7 @@ namespace drover::engine {
 class HostSession {
  public:
   enum class Stage { kHello, kRegistering, kStarting, kServing, kDraining, kLeaving };
+  static constexpr uint64_t kNoHostYet = UINT64_MAX;
   // What all sessions of a ControlServer share.
   struct Shared {
     const ControlOptions& options;
@@ -48,7 +49,9 @@ class HostSession {
     std::function<uint32_t(const HostSession&)> seat_of = {};
     LinePeers line_peers = {};
     uint64_t connections = 0;  // opened so far
-    bool draining = false;     // the engine goes down
+    // Of a child: whose stderr its log goes to, 0 once that host has gone. The first host is the one that started it.
+    uint64_t log_host = kNoHostYet;
+    bool draining = false;  // the engine goes down
   };
 
   HostSession(uint64_t id, ControlSocket socket, Shared& shared);
@@ -114,6 +117,10 @@ class HostSession {
   bool take_open(const OpenConnection& open, ControlError* error);
   void take_drain(const Drain& drain);
   Welcome make_welcome() const;
+  bool is_own_user() const;
+  bool takes_log() const;
+  Description describe() const;
+  bool take_log(int fd, ControlError* error);
 
   const uint64_t id_;
   Shared& shared_;
