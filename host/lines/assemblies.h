@@ -3,10 +3,10 @@
 //   first line --> under way -- last line --> whole: its place is free
 //                      '------ a line is missing --> given up, until its last line or another message's first
 //
-// A message that finds no place free takes that of a message that was given up, else of one under way; of several, of
-// the one whose last line came first. A sender pushes the lines of a message one behind the other, so that a message
-// that so many others overtake is one that its sender does not end. Lines of no message that is known take no place of
-// a message under way: without another place they are dropped one by one.
+// A message that finds no place free takes that of a message that was given up, else of one under way: the one that has
+// waited longest for its next line. A sender pushes the lines of a message one behind the other, so that a message that
+// so many others overtake is one that its sender does not end. A line in the middle of a message whose beginning was
+// not seen displaces no message under way: without another place it is dropped.
 // Thread-safety: one thread. A place holds at most kMaxMessageBytes.
 #pragma once
 
@@ -27,9 +27,9 @@ class Assemblies {
   Assemblies& operator=(const Assemblies&) = delete;
 
   struct Taken {
-    bool whole = false;       // `message` is
-    bool incomplete = false;  // a message turned out to miss a line: it is given up
-    bool displaced = false;   // a message under way lost its place, or this one found none
+    bool whole = false;                  // `message` is
+    bool incomplete = false;             // a message turned out to miss a line: it is given up
+    bool displaced = false;              // a message under way lost its place, or this one found none
     std::span<const std::byte> message;  // until the next take()
   };
 

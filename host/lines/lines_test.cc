@@ -302,7 +302,7 @@ TEST_F(AssembliesTest, StrayLinesDisplaceNoMessageThatIsUnderWay) {
 TEST_F(AssembliesTest, MessagesThatNeverEndGiveWayToThoseThatGoOn) {
   send(1, 1, 0, 3);
   send(10, 1, 0, 4);
-  send(1, 1, 1, 3);   // of the two, connection 10's has waited longer now
+  send(1, 1, 1, 3);  // of the two, connection 10's has waited longer now
   send(2, 1, 0, 2);
   EXPECT_EQ(few_.counters().too_many, 1u);
   send(1, 1, 2, 3);
