@@ -149,6 +149,8 @@ class Dispatcher final : public CallSink, public Pollable {
   bool start_waiting(CallState& state);
   void take_over(CallState& state, const WorkerChoice::Choice& choice, const BuiltRequest& built);
   bool refuse(CallState& state, HostLink& link, const BuiltRequest& built);
+  bool serve_hosts();
+  bool line_comes() const;
   void update_metrics(int64_t now_ns);
   void awake();
 

@@ -161,6 +161,14 @@ class HostLink {
   // How many lanes one turn looks at, and the next of them in turn; kNoLane: its calls are over, it is active no more.
   uint32_t lanes_this_turn() const { return std::min(active_.size(), kLanesPerTurn); }
   uint32_t next_active();
+  // Whether an active lane has a slot; looks at *left of them at most, which is counted down, and changes nothing.
+  bool has_slot(uint32_t* left) const {
+    for (uint32_t i = 0; i < active_.size() && *left != 0; ++i) {
+      --*left;
+      if (lanes_[active_[i]].responses.ready()) return true;
+    }
+    return false;
+  }
   // A few of the idle lanes, in turn: a slot there breaks the channel.
   void look_at_idle_lanes(uint32_t lanes);
 

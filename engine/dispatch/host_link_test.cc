@@ -64,6 +64,23 @@ TEST_F(HostLinkTest, OnlyLanesWithCallsAreLookedAt) {
   EXPECT_FALSE(link_.active());
 }
 
+TEST_F(HostLinkTest, ALookForSlotsEndsAtItsBoundAndTakesNothing) {
+  for (uint32_t worker : {4, 5, 6}) give(worker);
+  uint32_t left = 5;
+  EXPECT_FALSE(link_.has_slot(&left));
+  EXPECT_EQ(left, 2u);
+  send(6);
+  EXPECT_FALSE(link_.has_slot(&left)) << "of the two lanes that it may look at";
+  EXPECT_EQ(left, 0u);
+  for (int i = 0; i < 2; ++i) {
+    left = 5;
+    EXPECT_TRUE(link_.has_slot(&left));
+    EXPECT_EQ(left, 2u);
+  }
+  EXPECT_EQ(turn(), (std::multiset<uint32_t>{4, 5, 6}));
+  EXPECT_TRUE(link_.lane(6).responses.ready());
+}
+
 TEST_F(HostLinkTest, ALaneStaysActiveUntilItsCallsAreFinished) {
   give(3);
   link_.call_completed(3);
