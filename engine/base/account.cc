@@ -8,6 +8,9 @@ namespace drover::engine {
 
 namespace {
 
+// Of the memory that kArriving or kLent takes, in quarters, by level. 0: no limit; the memory itself is one.
+constexpr std::array<size_t, kLevels> kShareQuarters = {0, 3, 2};
+
 // Of what may be decoded in a second, what may be at once; and by an address that is new, since there are many.
 constexpr double kBurstPart = 16, kFirstPart = 256;
 // The same of wrong tokens, of a second of which as many may come at once.
@@ -84,9 +87,8 @@ bool Account::refuse(Resource resource) {
 bool Account::charge_share(Resource resource, size_t amount, size_t whole) {
   const size_t r = index(resource);
   for (Account* one = this; one != nullptr; one = one->parent_) {
-    if (one->level_ == Level::kThread) continue;  // the memory itself is the limit
-    const size_t limit = share_of(whole, one->level_);
-    if (amount > limit || one->held_[r] > limit - amount) return one->refuse(resource);
+    const size_t quarters = kShareQuarters[index(one->level_)], limit = whole / 4 * quarters;
+    if (quarters != 0 && (amount > limit || one->held_[r] > limit - amount)) return one->refuse(resource);
   }
   for (Account* one = this; one != nullptr; one = one->parent_) one->held_[r] += amount;
   return true;

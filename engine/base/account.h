@@ -50,11 +50,6 @@ const char* level_name(Level level);
 
 // kArriving and kLent have no limit of their own: one connection may take half of the memory in question, and one
 // address three quarters.
-constexpr size_t share_of(size_t whole, Level level) {
-  constexpr std::array<size_t, kLevels> kQuarters = {4, 3, 2};
-  return whole / 4 * kQuarters[static_cast<size_t>(level)];
-}
-
 struct AccountLimits {
   size_t memory = SIZE_MAX;
   size_t calls = SIZE_MAX;
@@ -108,7 +103,7 @@ class Account {
   }
   // As charge, of kArriving or kLent: the share of `whole` bytes of memory is the limit.
   bool charge_share(Resource resource, size_t amount, size_t whole);
-  // Something is postponed because this account holds too much of what others count.
+  // For a resource that is counted elsewhere: something waits because this account holds too much of it.
   void count_refusal(Resource resource) { (void)refuse(resource); }
   // What was charged.
   void release(Resource resource, size_t amount) {

@@ -11,7 +11,7 @@
 namespace drover::engine {
 
 bool TrimTimes::due(size_t resident, bool wanted, int64_t now_ns) {
-  const bool grown = least_ < resident && resident - least_ >= kGrowth;
+  const bool grown = least_ < resident && resident - least_ >= std::max(kGrowth, least_ / 8);
   least_ = std::min(least_, resident);
   if (wanted || grown) {
     began_ns_ = now_ns;

@@ -1,6 +1,6 @@
 // When freed memory goes back to the system. The C library keeps what is freed below the top of its heaps; giving it
 // back (malloc_trim) takes some milliseconds, in which other threads wait for their heap. So it is done
-//   where resident memory has grown by kGrowth since it was least;
+//   where resident memory has grown since it was least: by kGrowth, or an eighth if that is more;
 //   where the code that freed much says so (heap::want_trim);
 //   and again at kFollowUps: what a burst held is freed over seconds, as time-outs end its connections.
 // Not thread-safe: one thread looks, about once a second.

@@ -249,9 +249,9 @@ void Calls::hold_rx(CallState& state, HostLink& link, size_t bytes) {
   state.rx_held = bytes;
 }
 
-bool Calls::wait_for_share(CallState& state, HostLink& link) {
+bool Calls::wait_for_share(CallState& state, HostLink& link, size_t bytes) {
   if (state.payer == nullptr) return false;
-  Account* account = link.rx_shares.at_share(*state.payer, link.rx().total_chunks() * kChunkSize);
+  Account* account = link.rx_shares.at_share(*state.payer, link.rx().total_chunks() * kChunkSize, bytes);
   if (account == nullptr) return false;
   if (state.wanted_chunks == 0) account->count_refusal(Resource::kRequests);
   state.wanted_chunks = std::max(1u, state.wanted_chunks);
@@ -346,10 +346,9 @@ void Calls::drop_input(CallState& state) {
 
 void Calls::free_messages(CallState& state) {
   Queue<StreamState::AtHost>& messages = state.stream->at_host;
-  if (messages.empty()) return;
   while (!messages.empty()) messages.pop().runs.free_all(state.host->rx());
   state.stream->chunks_at_host = 0;
-  let_go_of_rx(state);
+  if (state.rx_holder != nullptr) hold_rx(state, *state.host, state.runs.chunks() * kChunkSize);
 }
 
 void Calls::recycle_stream(CallState& state) {

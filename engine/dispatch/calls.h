@@ -115,12 +115,12 @@ class Calls {
     link.calls.push(state);
   }
   // The call's request holds about so many bytes of the host's rx now, which RxShares counts where it must. Throws
-  // std::bad_alloc if it is more than before; then nothing has changed.
+  // std::bad_alloc if it is more than before; then it holds as much as before, at that host.
   static void hold_rx(CallState& state, HostLink& link, size_t bytes);
-  // Whether the client's large requests hold so much of the host's rx that what comes next waits until they are over:
-  // what is left is for others. Then the call has wanted_chunks.
-  static DROVER_INLINE bool holds_its_share(CallState& state, HostLink& link) {
-    return !link.rx_shares.empty() && wait_for_share(state, link);
+  // Whether the client's requests hold so much of the host's rx that a further one, or a message, of so many bytes waits
+  // until they are over (RxShares). Then the call has wanted_chunks.
+  static DROVER_INLINE bool holds_its_share(CallState& state, HostLink& link, size_t bytes) {
+    return !link.rx_shares.empty() && wait_for_share(state, link, bytes);
   }
   // Frees the request's wire bytes, if they are on the heap or in rx memory of a call that no host has.
   void let_go_of_message(CallState& state);
@@ -149,7 +149,7 @@ class Calls {
   // ---- turns
   // Ends calls whose time is over, 256 a turn. True: any.
   bool expire();
-  // Offers calls that wait to start(CallState&) -> bool, as WaitingCalls::serve does, for kServeNs at most. A call for
+  // Offers calls that wait to start(CallState&), as WaitingCalls::serve does, for kServeNs at most. A call for
   // which start() finds no memory fails.
   template <typename Start>
   bool serve_waiting(Start start) {
@@ -157,7 +157,8 @@ class Calls {
       try {
         return start(state);
       } catch (const std::bad_alloc&) {
-        return fail(state, StatusCode::kResourceExhausted, kNoMemory), true;
+        fail(state, StatusCode::kResourceExhausted, kNoMemory);
+        return WaitingCalls::Offered::kTaken;
       }
     });
   }
@@ -191,7 +192,7 @@ class Calls {
     if (state.rx_holder != state.host) let_go_of_rx(state);
     parses_.drop(state);
   }
-  static bool wait_for_share(CallState& state, HostLink& link);
+  static bool wait_for_share(CallState& state, HostLink& link, size_t bytes);
   void settle_over(CallState& state);
   void release_charges(CallState& state);
   void drop_stream(CallState& state);

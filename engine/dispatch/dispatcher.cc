@@ -243,7 +243,8 @@ DROVER_INLINE bool Dispatcher::start_built(CallState& state, const WorkerChoice:
     return refuse(state, link, built);
   try {
     state.runs.reserve(state.runs.size() + 1 + built.more.size());
-    if (built.run.chunks > kSmallChunks || link.rx_is_scarce() || !built.more.empty() || !state.runs.empty()) [[unlikely]]
+    if (built.run.chunks > kSmallChunks || link.rx_is_scarce() || !built.more.empty() || !state.runs.empty() ||
+        state.rx_holder != nullptr) [[unlikely]]
       Calls::hold_rx(state, link, rx_bytes(state, link, built));
   } catch (const std::bad_alloc&) {
     built.free(link.rx());
@@ -256,9 +257,10 @@ DROVER_INLINE bool Dispatcher::start_built(CallState& state, const WorkerChoice:
 bool Dispatcher::try_start(CallState& state, std::string_view wire) {
   WorkerChoice::Choice choice = choose(state, wire, std::max(1u, state.wanted_chunks));
   if (choice.found != WorkerChoice::Found::kWorker) return false;
+  if (Calls::holds_its_share(state, *choice.link, wire.size())) [[unlikely]] {
+    if (!choose_elsewhere(state, wire.size(), &choice)) return false;
+  }
   HostLink& link = *choice.link;
-  if (Calls::holds_its_share(state, link)) [[unlikely]]
-    return false;
   bool alias = state.host == &link && state.message != nullptr && state.heap_message == nullptr;
   if (wire.size() >= LongParses::kLeastBytes) [[unlikely]]
     return start_long(state, choice, wire, alias);
@@ -329,13 +331,15 @@ bool Dispatcher::parsed(CallState& state, LongParse& parse) {
 
 DROVER_NOINLINE bool Dispatcher::try_start_stream(CallState& state) {
   WorkerChoice::Choice choice = choose(state, {}, std::max(1u, state.wanted_chunks));
-  if (choice.found != WorkerChoice::Found::kWorker || Calls::holds_its_share(state, *choice.link)) {
-    return false;
-  }
+  if (choice.found != WorkerChoice::Found::kWorker) return false;
+  if (Calls::holds_its_share(state, *choice.link, 0) && !choose_elsewhere(state, 0, &choice)) return false;
   BuiltRequest built = build_metadata(*state.call, *choice.link, state.stream->path);
   if (!built.ok()) return refuse(state, *choice.link, built);
   try {
     state.runs.reserve(1 + built.more.size());
+    if (built.run.chunks > kSmallChunks || choice.link->rx_is_scarce()) {
+      Calls::hold_rx(state, *choice.link, built.chunks() * kChunkSize);
+    }
   } catch (const std::bad_alloc&) {
     built.free(choice.link->rx());
     throw;
@@ -346,13 +350,33 @@ DROVER_NOINLINE bool Dispatcher::try_start_stream(CallState& state) {
   return true;
 }
 
-// As try_start. The method may have another kind at a host that came while the call waited.
-bool Dispatcher::start_waiting(CallState& state) {
+// The client holds its share at the host that was chosen: another one of the route, where it does not. False: none.
+DROVER_NOINLINE bool Dispatcher::choose_elsewhere(CallState& state, size_t bytes, WorkerChoice::Choice* choice) {
+  for (Route::Target& target : state.route->targets) {
+    if (target.link == choice->link || Calls::holds_its_share(state, *target.link, bytes)) continue;
+    const WorkerChoice::Choice other = workers_.choose_at(target, std::max(1u, state.wanted_chunks));
+    if (other.found == WorkerChoice::Found::kWorker) return *choice = other, true;
+  }
+  return false;
+}
+
+// The method may have another kind at a host that came while the call waited.
+WaitingCalls::Offered Dispatcher::start_waiting(CallState& state) {
+  using Offered = WaitingCalls::Offered;
   if (state.stream_flags != (state.route->flags & kMethodKind)) {
     calls_.fail(state, StatusCode::kUnavailable, kOtherKind);
-    return true;
+    return Offered::kTaken;
   }
-  return state.call->request_streams ? try_start_stream(state) : try_start(state, {state.message, state.message_size});
+  const bool taken = state.call->request_streams ? try_start_stream(state)
+                                                 : try_start(state, {state.message, state.message_size});
+  if (taken) return Offered::kTaken;
+  if (state.wanted_chunks == 0) return Offered::kNoSlot;
+  // It waits for memory if a smaller call would find a worker.
+  Route& route = *state.route;
+  const uint32_t cursor = route.cursor;
+  const bool any_slot = workers_.choose(route, nullptr, 1).found == WorkerChoice::Found::kWorker;
+  route.cursor = cursor;
+  return any_slot ? Offered::kNoMemory : Offered::kNoSlot;
 }
 
 // As try_start: false if the call may wait for more room.

@@ -146,7 +146,8 @@ class Dispatcher final : public CallSink, public Pollable {
   bool start_built(CallState& state, const WorkerChoice::Choice& choice, BuiltRequest built);
   bool finish_long(CallState& state, LongParse& parse);
   bool parsed(CallState& state, LongParse& parse);
-  bool start_waiting(CallState& state);
+  bool choose_elsewhere(CallState& state, size_t bytes, WorkerChoice::Choice* choice);
+  WaitingCalls::Offered start_waiting(CallState& state);
   void take_over(CallState& state, const WorkerChoice::Choice& choice, const BuiltRequest& built);
   bool refuse(CallState& state, HostLink& link, const BuiltRequest& built);
   bool serve_hosts();

@@ -24,10 +24,10 @@ void RxShares::remove_one(Account& account, size_t bytes) {
   if ((at->second -= bytes) == 0) held_.erase(at);
 }
 
-Account* RxShares::at_share(Account& payer, size_t whole) const {
-  for (Account* one : {&payer, payer.parent()}) {
-    if (held(*one) >= share_of(whole, one->level())) return one;
-  }
+Account* RxShares::at_share(Account& payer, size_t whole, size_t bytes) const {
+  const size_t eighth = whole / 8, more = bytes > kSmallBytes ? 0 : eighth;
+  if (held(payer) >= 4 * eighth + more) return &payer;
+  if (held(*payer.parent()) >= 5 * eighth + more) return payer.parent();
   return nullptr;
 }
 

@@ -1,12 +1,17 @@
 // RxShares: how much of one host's rx the requests of each client hold, from the start of their parsing until the host
 // is done with them.
 //
-// An account that holds its share (account.h: half of rx a connection, three quarters an address) starts no further call
-// at that host until it holds less; so requests of one client for a slow handler leave room to the others. The last request
-// that was started may exceed the share: a client alone may use all of rx for one request.
+//   of rx            connection   address
+//   large requests   1/2          5/8        larger than kSmallBytes
+//   small ones       5/8          3/4
 //
-// Requests of up to kSmallBytes are counted only if they begin where rx is scarce: more than an eighth of it is in use.
-// Those that are not counted take no more than that eighth, and the fast path has nothing to do with shares.
+// An account that holds as much starts no further call, and no further message of a stream, at that host until it holds
+// less; so requests of one client for a slow handler leave room to the others. A message waits without a time-out while
+// the host has others of its stream to consume. The last request that was started may exceed the share: a client alone
+// may use all of rx for one request. A request whose parsing is under way counts as its wire bytes.
+//
+// Small requests are counted only if they begin where rx is scarce: more than an eighth of it is in use. Those that are
+// not counted take no more than that eighth, and the fast path has nothing to do with shares.
 // Thread-safety: none; one engine thread. An account is here only while a call of it holds something.
 #pragma once
 
@@ -22,11 +27,12 @@ class RxShares {
   static constexpr size_t kSmallBytes = 32 << 10;
 
   bool empty() const { return held_.empty(); }
-  // Of a connection's account: counts there and at its address. Throws std::bad_alloc; then nothing has changed.
+  // `payer`, a connection's account, holds so many bytes more, and so does its address. Throws std::bad_alloc; then
+  // nothing has changed.
   void add(Account& payer, size_t bytes);
   void remove(Account& payer, size_t bytes);
-  // The payer or its address, where it holds its share of `whole` bytes; null: neither does.
-  Account* at_share(Account& payer, size_t whole) const;
+  // The payer or its address, if it holds too much of `whole` bytes for a further request of so many bytes; else null.
+  Account* at_share(Account& payer, size_t whole, size_t bytes) const;
 
  private:
   size_t held(Account& account) const {

@@ -15,9 +15,9 @@ constexpr uint32_t kSmallChunks = RxShares::kSmallBytes / kChunkSize;
 
 bool running(const CallState& state) { return state.phase == CallState::Phase::kRunning; }
 
-// The call holds what the host has not consumed, and `more` bytes. Throws std::bad_alloc.
+// The call holds its metadata, what the host has not consumed, and `more` bytes. Throws std::bad_alloc.
 void hold_rx(CallState& state, size_t more = 0) {
-  Calls::hold_rx(state, *state.host, state.stream->chunks_at_host * kChunkSize + more);
+  Calls::hold_rx(state, *state.host, (state.runs.chunks() + state.stream->chunks_at_host) * kChunkSize + more);
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ void StreamRequests::give(CallState& state) {
 bool StreamRequests::push(CallState& state, std::string_view wire, bool last) {
   HostLink& link = *state.host;
   StreamState& stream = *state.stream;
-  if (!link.has_room(state.lane) || Calls::holds_its_share(state, link)) return stall(state), false;
+  if (!link.has_room(state.lane) || Calls::holds_its_share(state, link, wire.size())) return stall(state), false;
   stream.at_host.reserve();
   BuiltRequest built;
   if (wire.size() < LongParses::kLeastBytes) [[likely]] {

@@ -118,6 +118,7 @@ struct StreamState {
   void clear() {
     input.clear();
     at_host.clear();
+    chunks_at_host = 0;
     steps.clear();
     put_off.clear();
     answer.reset();

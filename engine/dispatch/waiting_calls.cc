@@ -10,26 +10,11 @@ bool WaitingCalls::any_with_host() const {
   return std::any_of(routes_.begin(), routes_.end(), [](const Route* route) { return !route->targets.empty(); });
 }
 
-// More lines than kLooks: the new call waits for its turn among them.
-bool WaitingCalls::others_wait_for_memory(const CallState& state) {
-  const WaitingLine* const begin = state.route->waiting;
-  if (state.route->waiting_lines > kLooks) return false;
-  const WaitingLine* line = begin;
-  do {
-    if (line->first->wanted_chunks == 0 || line->address == key_of(state).address) return false;
-    line = line->next;
-  } while (line != begin);
-  return true;
-}
-
 void WaitingCalls::push(CallState& state) {
   Route& route = *state.route;
-  const Key key = key_of(state);
   heap::reserve(routes_, routes_.size() + 1);
-  WaitingLine& line = lines_[key];
+  WaitingLine& line = lines_[key_of(state)];
   if (line.first == nullptr) {
-    line.route = &route;
-    line.address = key.address;
     if (route.waiting == nullptr) {
       route.index_waiting = routes_.size();
       routes_.push_back(&route);
@@ -40,6 +25,7 @@ void WaitingCalls::push(CallState& state) {
       line.previous->next = line.next->previous = &line;
     }
     ++route.waiting_lines;
+    if (state.wanted_chunks == 0) route.slots_wait = true;  // as far as is known
   }
   state.next_waiting = nullptr;
   state.previous_waiting = line.last;
@@ -62,6 +48,7 @@ void WaitingCalls::remove(CallState& state) {
   if (route.waiting == &line) route.waiting = line.next;
   if (--route.waiting_lines == 0) {
     route.waiting = nullptr;
+    route.slots_wait = false;
     routes_.back()->index_waiting = route.index_waiting;
     routes_[route.index_waiting] = routes_.back();
     routes_.pop_back();

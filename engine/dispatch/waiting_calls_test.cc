@@ -7,6 +7,8 @@
 namespace drover::engine {
 namespace {
 
+using Offered = WaitingCalls::Offered;
+
 class WaitingCallsTest : public testing::Test {
  protected:
   CallState& call(Route& route) {
@@ -19,10 +21,10 @@ class WaitingCallsTest : public testing::Test {
   std::vector<uint32_t> start(size_t limit) {
     std::vector<uint32_t> started;
     waiting_.serve(kNoDeadline, [&](CallState& state) {
-      if (started.size() == limit) return false;
+      if (started.size() == limit) return Offered::kNoSlot;
       started.push_back(state.index);
       waiting_.remove(state);
-      return true;
+      return Offered::kTaken;
     });
     return started;
   }
@@ -55,69 +57,84 @@ TEST_F(WaitingCallsTest, ARouteThatCannotGoOnDoesNotHoldUpAnother) {
   call(route_);
   CallState& free = call(other_);
   EXPECT_TRUE(waiting_.serve(kNoDeadline, [&](CallState& state) {
-    if (state.route == &route_) return false;
+    if (state.route == &route_) return Offered::kNoSlot;
     waiting_.remove(state);
-    return true;
+    return Offered::kTaken;
   }));
   EXPECT_EQ(waiting_.size(), 1u);
   EXPECT_EQ(other_.waiting, nullptr);
   EXPECT_EQ(free.next_waiting, nullptr);
 }
 
-// Calls of two addresses; the first waits for memory, or for a slot, as `wanted_chunks` says.
-TEST_F(WaitingCallsTest, ACallThatWaitsForMemoryHoldsUpItsOwnAddressOnly) {
-  ThreadMetrics metrics(0);
-  Ledger ledger({}, metrics);
-  const AccountRef one = ledger.open_connection("a"), two = ledger.open_connection("b"), three = ledger.open_connection("c");
-  auto of = [&](const AccountRef& client) -> CallState& {
+// Calls of several connections.
+class WaitingLinesTest : public WaitingCallsTest {
+ protected:
+  CallState& of(const AccountRef& client) {
     CallState& state = table_.take();
     state.route = &route_;
     state.payer = client.get();
     return state;
-  };
-  CallState& large = of(one);
-  waiting_.push(large);
-  EXPECT_FALSE(waiting_.may_start(of(two))) << "it has not been offered: for all that is known it waits for a slot";
-  CallState &behind = of(one), &other = of(two), &last = of(two);
-  waiting_.push(behind);
-  waiting_.push(other);
-  waiting_.push(last);
+  }
+  CallState& waiting(const AccountRef& client) {
+    CallState& state = of(client);
+    waiting_.push(state);
+    return state;
+  }
+
+  ThreadMetrics metrics_{0};
+  Ledger ledger_{{}, metrics_};
+  const AccountRef one_ = ledger_.open_connection("a"), two_ = ledger_.open_connection("a");
+};
+
+TEST_F(WaitingLinesTest, ACallThatWaitsForMemoryHoldsUpItsOwnConnectionOnly) {
+  CallState& large = waiting(one_);
+  EXPECT_FALSE(waiting_.may_start(of(two_))) << "for all that is known, the other waits for a slot";
+  waiting(one_);
+  CallState &other = waiting(two_), &last = waiting(two_);
   std::vector<CallState*> started;
-  auto refuse_large = [&](CallState& state) {
-    if (&state == &large) return state.wanted_chunks = 9, false;
+  const auto refuse_large = [&](CallState& state) {
+    if (&state == &large) return state.wanted_chunks = 9, Offered::kNoMemory;
     waiting_.remove(state);
     started.push_back(&state);
-    return true;
+    return Offered::kTaken;
   };
   EXPECT_TRUE(waiting_.serve(kNoDeadline, refuse_large));
   EXPECT_EQ(started, (std::vector{&other, &last}));
-  EXPECT_TRUE(waiting_.may_start(of(two)));
-  EXPECT_FALSE(waiting_.may_start(of(one)));
+  EXPECT_TRUE(waiting_.may_start(of(two_)));
+  EXPECT_FALSE(waiting_.may_start(of(one_)));
   EXPECT_FALSE(waiting_.serve(kNoDeadline, refuse_large));
 
-  large.wanted_chunks = 0;  // now it waits for a slot
-  waiting_.push(of(three));
-  EXPECT_FALSE(waiting_.may_start(of(two)));
-  EXPECT_FALSE(waiting_.serve(kNoDeadline, [](CallState&) { return false; }));
+  // Now it waits for a slot.
+  EXPECT_FALSE(waiting_.serve(kNoDeadline, [](CallState&) { return Offered::kNoSlot; }));
+  EXPECT_FALSE(waiting_.may_start(of(two_)));
 }
 
-TEST_F(WaitingCallsTest, AddressesTakeTurns) {
-  ThreadMetrics metrics(0);
-  Ledger ledger({}, metrics);
-  const AccountRef one = ledger.open_connection("a"), again = ledger.open_connection("a"), two = ledger.open_connection("b");
+TEST_F(WaitingLinesTest, ConnectionsTakeTurns) {
+  for (const AccountRef* client : {&one_, &one_, &one_, &two_, &two_}) waiting(*client);
   std::vector<const Account*> order;
-  for (const AccountRef* client : {&one, &one, &again, &one, &two, &two}) {
-    CallState& state = table_.take();
-    state.route = &route_;
-    state.payer = client->get();
-    waiting_.push(state);
-  }
   waiting_.serve(kNoDeadline, [&](CallState& state) {
     order.push_back(state.payer);
     waiting_.remove(state);
-    return true;
+    return Offered::kTaken;
   });
-  EXPECT_EQ(order, (std::vector<const Account*>{one.get(), two.get(), one.get(), two.get(), again.get(), one.get()}));
+  EXPECT_EQ(order, (std::vector<const Account*>{one_.get(), two_.get(), one_.get(), two_.get(), one_.get()}));
+}
+
+TEST_F(WaitingLinesTest, ATurnOffersAFewOfManyThatWaitForMemory) {
+  std::vector<AccountRef> clients;
+  for (int i = 0; i < 200; ++i) waiting(clients.emplace_back(ledger_.open_connection(std::to_string(i))));
+  std::map<const Account*, int> offered;
+  for (int turn = 0; turn < 4; ++turn) {
+    int now = 0;
+    waiting_.serve(kNoDeadline, [&](CallState& state) {
+      ++now;
+      ++offered[state.payer];
+      state.wanted_chunks = 9;
+      return Offered::kNoMemory;
+    });
+    EXPECT_LE(now, 64);
+  }
+  EXPECT_EQ(offered.size(), 200u);
 }
 
 TEST_F(WaitingCallsTest, ATurnOffersTheCallsOfSixtyFourRoutesAndAllHaveTheirTurn) {
@@ -126,13 +143,13 @@ TEST_F(WaitingCallsTest, ATurnOffersTheCallsOfSixtyFourRoutesAndAllHaveTheirTurn
   std::map<Route*, int> offered;
   for (int turn = 0; turn < 4; ++turn) {
     size_t before = offered.size();
-    waiting_.serve(kNoDeadline, [&](CallState& state) { return ++offered[state.route], false; });
+    waiting_.serve(kNoDeadline, [&](CallState& state) { return ++offered[state.route], Offered::kNoSlot; });
     EXPECT_LE(offered.size() - before, WaitingCalls::kRoutesPerTurn);
   }
   EXPECT_EQ(offered.size(), 200u);
   size_t started = 0;
   for (int turn = 0; turn < 4; ++turn) {
-    waiting_.serve(kNoDeadline, [&](CallState& state) { return waiting_.remove(state), ++started, true; });
+    waiting_.serve(kNoDeadline, [&](CallState& state) { return waiting_.remove(state), ++started, Offered::kTaken; });
   }
   EXPECT_EQ(started, 200u);
   EXPECT_EQ(waiting_.size(), 0u);
@@ -144,7 +161,7 @@ TEST_F(WaitingCallsTest, ATurnThatIsOverStartsNoMoreAndRoutesTakeTurns) {
   size_t turns = 0;
   for (; waiting_.size() != 0; ++turns) {
     const size_t before = waiting_.size();
-    waiting_.serve(0, [&](CallState& state) { return ++started[state.route], waiting_.remove(state), true; });
+    waiting_.serve(0, [&](CallState& state) { return ++started[state.route], waiting_.remove(state), Offered::kTaken; });
     ASSERT_LT(before - waiting_.size(), size_t{Pace::kUnits}) << "the clock is read every few calls";
     if (turns == 1) EXPECT_EQ(started[&route_], started[&other_]);
   }
