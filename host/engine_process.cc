@@ -121,7 +121,8 @@ std::vector<std::string> engine_arguments(const HostOptions& options, const std:
   if (control_path.empty()) {  // for --fingerprint, which is the same for all hosts
     result.emplace_back("--child");
   } else {
-    result.insert(result.end(), {"--child=" + std::to_string(::getpid()), "--engine.control_socket=unix:" + control_path});
+    result.insert(result.end(),
+                  {"--child=" + std::to_string(::getpid()), "--engine.control_socket=unix:" + control_path});
   }
   if (!options.config.empty()) result.insert(result.end(), {"--config", options.config});
   result.insert(result.end(), options.engine_flags.begin(), options.engine_flags.end());

@@ -29,7 +29,7 @@ struct Config {
   std::string unix_directories;
   bool child = false;      // --child: started by a host
   int64_t parent_pid = 0;  // --child=PID: by that one; 0: not said
-  int listen_fds = 0;  // --listen-fds: systemd's sockets, from descriptor 3, that the host passes on
+  int listen_fds = 0;      // --listen-fds: systemd's sockets, from descriptor 3, that the host passes on
 
   int64_t ring_slots = 128;
   int64_t rx_bytes = 64 << 20;

@@ -66,9 +66,9 @@ struct CallState {
   bool cancelled : 1 = false;     // CANCEL is on its way
   bool headers_sent : 1 = false;  // of a reply that does not stream: its initial metadata, before it
   uint32_t tx_call = 0;
-  uint64_t tx_bytes = 0;              // about how much memory that is
-  RunList runs;                       // rx memory of `host`
-  HostLink* rx_holder = nullptr;      // whose RxShares count `rx_held` bytes; pinned by the call or its parse
+  uint64_t tx_bytes = 0;          // about how much memory that is
+  RunList runs;                   // rx memory of `host`
+  HostLink* rx_holder = nullptr;  // whose RxShares count `rx_held` bytes; pinned by the call or its parse
   size_t rx_held = 0;
   CallState* next_of_host = nullptr;  // HostCalls' list
   CallState** link_of_host = nullptr;

@@ -117,8 +117,8 @@ class Calls {
   // The call's request holds about so many bytes of the host's rx now, which RxShares counts where it must. Throws
   // std::bad_alloc if it is more than before; then it holds as much as before, at that host.
   static void hold_rx(CallState& state, HostLink& link, size_t bytes);
-  // Whether the client's requests hold so much of the host's rx that a further one, or a message, of so many bytes waits
-  // until they are over (RxShares). Then the call has wanted_chunks.
+  // Whether the client's requests hold so much of the host's rx that a further one, or a message, of so many bytes
+  // waits until they are over (RxShares). Then the call has wanted_chunks.
   static DROVER_INLINE bool holds_its_share(CallState& state, HostLink& link, size_t bytes) {
     return !link.rx_shares.empty() && wait_for_share(state, link, bytes);
   }

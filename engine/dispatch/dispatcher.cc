@@ -367,8 +367,8 @@ WaitingCalls::Offered Dispatcher::start_waiting(CallState& state) {
     calls_.fail(state, StatusCode::kUnavailable, kOtherKind);
     return Offered::kTaken;
   }
-  const bool taken = state.call->request_streams ? try_start_stream(state)
-                                                 : try_start(state, {state.message, state.message_size});
+  const bool taken =
+      state.call->request_streams ? try_start_stream(state) : try_start(state, {state.message, state.message_size});
   if (taken) return Offered::kTaken;
   if (state.wanted_chunks == 0) return Offered::kNoSlot;
   // It waits for memory if a smaller call would find a worker.

@@ -223,7 +223,7 @@ class HostLink {
 
   // ---- what refers to this host or its memory
   HostCalls calls;
-  HostCalls told;     // once it is gone: those of its calls that have been told
+  HostCalls told;  // once it is gone: those of its calls that have been told
   RxShares rx_shares;
   uint32_t pins = 0;  // changes of routes, and functions that go on with it
   bool pinned() const { return !calls.empty() || !told.empty() || pins != 0 || connections != 0; }

@@ -57,8 +57,8 @@ struct Route {
   // ---- WaitingCalls' own
   WaitingLine* waiting = nullptr;  // a circle of lines, from that whose turn is next; null: no call waits
   uint32_t waiting_lines = 0;
-  bool slots_wait = false;  // any call waits for a slot or a host
-  size_t index_waiting = 0;  // among the routes with waiting calls
+  bool slots_wait = false;        // any call waits for a slot or a host
+  size_t index_waiting = 0;       // among the routes with waiting calls
   bool served_by_engine = false;  // ReflectionCalls has its calls; it is in no table
 
   // ---- RouteTable's own

@@ -14,7 +14,8 @@ TEST(RxShares, AreOfAConnectionAndOfItsAddress) {
   constexpr size_t kLarge = 1 << 20, kEighth = kWhole / 8;
   ThreadMetrics metrics(0);
   Ledger ledger({}, metrics);
-  const AccountRef one = ledger.open_connection("a"), two = ledger.open_connection("a"), other = ledger.open_connection("b");
+  const AccountRef one = ledger.open_connection("a"), two = ledger.open_connection("a"),
+                   other = ledger.open_connection("b");
   RxShares shares;
   EXPECT_TRUE(shares.empty());
   shares.add(*one.get(), 4 * kEighth - 1);

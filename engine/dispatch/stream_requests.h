@@ -6,10 +6,9 @@
 // A large message is parsed from the input, in slices (LongParses); those behind it wait there.
 //
 // A host has at most kMaxStreamMessages of a call that it has not consumed: then its input waits for CONSUMED, for as
-// long as the handler likes. Input that finds no room in the worker's ring or in rx, or whose client holds its share (RxShares), is *stalled*: it is offered again
-// each turn, and after wait_ns, if the host has nothing of the call left to consume, the call ends in
-// RESOURCE_EXHAUSTED.
-// Thread-safety: none; one engine thread.
+// long as the handler likes. Input that finds no room in the worker's ring or in rx, or whose client holds its share
+// (RxShares), is *stalled*: it is offered again each turn, and after wait_ns, if the host has nothing of the call left
+// to consume, the call ends in RESOURCE_EXHAUSTED. Thread-safety: none; one engine thread.
 #pragma once
 
 #include <cstdint>

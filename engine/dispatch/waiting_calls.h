@@ -4,10 +4,9 @@
 //           +-- line (of a connection) -- call
 //
 // The connections that wait at a route take turns, a call each. A call that waits for memory, since it is large or its
-// client holds much, holds up its own line only; a large one may wait long where others' small ones are many. A call that
-// waits for a host, or for a slot, holds up the route.
-// A new call overtakes no other one of its connection, and none that waits for a host or a slot.
-// Thread-safety: none; one engine thread.
+// client holds much, holds up its own line only; a large one may wait long where others' small ones are many. A call
+// that waits for a host, or for a slot, holds up the route. A new call overtakes no other one of its connection, and
+// none that waits for a host or a slot. Thread-safety: none; one engine thread.
 #pragma once
 
 #include <algorithm>
@@ -52,9 +51,10 @@ class WaitingCalls {
     kNoMemory,  // for this one; others of the route may start
     kNoSlot,    // or no host: no call of the route can start
   };
-  // Offers calls to start(CallState&) -> Offered, until kMostRefused times a call of a route found no memory. kRoutesPerTurn routes at most, which take turns: a full host may have calls
-  // waiting at thousands. Ends at about `end_ns` (CLOCK_MONOTONIC): a host that comes may find thousands that wait for
-  // it. A call that start() takes must have been removed by it. True if any was taken.
+  // Offers calls to start(CallState&) -> Offered, until kMostRefused times a call of a route found no memory.
+  // kRoutesPerTurn routes at most, which take turns: a full host may have calls waiting at thousands. Ends at about
+  // `end_ns` (CLOCK_MONOTONIC): a host that comes may find thousands that wait for it. A call that start() takes must
+  // have been removed by it. True if any was taken.
   template <typename Start>
   bool serve(int64_t end_ns, Start start) {
     bool did = false;

@@ -161,7 +161,8 @@ TEST_F(WaitingCallsTest, ATurnThatIsOverStartsNoMoreAndRoutesTakeTurns) {
   size_t turns = 0;
   for (; waiting_.size() != 0; ++turns) {
     const size_t before = waiting_.size();
-    waiting_.serve(0, [&](CallState& state) { return ++started[state.route], waiting_.remove(state), Offered::kTaken; });
+    waiting_.serve(0,
+                   [&](CallState& state) { return ++started[state.route], waiting_.remove(state), Offered::kTaken; });
     ASSERT_LT(before - waiting_.size(), size_t{Pace::kUnits}) << "the clock is read every few calls";
     if (turns == 1) EXPECT_EQ(started[&route_], started[&other_]);
   }
