@@ -2,9 +2,27 @@
 
 import os
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
+import time
+
+
+def free_port():
+    """Of 127.0.0.1; another process may take it meanwhile."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for(condition, seconds=20, what="a condition"):
+    """What condition() gives, once that is true."""
+    end = time.monotonic() + seconds
+    while not (got := condition()):
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        time.sleep(0.02)
+    return got
 
 
 def _flavours():

@@ -11,23 +11,9 @@ import time
 import grpc
 import pytest
 
-from processes import REFUSED, children_of
+from processes import REFUSED, children_of, free_port, wait_for
 
 ACTIVATOR = pathlib.Path(__file__).resolve().parent / "activator.py"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_for(what, seconds=20):
-    end = time.monotonic() + seconds
-    while not (got := what()):
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
-    return got
 
 
 @pytest.fixture

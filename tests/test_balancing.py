@@ -3,21 +3,15 @@
 import collections
 import socket
 import subprocess
-import time
 import urllib.request
 
 import grpc
 import pytest
 
+from processes import wait_for
+
 METHOD = "/drover.testing.TestService/"
 SEED = "00112233445566778899aabbccddeeff"
-
-
-def wait_for(condition, seconds=20):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it does not happen"
-        time.sleep(0.02)
 
 
 class Hosts:

@@ -8,7 +8,7 @@ import time
 import grpc
 import pytest
 
-from processes import FLAVOURS
+from processes import FLAVOURS, wait_for
 
 OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
@@ -247,10 +247,3 @@ def test_messages_of_200_mb_pass_where_there_is_room_for_them(make_server, stubs
         payload = bytes(range(250)) * 800_000
         assert stub.Echo(messages.EchoRequest(payload=payload), timeout=100).payload == payload
         assert len(stub.Sized(messages.SizedRequest(size=200_000_000), timeout=100).payload) == 200_000_000
-
-
-def wait_for(condition, seconds=10):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)

@@ -10,54 +10,18 @@ import grpc
 import pytest
 
 from processes import FLAVOURS
+from relay import Relay
 
 OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 ALGORITHMS = [grpc.Compression.Deflate, grpc.Compression.Gzip]
 SIZE = 2_000_000  # of messages that become much smaller
 
 
-class Relay:
-    """Passes bytes on between one client's connections and the server, and counts them."""
-
-    def __init__(self, port):
-        self.target = ("127.0.0.1", port)
-        self.up = self.down = 0
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            server = socket.create_connection(self.target)
-            threading.Thread(target=self._pass, args=(client, server, "up"), daemon=True).start()
-            threading.Thread(target=self._pass, args=(server, client, "down"), daemon=True).start()
-
-    def _pass(self, source, to, counter):
-        try:
-            while part := source.recv(1 << 16):
-                setattr(self, counter, getattr(self, counter) + len(part))
-                to.sendall(part)
-        except OSError:
-            pass
-        for end in (source, to):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-
-    def close(self):
-        self.listener.close()
-
-
 class Service:
     def __init__(self, kind, server, stubs, options=()):
         self.messages, services = stubs
         self.kind = kind
-        self.relay = Relay(server.port)
+        self.relay = Relay(f"127.0.0.1:{server.port}")
         self.channel = grpc.insecure_channel(self.relay.address, options=[*OPTIONS, *options])
         self.calls = services.TestServiceStub(self.channel)
         self.streams = services.StreamServiceStub(self.channel)

@@ -10,7 +10,7 @@ import time
 import grpc
 import pytest
 
-from processes import children_of
+from processes import children_of, wait_for
 
 OPTIONS = [("grpc.initial_reconnect_backoff_ms", 50), ("grpc.min_reconnect_backoff_ms", 50),
            ("grpc.max_reconnect_backoff_ms", 200), ("grpc.use_local_subchannel_pool", 1)]
@@ -279,10 +279,3 @@ def test_the_first_of_two_hosts_of_one_child_engine_stops_at_once_and_leaves_it_
     first.engine_pid = None
     assert second.stop() == 0
     wait_for(lambda: not os.path.exists(f"/proc/{engine}"))
-
-
-def wait_for(condition, seconds=15):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)

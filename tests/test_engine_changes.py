@@ -5,19 +5,11 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 
 import grpc
 import pytest
 
-from processes import children_of
-
-
-def wait_for(condition, seconds=20):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it does not happen"
-        time.sleep(0.02)
+from processes import children_of, wait_for
 
 
 class Service:

@@ -16,16 +16,12 @@ import urllib.request
 import grpc
 import pytest
 
+from processes import free_port, wait_for
+
 
 @pytest.fixture
 def droverd(build_dir):
     return str(build_dir / "engine" / "droverd")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @pytest.fixture
@@ -377,10 +373,3 @@ def test_a_port_in_use_is_an_error_of_the_host(build_dir, make_server):
     assert done.returncode == 1
     assert address in done.stderr
     assert server.process.poll() is None
-
-
-def wait_for(condition, seconds=10):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)

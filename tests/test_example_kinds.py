@@ -14,6 +14,7 @@ import pytest
 
 from certificates import Authority
 from conftest import TESTS
+from processes import wait_for
 from test_stock_clients import example
 
 PATIENCE = 15  # seconds of a call
@@ -61,13 +62,6 @@ def desk(program, kinds):
             address = open_ones.enter_context(example(program(name)))
             return Desk(kinds, open_ones.enter_context(grpc.insecure_channel(address)))
         yield serve
-
-
-def wait_for(condition, seconds=10):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("name", ["greeter_server", "greeter_callback_server", "greeter_queue_server"])

@@ -12,6 +12,7 @@ import grpc
 import pytest
 
 from certificates import Authority
+from processes import wait_for
 from tokens import ISSUER, Issuer, bearer
 
 UNAUTHENTICATED, DENIED = grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED
@@ -189,21 +190,14 @@ def test_keys_are_replaced_without_a_restart(serve, stubs, tmp_path):
         good = own.keys.read_text()
         own.keys.write_text(good[:40])
         os.kill(server.engine_pid, signal.SIGHUP)
-        wait_until(lambda: "token keys not reloaded" in server.stderr())
+        wait_for(lambda: "token keys not reloaded" in server.stderr())
         assert answer(channel, stubs, bearer(before))
         own.new_key()
         os.kill(server.engine_pid, signal.SIGHUP)
-        wait_until(lambda: "token keys reloaded" in server.stderr())
+        wait_for(lambda: "token keys reloaded" in server.stderr())
         # On the connection that is open, whose heads are known.
         assert refusal(channel, stubs, bearer(before)) == (UNAUTHENTICATED, "unknown_key")
         assert answer(channel, stubs, bearer(own.token()))
-
-
-def wait_until(condition, seconds=5):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
 
 
 def test_tokens_and_certificates_go_together_over_tls(serve, stubs, issuer, tmp_path):

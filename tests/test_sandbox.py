@@ -9,7 +9,6 @@ import pathlib
 import pwd
 import re
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -19,23 +18,9 @@ import grpc
 import pytest
 
 from certificates import Authority
-from processes import REFUSED, ServerProcess
+from processes import REFUSED, ServerProcess, free_port, wait_for
 
 KEPT = 1 << 10  # CAP_NET_BIND_SERVICE
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_for(what, seconds=20):
-    end = time.monotonic() + seconds
-    while not (got := what()):
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
-    return got
 
 
 class Engine:

@@ -6,7 +6,7 @@ import time
 import grpc
 import pytest
 
-from processes import FLAVOURS
+from processes import FLAVOURS, wait_for
 
 OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
@@ -32,13 +32,6 @@ def items(service, count, size=0):
 
 def stats(service):
     return service.StreamStats(service.messages.StatsRequest(), timeout=10)
-
-
-def wait_for(condition, seconds=10):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
 
 
 class Feed:

@@ -17,6 +17,7 @@
 
 #include "engine/auth/base64url.h"
 #include "engine/auth/json.h"
+#include "engine/base/freed.h"
 
 namespace drover::engine::auth {
 namespace {
@@ -26,22 +27,15 @@ constexpr int kLeastRsaBits = 2048, kMostRsaBits = 4096;
 constexpr size_t kMostExponent = 4;  // bytes: a verification multiplies as often as it has bits
 constexpr size_t kLeastSecret = 32;  // bytes (RFC 7518, section 3.2)
 
-template <auto Free>
-struct Deleter {
-  template <typename T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
-using Pkey = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
-using PkeyContext = std::unique_ptr<EVP_PKEY_CTX, Deleter<EVP_PKEY_CTX_free>>;
-using Digest = std::unique_ptr<EVP_MD_CTX, Deleter<EVP_MD_CTX_free>>;
-using Number = std::unique_ptr<BIGNUM, Deleter<BN_free>>;
-using Builder = std::unique_ptr<OSSL_PARAM_BLD, Deleter<OSSL_PARAM_BLD_free>>;
-using Params = std::unique_ptr<OSSL_PARAM, Deleter<OSSL_PARAM_free>>;
-using Bio = std::unique_ptr<BIO, Deleter<BIO_free_all>>;
-using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
-using Signature = std::unique_ptr<ECDSA_SIG, Deleter<ECDSA_SIG_free>>;
+using Pkey = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
+using PkeyContext = std::unique_ptr<EVP_PKEY_CTX, Freed<EVP_PKEY_CTX_free>>;
+using Digest = std::unique_ptr<EVP_MD_CTX, Freed<EVP_MD_CTX_free>>;
+using Number = std::unique_ptr<BIGNUM, Freed<BN_free>>;
+using Builder = std::unique_ptr<OSSL_PARAM_BLD, Freed<OSSL_PARAM_BLD_free>>;
+using Params = std::unique_ptr<OSSL_PARAM, Freed<OSSL_PARAM_free>>;
+using Bio = std::unique_ptr<BIO, Freed<BIO_free_all>>;
+using Certificate = std::unique_ptr<X509, Freed<X509_free>>;
+using Signature = std::unique_ptr<ECDSA_SIG, Freed<ECDSA_SIG_free>>;
 
 const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 

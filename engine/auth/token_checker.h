@@ -39,7 +39,7 @@ class TokenChecker {
     std::shared_ptr<const VerifiedToken> token;  // null: there is an error
     uint64_t version = 0;                        // of the keys
   };
-  // `now_s`: seconds since 1970. `payer`: the connection's account, null: nobody; `now_ns`: CLOCK_MONOTONIC.
+  // `now_s`: seconds since 1970. `payer`: the connection's account, or null; `now_ns`: CLOCK_MONOTONIC.
   Verdict check(std::string_view token, const Rule& rule, int64_t now_s, Account* payer, int64_t now_ns);
   // A call's end of it, for the metrics.
   void count(AuthError result) { results_[static_cast<size_t>(result)]->add(); }

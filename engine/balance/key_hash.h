@@ -1,4 +1,4 @@
-// The hash of keys that clients choose. Without the seed nobody can find keys that meet at one host.
+// The hash of keys that clients choose. Without the seed a client cannot find keys that meet at one host.
 //
 // On the way of each call that is spread by a hash: OpenSSL's EVP_MAC, which takes a context for each text, is not for
 // it. Thread-safety: pure functions.

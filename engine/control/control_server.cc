@@ -122,7 +122,7 @@ void ControlServer::start_drain(uint64_t grace_ms) {
 
 // ---- the loop
 
-// A host that starts us and is killed before it is served has told nobody where we are: its successor could not find
+// A host that starts us and is killed before it is served has not said where we are: its successor could not find
 // us, and what we hold (metrics.address) would keep its engine from starting.
 void ControlServer::end_with_parent(bool ends) {
   ends_with_parent_ = ends;

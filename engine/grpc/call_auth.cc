@@ -71,7 +71,7 @@ HeadAuth& CallAuth::look_at(RequestHead& head, const Peer& peer) const {
       ++i;
       continue;
     }
-    if (known.has_token) known.refused = AuthError::kMalformed;  // which of the two it would be, nobody says
+    if (known.has_token) known.refused = AuthError::kMalformed;  // two tokens: it is not said which one counts
     known.has_token = true;
     known.token = token;
     if (forward) {

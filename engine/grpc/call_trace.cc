@@ -6,7 +6,7 @@
 namespace drover::engine {
 namespace {
 
-// The only value of that name; null: there is none, or there are several, so that none counts.
+// The value of that name; null: there is no value, or more than one.
 const std::string* only(std::span<const Header> metadata, std::string_view name) {
   const std::string* found = nullptr;
   for (const auto& [key, value] : metadata) {

@@ -33,7 +33,7 @@ class RequestHead final : public http2::Head {
   std::string authority;
   std::vector<Header> metadata;    // the application's; -bin values are decoded
   std::string encoding_name;       // grpc-encoding, if it is one that we do not have
-  std::unique_ptr<HeadAuth> auth;  // null: nobody has looked at its token, or the engine looks at none
+  std::unique_ptr<HeadAuth> auth;  // null: its token was not looked at, or tokens are not checked
   Encoding encoding = Encoding::kNone;
   Compressions taken;  // of grpc-accept-encoding, and supported
   bool is_post = false;

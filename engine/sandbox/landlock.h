@@ -1,5 +1,5 @@
-// Landlock (Linux 5.13): which files the process may reach by name, and that it connects to nobody. Rules hold for the
-// calling thread and the threads it makes from then on; open descriptors and memfds go on as they are.
+// Landlock (Linux 5.13): which files the process may reach by name, and that it makes no TCP connection. Rules hold for
+// the calling thread and the threads it makes from then on; open descriptors and memfds go on as they are.
 //
 //   ABI 1  files: read, write, make, remove         Linux 5.13
 //   ABI 2  moving files between directories         5.19

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "engine/base/freed.h"
+
 namespace drover::engine::tls {
 namespace {
 
@@ -26,13 +28,6 @@ constexpr long kTicketSeconds = 3600;
 constexpr unsigned char kH2[] = {2, 'h', '2'};
 constexpr unsigned char kSessionName[] = "drover";
 
-template <auto Free>
-struct Freed {
-  template <typename T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
 using Bio = std::unique_ptr<BIO, Freed<BIO_free_all>>;
 using Certificate = std::unique_ptr<X509, Freed<X509_free>>;
 using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;

@@ -1,4 +1,4 @@
-// Flow control: a writer is held up by a caller who does not read, and by nobody else. An ordinary gRPC C++ server;
+// Flow control: a caller that does not read holds up its own writer, and no other. An ordinary gRPC C++ server;
 // CMakeLists.txt builds it twice, as flow_control_server on Drover and as flow_control_server_grpc on gRPC C++.
 //
 //   flow_control_server [ADDRESS]

@@ -5,10 +5,9 @@
 Ends with 0, or with 1 and what was wrong. With CA_FILE it speaks TLS. tests/clients/README.md describes the cases.
 """
 
+import pathlib
 import queue
-import socket
 import sys
-import threading
 import time
 
 import grpc
@@ -16,6 +15,9 @@ from grpc import StatusCode
 
 import interop_pb2 as pb
 import interop_pb2_grpc as services
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
+from relay import Relay
 
 INITIAL, TRAILING = "x-grpc-test-echo-initial", "x-grpc-test-echo-trailing-bin"
 SPECIAL = "\t\ntest with whitespace\r\nand Unicode BMP ☺ and non-BMP 😈\t\n"
@@ -61,35 +63,6 @@ def asking(*sizes, payload=0, status=None):
     return pb.StreamingOutputCallRequest(
         response_parameters=[pb.ResponseParameters(size=size) for size in sizes], payload=zeros(payload),
         response_status=status)
-
-
-class Relay:
-    """Passes bytes on between one client and the server, and counts them: the library does not tell which messages were
-    compressed, their size on the wire does."""
-
-    def __init__(self, address):
-        host, _, port = address.rpartition(":")
-        self.target = (host, int(port))
-        self.up = self.down = 0
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"localhost:{self.listener.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self):
-        while True:
-            client, _ = self.listener.accept()
-            server = socket.create_connection(self.target)
-            threading.Thread(target=self._pass, args=(client, server, "up"), daemon=True).start()
-            threading.Thread(target=self._pass, args=(server, client, "down"), daemon=True).start()
-
-    def _pass(self, source, to, counter):
-        try:
-            while part := source.recv(1 << 16):
-                setattr(self, counter, getattr(self, counter) + len(part))
-                to.sendall(part)
-            to.shutdown(socket.SHUT_WR)
-        except OSError:
-            to.close()
 
 
 MUCH = 20_000  # bytes that frames and compressed zeros do not reach

@@ -14,7 +14,6 @@ import os
 import pathlib
 import resource
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -24,7 +23,7 @@ from dataclasses import dataclass, field
 from certificates import Authority
 from judge import Bound, Measured, is_back, violations
 from measure import Sampler, Victims, allocated, mapped_regions, sample
-from processes import REFUSED, ServerProcess
+from processes import REFUSED, ServerProcess, free_port, wait_for
 
 SERVICE = "/drover.testing.TestService/"
 
@@ -80,20 +79,6 @@ COMMON = ("--http2.stall_timeout_ms=1000", "--http2.handshake_timeout_ms=2000", 
 def flags_of(case):
     own = {flag.partition("=")[0] for flag in case.flags}
     return [*(flag for flag in COMMON if flag.partition("=")[0] not in own), *case.flags]
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_for(condition, seconds, what):
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError(f"waited in vain for {what}")
-        time.sleep(0.01)
 
 
 class Rig:

@@ -10,24 +10,17 @@ import os
 import pathlib
 import random
 import signal
-import socket
 import subprocess
 import threading
 import time
 
 import grpc
 
-from processes import ServerProcess
+from processes import ServerProcess, free_port
 from verdict import Window
 
 SETTLE = 1.0  # seconds after which a target that is back must take calls
 RECONNECT = 3.0  # the same where clients must connect again, with their back-off
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Host:
