@@ -140,10 +140,10 @@ bool Confinement::enter(const Config& config, const tls::Identities& identities,
                         ThreadMetrics& metrics, std::string* error) {
   // A host may bring certificates later: OpenSSL reads its configuration now.
   OPENSSL_init_ssl(OPENSSL_INIT_LOAD_CONFIG, nullptr);
-  warn_of_unreadable(files_read_again(identities, tokens));
   const sandbox::Policy policy = sandbox_policy(config, identities, tokens);
   sandbox::Outcome outcome;
   if (!sandbox::enter(policy, &outcome, error)) return false;
+  warn_of_unreadable(files_read_again(identities, tokens));  // with the rights that are left
 
   constexpr const char* kHelp = "1: this part of the sandbox (engine.sandbox) is in force.";
   metrics.gauge("drover_sandbox", kHelp, {{"part", "privileges"}})->set(outcome.privileges);

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -57,6 +58,7 @@ namespace {
 constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kUs = 1'000;
 constexpr int64_t kTrimPeriodNs = 1'000 * kMs;
+constexpr int64_t kPredecessorNs = 2'000 * kMs;
 constexpr int64_t kReservedDescriptors = 1024;  // for hosts, listeners and the engine itself
 
 // The dispatchers are made before the control server, which needs them; this stands between.
@@ -240,6 +242,7 @@ class Engine {
   bool start(std::string* error);
   bool make_threads(std::string* error);
   bool confine(std::string* error);
+  bool prepare_metrics(std::string* error);
   void drain();
   bool all_drained();
   void stop();
@@ -337,13 +340,23 @@ bool Engine::make_threads(std::string* error) {
   return true;
 }
 
+// The engine of a host that was killed may hold the address until it has noticed.
+bool Engine::prepare_metrics(std::string* error) {
+  const int64_t end_ns = monotonic_ns() + (config_.child ? kPredecessorNs : 0);
+  for (;;) {
+    *error = exporter_->prepare(config_.metrics_address);
+    if (error->empty()) return true;
+    if (monotonic_ns() >= end_ns || error->find(std::strerror(EADDRINUSE)) == std::string::npos) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
 // What needs more than the sandbox allows comes before it: files for writing, names, rings. No thread runs yet.
 bool Engine::confine(std::string* error) {
   if (!config_.metrics_address.empty()) {
     exporter_ = std::make_unique<MetricsExporter>();
     for (auto& thread : threads_) exporter_->add(&thread->metrics);
-    *error = exporter_->prepare(config_.metrics_address);
-    if (!error->empty()) return false;
+    if (!prepare_metrics(error)) return false;
   }
   ControlError control_error;
   control_socket_ = ControlListener::listen(config_.control_socket, &control_error);
@@ -426,6 +439,7 @@ void Engine::stop() {
   for (auto& thread : threads_) thread->transport.close_all();  // calls are abandoned while their dispatcher lives
   spans_.reset();
   abandoned_at_end_ = abandoned_calls();
+  confinement_.report_refusals();  // its counter is a thread's
   threads_.clear();
   pidfile_.remove();
 }
@@ -468,7 +482,6 @@ int Engine::run() {
     }
   }
   stop();
-  confinement_.report_refusals();
   log::info("ended", {{"calls_cut_off", abandoned_at_end_ - abandoned_before}});
   return 0;
 }

@@ -75,8 +75,8 @@ struct SpawnSettings {
     const int behind = kFirstActivated + activated.count;
     for (int fd = kFirstActivated; fd < behind; ++fd) {
       const bool passed = std::find(activated.sockets.begin(), activated.sockets.end(), fd) != activated.sockets.end();
-      if (passed) posix_spawn_file_actions_adddup2(&files, fd, fd);  // without close-on-exec
-      if (!passed) posix_spawn_file_actions_addclose(&files, fd);
+      if (passed) posix_spawn_file_actions_adddup2(&files, fd, fd);                         // without close-on-exec
+      if (!passed) posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDONLY, 0);  // no file of its own
     }
     posix_spawn_file_actions_addclosefrom_np(&files, behind);
   }

@@ -43,7 +43,8 @@ TEST(EngineProcess, GetsItsArgumentsAndAProcessGroupOfItsOwn) {
     std::ifstream file(out);
     std::getline(file, line);
   }
-  EXPECT_EQ(line, "--child --engine.control_socket=unix:/tmp/x.sock --config /etc/x.toml --limits.max_request_bytes=5");
+  EXPECT_EQ(line, "--child=" + std::to_string(::getpid()) +
+                      " --engine.control_socket=unix:/tmp/x.sock --config /etc/x.toml --limits.max_request_bytes=5");
   EXPECT_EQ(::getpgid(engine->pid()), engine->pid());
   std::string how;
   EXPECT_TRUE(engine->alive(&how));

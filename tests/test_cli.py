@@ -307,7 +307,9 @@ def test_replies_that_stream_are_printed_one_by_one(drover, test_service):
 def test_requests_that_stream_come_from_stdin_a_file_or_the_command_line(drover, test_service, tmp_path):
     lines = "".join('{"number": %d, "payload": "YWI="}\n' % i for i in range(1000))
     done = drover("call", test_service, "Collect", "-d", "@-", stdin=lines.encode())
-    assert json.loads(done.stdout) == {"count": "1000", "bytes": "2000", "inOrder": True}
+    summary = json.loads(done.stdout)
+    assert {key: summary[key] for key in ("count", "bytes", "inOrder")} == {"count": "1000", "bytes": "2000",
+                                                                           "inOrder": True}
     (tmp_path / "items.json").write_text('{"number": 0}{\n"number": 1}')
     assert json.loads(drover("call", test_service, "Collect", "-d", "@items.json").stdout)["count"] == "2"
     assert json.loads(drover("call", test_service, "Collect", "-d", '{"number": 0} {"number": 1}{"number":2}').stdout)[

@@ -41,8 +41,8 @@ TEST(TrimTimes, TakesWhatIsLeftAfterATrimAsTheLeast) {
   TrimTimes times;
   EXPECT_TRUE(times.due(100 * kMiB, true, 0));
   times.trimmed(100 * kMiB);
-  EXPECT_FALSE(times.due(107 * kMiB, false, kSecond));
-  EXPECT_TRUE(times.due(108 * kMiB, false, kSecond));
+  EXPECT_FALSE(times.due(112 * kMiB, false, kSecond));
+  EXPECT_TRUE(times.due(113 * kMiB, false, kSecond)) << "an eighth";
   times.trimmed(30 * kMiB);
   EXPECT_FALSE(times.due(20 * kMiB, false, kSecond));
   EXPECT_TRUE(times.due(28 * kMiB, false, kSecond)) << "grown from 20";

@@ -255,7 +255,8 @@ TEST_P(TransportTest, ConnectionsThatEndWhileTheirInputWaitsAreClosed) {
   Engine engine(GetParam(), 1, options);
   const std::string address = "127.0.0.1:" + std::to_string(engine.listeners->listen("127.0.0.1:0", 1).port);
   const std::string bytes = flood_of_window_updates(200'000);
-  {
+  // The clients may be gone before the engine has read enough to postpone it.
+  for (int round = 0; round < 50 && engine.postponed() == 0; ++round) {
     std::vector<std::unique_ptr<Flood>> floods;
     for (int i = 0; i < 8; ++i) floods.push_back(std::make_unique<Flood>(address, bytes));
   }

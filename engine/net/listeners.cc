@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -183,6 +184,13 @@ void Listeners::adopt(std::vector<UniqueFd> fds, uint32_t listener, const std::s
 
 ListenResult Listeners::listen_at(const std::vector<int>& activated, std::string_view address, uint32_t listener,
                                   const std::shared_ptr<const tls::Server>& tls) {
+  for (const Open& open : open_) {
+    if (std::find_first_of(open.activated.begin(), open.activated.end(), activated.begin(), activated.end()) ==
+        open.activated.end())
+      continue;
+    return {0, "cannot listen on " + std::string(address) + ": " + std::strerror(EADDRINUSE) +
+                   ": its activated socket serves " + open.address};
+  }
   std::vector<std::vector<UniqueFd>> all;
   SocketAddress bound;
   for (int socket : activated) {
@@ -196,7 +204,7 @@ ListenResult Listeners::listen_at(const std::vector<int>& activated, std::string
   }
   for (auto& fds : all) adopt(std::move(fds), listener, tls);
   const uint16_t port = bound.storage.ss_family == AF_UNIX ? 0 : ntohs(port_of(bound));
-  open_.push_back({listener, std::string(address), port, nullptr});
+  open_.push_back({listener, std::string(address), port, nullptr, activated});
   log::info(
       g_listener_limit, "listening",
       {{"address", address}, {"port", port}, {"listener", listener}, {"tls", tls != nullptr}, {"activated", true}});

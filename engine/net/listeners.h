@@ -64,6 +64,7 @@ class Listeners {
     std::string address;
     uint16_t port;
     std::shared_ptr<SocketFile> file;  // of a unix address; else null
+    std::vector<int> activated = {};   // its descriptors of activated_
   };
   void remove(std::shared_ptr<SocketFile> file);
   void adopt(std::vector<UniqueFd> fds, uint32_t listener, const std::shared_ptr<const tls::Server>& tls);

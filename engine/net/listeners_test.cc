@@ -1,6 +1,7 @@
 // Listeners and acceptors over real sockets, on several engine threads.
 #include "engine/net/listeners.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -98,6 +99,28 @@ TEST(Listeners, TheWildcardTakesIpv4AndIpv6) {
   if (six) {
     EXPECT_NE(hello(six), "");
   }
+}
+
+TEST(Listeners, AnActivatedSocketServesOneListener) {
+  constexpr int kAt = 200;
+  sockaddr_in any{};
+  any.sin_family = AF_INET;
+  {
+    const UniqueFd socket(::socket(AF_INET, SOCK_STREAM, 0));
+    ASSERT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&any), sizeof any), 0);
+    ASSERT_EQ(::listen(socket.get(), 8), 0);
+    ASSERT_EQ(::dup2(socket.get(), kAt), kAt);
+  }
+  socklen_t size = sizeof any;
+  ::getsockname(kAt, reinterpret_cast<sockaddr*>(&any), &size);
+  const std::string port = std::to_string(ntohs(any.sin_port));
+  std::vector<std::string> wrong;
+  Engine engine(2);
+  engine.listeners->use(ActivatedSockets::take(kAt, 1, "", &wrong));
+  ASSERT_EQ(engine.listeners->listen("0.0.0.0:" + port, 1).error, "");
+  EXPECT_THAT(engine.listeners->listen("[::]:" + port, 2).error, HasSubstr("already in use"));
+  engine.listeners->close(1);
+  EXPECT_EQ(engine.listeners->listen("[::]:" + port, 2).error, "");
 }
 
 TEST(Listeners, AnAddressThatSomebodyListensOnIsAnError) {

@@ -297,9 +297,29 @@ TEST_F(Sandbox, SocketsAreOfTheKindsThatAnEngineListensWith) {
               one.told)
         << one.domain << ' ' << one.type;
   }
+  EXPECT_EQ(in_sandbox([] { return told(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 262)); }), EPERM)
+      << "MPTCP, for which Landlock has no rule";
+  int pair[2];
+  EXPECT_EQ(in_sandbox([&] { return told(::socketpair(AF_UNIX, SOCK_DGRAM, 0, pair)); }), EPERM);
+  EXPECT_EQ(in_sandbox([&] { return told(::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair)); }), kWorked);
   policy_.datagrams = true;
   EXPECT_EQ(in_sandbox([] { return told(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)); }), kWorked);
   EXPECT_EQ(in_sandbox([] { return told(::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0)); }), kWorked);
+}
+
+TEST_F(Sandbox, NothingIsSentByTcpFastOpen) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(9);
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(in_sandbox([&]() -> int {
+              return told(static_cast<int>(::sendto(socket, "x", 1, MSG_FASTOPEN | MSG_NOSIGNAL,
+                                                    reinterpret_cast<const sockaddr*>(&to), sizeof to)));
+            }),
+            EPERM);
+  EXPECT_EQ(in_sandbox([&] { return told(::fcntl(socket, F_SETOWN, ::getpid())); }), EPERM);
+  ::close(socket);
 }
 
 TEST_F(Sandbox, ListenersOpenAtAnyTimeAndNobodyIsConnectedTo) {

@@ -4,6 +4,7 @@
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <linux/sockios.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -61,7 +62,6 @@ constexpr int kAlways[] = {
     k_stat,
     k_lstat,
     k_statx,
-    k_fcntl,
     k_flock,
     k_dup,
     k_dup2,
@@ -70,7 +70,6 @@ constexpr int kAlways[] = {
     k_fdatasync,
     k_ftruncate,
     k_fallocate,
-    k_fchmod,
     k_pipe2,
     k_memfd_create,
     k_eventfd2,
@@ -107,9 +106,6 @@ constexpr int kAlways[] = {
     k_getpeername,
     k_setsockopt,
     k_getsockopt,
-    k_sendto,
-    k_sendmsg,
-    k_sendmmsg,
     k_recvfrom,
     k_recvmsg,
     k_recvmmsg,
@@ -193,18 +189,24 @@ ArgumentTest is(uint8_t argument, uint32_t value) { return {argument, 0xffffffff
 ArgumentTest none_of(uint8_t argument, uint32_t bits) { return {argument, bits, 0}; }
 
 void append_sockets(const SystemCallOptions& options, std::vector<SystemCallRule>& out) {
-  auto kind = [](uint32_t domain, uint32_t type) {
-    return std::vector<ArgumentTest>{is(0, domain), {1, kSocketType, type}};
+  auto kind = [](uint32_t domain, uint32_t type, uint32_t protocol = 0) {
+    return std::vector<ArgumentTest>{is(0, domain), {1, kSocketType, type}, is(2, protocol)};
   };
-  SystemCallRule socket{k_socket,
-                        {kind(AF_UNIX, SOCK_STREAM), kind(AF_UNIX, SOCK_SEQPACKET), kind(AF_INET, SOCK_STREAM),
-                         kind(AF_INET6, SOCK_STREAM)}};
+  // No protocol but the usual one, by its number or by 0: Landlock has no rule for MPTCP.
+  SystemCallRule socket{
+      k_socket,
+      {kind(AF_UNIX, SOCK_STREAM), kind(AF_UNIX, SOCK_SEQPACKET), kind(AF_INET, SOCK_STREAM),
+       kind(AF_INET6, SOCK_STREAM), kind(AF_INET, SOCK_STREAM, IPPROTO_TCP), kind(AF_INET6, SOCK_STREAM, IPPROTO_TCP)}};
   if (options.datagrams) {
     socket.any_of.push_back(kind(AF_INET, SOCK_DGRAM));
     socket.any_of.push_back(kind(AF_INET6, SOCK_DGRAM));
   }
   out.push_back(std::move(socket));
-  out.push_back({k_socketpair, {{is(0, AF_UNIX)}}});
+  out.push_back({k_socketpair, {kind(AF_UNIX, SOCK_STREAM), kind(AF_UNIX, SOCK_SEQPACKET)}});
+  // Without TCP Fast Open, which connects.
+  out.push_back({k_sendto, {{none_of(3, MSG_FASTOPEN)}}});
+  out.push_back({k_sendmsg, {{none_of(2, MSG_FASTOPEN)}}});
+  out.push_back({k_sendmmsg, {{none_of(3, MSG_FASTOPEN)}}});
 }
 
 }  // namespace
@@ -222,6 +224,16 @@ std::vector<SystemCallRule> allowed_system_calls(const SystemCallOptions& option
       // these two first: `appends`
       {k_openat, {{none_of(2, kOpensForMore)}}},
       {k_open, {{none_of(1, kOpensForMore)}}},
+      // not F_SETOWN and F_SETSIG, which signal others
+      {k_fcntl,
+       {{is(1, F_GETFD)},
+        {is(1, F_SETFD)},
+        {is(1, F_GETFL)},
+        {is(1, F_SETFL)},
+        {is(1, F_DUPFD)},
+        {is(1, F_DUPFD_CLOEXEC)},
+        {is(1, F_GET_SEALS)},
+        {is(1, F_ADD_SEALS)}}},
       {k_mmap, {{none_of(2, PROT_EXEC)}}},
       {k_mprotect, {{none_of(2, PROT_EXEC)}}},
       {k_clone, {{{0, kThread, kThread}, none_of(0, kNamespaces)}}},
