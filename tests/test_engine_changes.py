@@ -138,5 +138,6 @@ def test_a_fingerprint_is_of_what_is_in_effect(build_dir, tmp_path):
     file.write_text("# the default\n[dispatch]\nwait_ms = 5000\n")
     assert fingerprint("--config", str(file)) == plain, "the values count, not the text"
     assert fingerprint("--dispatch.wait_ms=5001")["config"] != plain["config"]
-    assert fingerprint(env={"DROVER_DISPATCH_WAIT_MS": "5001"}) == fingerprint("--dispatch.wait_ms=5001")
+    assert fingerprint(env={"DROVER_ENGINE_IO": "epoll"}) == fingerprint("--engine.io=epoll")
+    assert fingerprint(env={"DROVER_ENGINE_IO": "uring"})["config"] != fingerprint("--engine.io=epoll")["config"]
     assert fingerprint("--child")["config"] != plain["config"]
