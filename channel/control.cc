@@ -134,6 +134,7 @@ DROVER_CONTROL_BODY(Error, visit_error)
 DROVER_CONTROL_BODY(Draining, visit_draining)
 DROVER_CONTROL_BODY(HostStatus, visit_host_status)
 DROVER_CONTROL_BODY(ServeLines, visit_serve_lines)
+DROVER_CONTROL_BODY(ServeChannelz, visit_serve_channelz)
 DROVER_CONTROL_BODY(OpenConnection, visit_open_connection)
 DROVER_CONTROL_BODY(ConnectionOpened, visit_connection_opened)
 DROVER_CONTROL_BODY(LogTo, visit_log_to)
@@ -317,6 +318,8 @@ std::optional<ControlMessage> empty_message(uint16_t type) {
       return HostStatus{};
     case ControlType::kServeLines:
       return ServeLines{};
+    case ControlType::kServeChannelz:
+      return ServeChannelz{};
     case ControlType::kOpenConnection:
       return OpenConnection{};
     case ControlType::kConnectionOpened:
@@ -367,7 +370,7 @@ ControlType control_type(const ControlMessage& message) {
                                            ControlType::kOpenConnection,  ControlType::kConnectionOpened,
                                            ControlType::kListenTls,       ControlType::kRegisterDescriptors,
                                            ControlType::kDescribe,        ControlType::kLogTo,
-                                           ControlType::kDescription};
+                                           ControlType::kDescription,     ControlType::kServeChannelz};
   static_assert(std::size(kTypes) == std::variant_size_v<ControlMessage>);
   return kTypes[message.index()];
 }

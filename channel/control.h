@@ -10,6 +10,7 @@
 //   RegisterMethods      (one or more)      -->
 //   RegisterDescriptors + fd  (none or one) -->
 //   ServeLines           (a name each)      -->
+//   ServeChannelz        (none or one)      -->
 //   Listen, ListenTls    (one or more)      -->
 //                                           <--   Listening, one for each
 //   Start                                   -->
@@ -109,6 +110,11 @@ struct ServeLines {
   uint32_t flags = 0;  // reserved, 0
 };
 
+// Asks for channelz at the host's addresses.
+struct ServeChannelz {
+  uint32_t flags = 0;  // reserved, 0
+};
+
 inline constexpr uint32_t kAllEngineFlags = kEngineIsChild | kEngineTakesLog;
 
 // Asks what the engine runs on.
@@ -190,9 +196,10 @@ struct Description {
   uint64_t started = 0;     // Unix time, seconds
 };
 
-using ControlMessage = std::variant<Hello, RegisterImage, RegisterMethods, Listen, Start, Drain, Detach, Welcome,
-                                    Listening, Started, Error, Draining, HostStatus, ServeLines, OpenConnection,
-                                    ConnectionOpened, ListenTls, RegisterDescriptors, Describe, LogTo, Description>;
+using ControlMessage =
+    std::variant<Hello, RegisterImage, RegisterMethods, Listen, Start, Drain, Detach, Welcome, Listening, Started,
+                 Error, Draining, HostStatus, ServeLines, OpenConnection, ConnectionOpened, ListenTls,
+                 RegisterDescriptors, Describe, LogTo, Description, ServeChannelz>;
 ControlType control_type(const ControlMessage& message);
 
 // Descriptors that a message must come with (Welcome: 2 + engine threads).

@@ -56,7 +56,8 @@ std::vector<ControlMessage> examples() {
           Describe{},
           LogTo{0},
           Description{kEngineIsChild, "0.1.0", std::string(64, 'a'), std::string(64, 'b'), "/etc/x.toml", "/x.log",
-                      1790000000}};
+                      1790000000},
+          ServeChannelz{0}};
 }
 
 TEST(Control, EveryMessageComesBackAsItWas) {

@@ -243,6 +243,7 @@ class Engine {
   bool make_threads(std::string* error);
   bool confine(std::string* error);
   bool prepare_metrics(std::string* error);
+  void offer_channelz();
   void drain();
   bool all_drained();
   void stop();
@@ -303,6 +304,14 @@ class Look {
   int64_t last_ns_;
 };
 
+void Engine::offer_channelz() {
+  if (config_.channelz_shows == "nothing") return;
+  const ChannelzScope scope = config_.channelz_shows == "engine" ? ChannelzScope::kEngine : ChannelzScope::kUsers;
+  for (auto& thread : threads_) {
+    thread->dispatcher.offer_channelz(scope, thread->transport.sockets(), loop_threads_.get());
+  }
+}
+
 bool Engine::make_threads(std::string* error) {
   std::string why_not;
   std::unique_ptr<Io> io = make_io(*parse_io_kind(config_.io), &why_not);  // a trial; each thread makes its own
@@ -337,6 +346,7 @@ bool Engine::make_threads(std::string* error) {
   listeners_ = std::make_unique<Listeners>(acceptors);
   listeners_->use(std::move(activated_));
   loop_threads_ = std::make_unique<LoopThreads>(loops, *listeners_);
+  offer_channelz();
   return true;
 }
 

@@ -165,8 +165,8 @@ std::unique_ptr<Attachment> Attachment::over(ControlSocket socket, const Offer& 
   attachment->socket_ = std::move(socket);
   if (!attachment->greet(offer, error) || !attachment->tell_of_engine(offer, whose, error) ||
       !attachment->register_methods(offer, error) || !attachment->register_descriptors(offer, error) ||
-      !attachment->serve_lines(offer, error) || !attachment->listen(offer, port_wait_ms, ports, error) ||
-      !attachment->start(error)) {
+      !attachment->serve_channelz(offer, error) || !attachment->serve_lines(offer, error) ||
+      !attachment->listen(offer, port_wait_ms, ports, error) || !attachment->start(error)) {
     return nullptr;
   }
   return attachment;
@@ -306,6 +306,11 @@ bool Attachment::register_descriptors(const Offer& offer, AttachError* error) {
   const int raw = fd.get();
   const RegisterDescriptors message{offer.descriptors.size()};
   return (fd && socket_.send(message, std::span<const int>(&raw, 1), kAnswerMs, &why)) || refused(why, error);
+}
+
+bool Attachment::serve_channelz(const Offer& offer, AttachError* error) {
+  ControlError why;
+  return !offer.channelz || socket_.send(ServeChannelz{}, kAnswerMs, &why) || refused(why, error);
 }
 
 bool Attachment::serve_lines(const Offer& offer, AttachError* error) {

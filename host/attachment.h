@@ -28,6 +28,7 @@ struct Offer {
   std::vector<std::string> addresses;                // a port of 0 is replaced once an engine has picked one
   std::vector<std::shared_ptr<const TlsOffer>> tls;  // of each address, null: cleartext; or empty: all cleartext
   std::string descriptors;  // a FileDescriptorSet's bytes, for server reflection; empty: it is not asked for
+  bool channelz = false;    // asked for
   HostOptions options;
   std::vector<std::string> line_names;  // served with RPC lines
   // Names by which this process is to find an engine, beside its addresses: those that it serves or opens.
@@ -78,6 +79,7 @@ class Attachment {
   bool tell_of_engine(const Offer& offer, Whose whose, AttachError* error);
   bool register_methods(const Offer& offer, AttachError* error);
   bool register_descriptors(const Offer& offer, AttachError* error);
+  bool serve_channelz(const Offer& offer, AttachError* error);
   bool refused(const ControlError& why, AttachError* error);
   bool serve_lines(const Offer& offer, AttachError* error);
   std::optional<Listening> listen_at(const std::string& address, const TlsOffer* tls, AttachError* error);

@@ -5,6 +5,7 @@
 #include <google/protobuf/repeated_field.h>
 #include <grpc++/grpc++.h>
 #include <grpc/support/log.h>
+#include <grpcpp/ext/channelz_service_plugin.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
@@ -305,6 +306,7 @@ TEST(BuilderApi, TakesWhatServersSet) {
   Greeter service;
   grpc::EnableDefaultHealthCheckService(false);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::channelz::experimental::InitChannelzService();
   grpc::ServerBuilder builder;
   int port = -1;
   builder.AddListeningPort("127.0.0.1:0", grpc::SslServerCredentials(grpc::SslServerCredentialsOptions()), &port);

@@ -1,3 +1,4 @@
+#include <grpcpp/ext/channelz_service_plugin.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
@@ -26,6 +27,7 @@ using drover::host::LogLevel;
 
 bool default_health_check_service = false;
 bool server_reflection = false;
+bool channelz_service = false;
 
 }  // namespace
 
@@ -41,6 +43,12 @@ namespace reflection {
 void InitProtoReflectionServerBuilderPlugin() { server_reflection = true; }
 
 }  // namespace reflection
+
+namespace channelz::experimental {
+
+void InitChannelzService() { channelz_service = true; }
+
+}  // namespace channelz::experimental
 
 // ---- Server
 
@@ -281,6 +289,7 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
     offer.tls.push_back(port.credentials->drover_tls());
   }
   offer_methods(*parts, &offer);
+  offer.channelz = channelz_service;
   if (server_reflection) offer.descriptors = drover::host::descriptors_of(services_);
   if (!interceptor_creators_.empty()) {
     offer.interceptors = std::make_shared<const drover::host::InterceptorFactories>(std::move(interceptor_creators_));

@@ -154,6 +154,11 @@ std::vector<ConfigKey> make_keys() {
       integer("lines.datagram_lines", &Config::datagram_lines, 1, 22, "lines",
               "Most lines of a datagram. 22 fill an Ethernet payload of 1,500 bytes; a tunnel may need fewer."),
 
+      choice("channelz.shows", &Config::channelz_shows, {"user", "engine", "nothing"},
+             "What clients of gRPC's channelz service see, which is offered at the addresses of hosts that ask for it. "
+             "user: servers and connections of the users of these hosts, wherever they listen at this engine; engine: "
+             "those of all users; nothing: the service is not offered."),
+
       choice("dispatch.policy", &Config::policy, {"round-robin", "least-outstanding"},
              "How the worker of a call is chosen: among the workers of all hosts that serve its method, or of the host "
              "that dispatch.balance chose."),

@@ -53,6 +53,8 @@ struct Config {
   int64_t peer_timeout_ms = 3000;
   int64_t datagram_lines = 22;
 
+  std::string channelz_shows = "user";
+
   std::string policy = "round-robin";
   std::string balance;
   std::string balance_seed;

@@ -9,18 +9,16 @@
 #include <vector>
 
 #include "engine/dispatch/dispatcher.h"
+#include "engine/dispatch/engine_threads.h"
 #include "engine/net/event_loop.h"
 #include "engine/net/listeners.h"
 
 namespace drover::engine {
 
 // Thread-safe.
-class DispatchThreads {
+class DispatchThreads : public EngineThreads {
  public:
-  virtual uint32_t count() const = 0;
   virtual int cpu(uint32_t thread) const = 0;  // that it is pinned to, or -1
-  // Runs `work` on that thread, in the order of posting; dropped if the thread has ended.
-  virtual void post(uint32_t thread, std::function<void(Dispatcher&)> work) = 0;
   void post_all(const std::function<void(Dispatcher&)>& work) {
     for (uint32_t thread = 0; thread < count(); ++thread) post(thread, work);
   }

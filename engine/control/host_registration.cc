@@ -9,6 +9,7 @@
 
 #include "engine/balance/field_path.h"
 #include "engine/base/log.h"
+#include "engine/channelz/channelz_request.h"
 #include "engine/dispatch/raw_message.h"
 
 namespace drover::engine {
@@ -137,6 +138,7 @@ bool HostRegistration::greet(const Hello& hello, uint64_t id, int pid, uint32_t 
   attachment->id = id;
   attachment->name = printable(hello.name);
   attachment->pid = pid;
+  attachment->user = user_;
   for (uint32_t thread = 0; thread < engine_threads; ++thread) {
     UniqueFd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!bell) return refuse(error, ControlCode::kResourceExhausted, std::string("eventfd: ") + std::strerror(errno));
@@ -268,6 +270,18 @@ void HostRegistration::list_services() {
   std::sort(services.begin(), services.end());
   services.erase(std::unique(services.begin(), services.end()), services.end());
   attachment_->reflection = std::make_shared<ReflectionSource>(std::move(descriptors_), std::move(services));
+}
+
+bool HostRegistration::add_channelz(const ServeChannelz& serve, ControlError* error) {
+  if (serve.flags != 0) return refuse(error, ControlCode::kBadValue, "ServeChannelz.flags is not 0");
+  if (attachment_->channelz) return refuse(error, ControlCode::kUnexpectedMessage, "ServeChannelz came before");
+  for (const std::string_view path : kChannelzPaths) {
+    if (options_.policy.may_serve(user_, path)) continue;
+    return refuse(error, ControlCode::kPermissionDenied,
+                  "hosts of user " + std::to_string(user_) + " may not serve " + std::string(path) + " (hosts.allow)");
+  }
+  attachment_->channelz = true;
+  return true;
 }
 
 bool HostRegistration::add_line_name(const ServeLines& serve, ControlError* error) {

@@ -68,6 +68,8 @@ class HostRegistration {
   // The host asks for server reflection. Its services are listed from finish() on. One whose descriptors are larger
   // than is allowed is not described, but serves: the log says so.
   bool add_descriptors(const RegisterDescriptors& descriptors, int fd, ControlError* error);
+  // The host asks for channelz at its addresses; clients there see what the host's user has.
+  bool add_channelz(const ServeChannelz& serve, ControlError* error);
   bool add_line_name(const ServeLines& serve, ControlError* error);
   // Before an address is opened: whether the host may have it beside those that it has.
   bool check_address(const std::string& address, ControlError* error) const;

@@ -90,6 +90,27 @@ class Descriptors : public testing::Test {
   ControlError error;
 };
 
+TEST_F(Descriptors, AHostMayAskForChannelzOnce) {
+  EXPECT_FALSE(registration.attachment()->channelz);
+  EXPECT_FALSE(registration.add_channelz(ServeChannelz{1}, &error));
+  EXPECT_EQ(error.code, ControlCode::kBadValue);
+  ASSERT_TRUE(registration.add_channelz(ServeChannelz{}, &error)) << error.message;
+  EXPECT_TRUE(registration.attachment()->channelz);
+  EXPECT_EQ(registration.attachment()->user, 1001u);
+  EXPECT_FALSE(registration.add_channelz(ServeChannelz{}, &error));
+  EXPECT_EQ(error.code, ControlCode::kUnexpectedMessage);
+}
+
+TEST_F(Descriptors, HostsAllowCoversChannelz) {
+  ASSERT_EQ(HostPolicy::parse("1001=/p.Shop/*,/grpc.channelz.v1.Channelz/GetServer*", &options.policy), "");
+  EXPECT_FALSE(registration.add_channelz(ServeChannelz{}, &error));
+  EXPECT_EQ(error.code, ControlCode::kPermissionDenied);
+  EXPECT_THAT(error.message, HasSubstr("may not serve /grpc.channelz.v1.Channelz/GetTopChannels"));
+  EXPECT_FALSE(registration.attachment()->channelz);
+  ASSERT_EQ(HostPolicy::parse("1001=/p.Shop/*,/grpc.channelz.*", &options.policy), "");
+  EXPECT_TRUE(registration.add_channelz(ServeChannelz{}, &error)) << error.message;
+}
+
 TEST_F(Descriptors, AHostThatSendsThemIsDescribedWithItsServicesFromItsStart) {
   std::string_view image(reinterpret_cast<const char*>(echo_image().image().data()), echo_image().image().size());
   UniqueFd fd = make_image_fd(image, &error);

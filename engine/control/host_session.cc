@@ -68,6 +68,7 @@ bool HostSession::take(ControlMessage& message, std::vector<UniqueFd>& fds, Cont
   if (auto* m = std::get_if<Listen>(&message)) return take_listen(*m, error);
   if (auto* m = std::get_if<ListenTls>(&message)) return take_listen_tls(*m, fds, error);
   if (auto* m = std::get_if<ServeLines>(&message)) return registration_.add_line_name(*m, error);
+  if (auto* m = std::get_if<ServeChannelz>(&message)) return registration_.add_channelz(*m, error);
   if (auto* m = std::get_if<OpenConnection>(&message)) return take_open(*m, error);
   if (std::holds_alternative<Describe>(message)) {
     return send(describe()) || refuse(error, ControlCode::kClosed, "the host does not take its Description");

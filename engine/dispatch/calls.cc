@@ -317,12 +317,33 @@ void Calls::drop_stream(CallState& state) {
   while (!stream.steps.empty()) drop_step(state, stream.steps.pop());
   state.owed &= ~CallState::kSteps;
   while (!stream.put_off.empty()) {
-    const uint32_t tx_call = stream.put_off.pop().tx_call;
-    if (!state.host->gone) state.host->release(state.lane, tx_call, 0, now_ns_);
+    const CompleteSlot slot = stream.put_off.pop();
+    if (slot.type == static_cast<uint8_t>(ResponseSlotType::kComplete)) ++state.host->failed;
+    if (!state.host->gone) state.host->release(state.lane, slot.tx_call, 0, now_ns_);
   }
 }
 
-bool Calls::keep_answer(CallState& state, std::unique_ptr<ReflectionAnswer> answer) {
+bool Calls::send_answer(CallState& state, std::unique_ptr<EngineAnswer> answer) {
+  Reply reply;
+  reply.ends = false;
+  reply.has_message = true;
+  reply.message = answer->pieces();
+  reply.message_size = answer->size();
+  if (!keep_answer(state, std::move(answer))) {
+    fail(state, StatusCode::kResourceExhausted, "too many bytes of replies wait for this client");
+    return false;
+  }
+  const uint32_t call = state.index, generation = state.generation;
+  const bool copied = replies_.reply(*state.call, reply);
+  CallState* still = find(call, generation);
+  if (still == nullptr) return false;
+  // Also of a call that ended meanwhile: the transport does not report a copied reply as sent.
+  if (copied && still->stream != nullptr) drop_answer(*still);
+  return still->phase != CallState::Phase::kReplied && still->phase != CallState::Phase::kOver;
+}
+
+// False: over a budget, and nothing was kept.
+bool Calls::keep_answer(CallState& state, std::unique_ptr<EngineAnswer> answer) {
   const size_t bytes = answer->memory();
   if (state.payer != nullptr && !state.payer->charge(Resource::kMemory, bytes)) return false;
   state.stream->answer = std::move(answer);

@@ -140,8 +140,9 @@ class Calls {
   // The transport needs the oldest step no more, or has copied the newest.
   void step_sent(CallState& state) { end_step(state, state.stream->steps.pop()); }
   void step_copied(CallState& state) { end_step(state, state.stream->steps.pop_back()); }
-  // The engine's own answer, until drop_answer. False: over a budget, and nothing was kept.
-  bool keep_answer(CallState& state, std::unique_ptr<ReflectionAnswer> answer);
+  // Sends the engine's own answer, as a message of the reply. False: the call has ended, and `state` may be free.
+  bool send_answer(CallState& state, std::unique_ptr<EngineAnswer> answer);
+  // The transport needs it no more.
   void drop_answer(CallState& state);
   // The host has finished a call of a stream: it looks at no message again.
   static void free_messages(CallState& state);
@@ -168,6 +169,7 @@ class Calls {
   void shrink() { table_.shrink(); }
 
  private:
+  bool keep_answer(CallState& state, std::unique_ptr<EngineAnswer> answer);
   void arm(CallState& state, int64_t when_ns) {
     if (when_ns != kNoDeadline) timers_.arm(state.timer, when_ns);
   }

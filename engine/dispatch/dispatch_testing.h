@@ -269,6 +269,7 @@ class FakeHost {
     uint64_t tx_bytes = 0;
     uint32_t flags = 0;  // of MethodFlag, of each method
     std::vector<std::string> line_names = {};
+    uint32_t user = 0;
   };
   // A CALL that a worker took.
   struct Taken {
@@ -462,6 +463,7 @@ class FakeHost {
       method = HostMethod(method.path, type(), type(), options_.flags);
     }
     host->line_names = options_.line_names;
+    host->user = options_.user;
     id = host->id;
     bells.emplace_back(::dup(host->bells[0].get()));
     map(UniqueFd(::dup(host->region->rx_fd())), UniqueFd(::dup(host->region->tx_fd())));

@@ -83,15 +83,35 @@ bool Dispatcher::open_network(const RemoteOptions& options, Io& io, std::string*
   return remote_->listen(error);
 }
 
+void ChannelzPosts::post(uint32_t thread, std::function<void(ChannelzCalls&)> work) {
+  threads_.post(thread, [work = std::move(work)](Dispatcher& there) {
+    if (there.channelz() != nullptr) work(*there.channelz());
+  });
+}
+
+void Dispatcher::offer_channelz(ChannelzScope scope, const SocketView& sockets, EngineThreads* threads) {
+  if (threads != nullptr) channelz_posts_ = std::make_unique<ChannelzPosts>(*threads);
+  channelz_ = std::make_unique<ChannelzCalls>(thread_, scope, calls_, links_, replies_, sockets, channelz_posts_.get(),
+                                              metrics_);
+  reflection_.describe(*channelz_);
+}
+
+// The service that answers calls of that path itself, and its route; null: none does.
+EngineService* Dispatcher::engine_service(uint32_t listener, std::string_view path, Route** route) {
+  if (Route* found = reflection_.route(listener, path)) return *route = found, &reflection_;
+  if (channelz_ == nullptr) return nullptr;
+  if (Route* found = channelz_->route(listener, path)) return *route = found, channelz_.get();
+  return nullptr;
+}
+
 // ---- CallSink
 
 Status Dispatcher::open(Call& call) {
   call.max_request_bytes = max_request_bytes_;
   Route* route = routes_.find(call.listener, call.path, call.memo);
   if (route == nullptr) [[unlikely]] {
-    route = reflection_.route(call.listener, call.path);
-    if (route != nullptr) {
-      call.max_request_bytes = std::min(max_request_bytes_, ReflectionCalls::kMaxRequest);
+    if (const EngineService* service = engine_service(call.listener, call.path, &route)) {
+      call.max_request_bytes = std::min(max_request_bytes_, service->max_request_bytes());
     } else {
       route = routes_.any(call.listener);
     }
@@ -120,7 +140,7 @@ Status Dispatcher::open(Call& call) {
 void Dispatcher::start(Call& call) {
   CallState& state = state_of(call);
   if (state.phase != CallState::Phase::kReceiving) return;  // its time is over
-  if (ReflectionCalls::has(state)) return;
+  if (state.route->service != nullptr) return;
   if (calls_.may_start(state) && try_start_stream(state)) return;
   calls_.wait(state, {});
 }
@@ -165,7 +185,7 @@ bool Dispatcher::waits(const Call& call) const {
 void Dispatcher::message(Call& call, std::string_view wire, More more) {
   CallState& state = state_of(call);
   if (call.request_streams) [[unlikely]] {
-    if (ReflectionCalls::has(state)) return reflection_.message(state, wire, more);
+    if (EngineService* service = state.route->service) return service->message(state, wire, more);
     return requests_.message(state, wire, more);
   }
   // Answered while it was being received (deadline passed, host failed): drop the rest.
@@ -187,7 +207,7 @@ void Dispatcher::message(Call& call, std::string_view wire, More more) {
 
 void Dispatcher::half_close(Call& call) {
   CallState& state = state_of(call);
-  if (ReflectionCalls::has(state)) return reflection_.half_close(state);
+  if (EngineService* service = state.route->service) return service->half_close(state);
   if (call.request_streams) return requests_.half_close(state);
   calls_.fail(state, StatusCode::kInternal, "no message in a unary request");
 }
@@ -201,7 +221,7 @@ void Dispatcher::abandon(Call& call) {
 void Dispatcher::reply_sent(Call& call) {
   CallState& state = state_of(call);
   if (state.stream != nullptr) [[unlikely]] {
-    if (state.stream->answer != nullptr) return reflection_.answer_sent(state);
+    if (state.stream->answer != nullptr) return state.route->service->answer_sent(state);
     if (!state.stream->steps.empty()) return calls_.step_sent(state);
   }
   call.dispatch = nullptr;
@@ -213,6 +233,7 @@ void Dispatcher::reply_sent(Call& call) {
 DROVER_INLINE void Dispatcher::take_over(CallState& state, const WorkerChoice::Choice& choice,
                                          const BuiltRequest& built) {
   const bool waited = calls_.started(state, *choice.link);
+  choice.link->last_call_ns = calls_.now_ns();
   state.runs.push(built.run);
   for (size_t i = 0; i < built.more.size(); ++i) state.runs.push(built.more[i]);
   // The host's response may refer to one run: offer the largest.
@@ -404,6 +425,8 @@ bool Dispatcher::poll(int64_t now_ns) {
   did |= requests_.serve();
   if (reflection_.busy()) [[unlikely]]
     did |= reflection_.serve();
+  if (channelz_ != nullptr && channelz_->busy(now_ns)) [[unlikely]]
+    did |= channelz_->serve(now_ns);
   did |= calls_.parses().serve([this](CallState& state, LongParse& parse) { return finish_long(state, parse); });
   if (remote_ != nullptr) did |= remote_->turn(now_ns);
   for (const auto& link : links_.attached()) did |= link->flush(now_ns);
@@ -450,7 +473,8 @@ void Dispatcher::update_metrics(int64_t now_ns) {
 bool Dispatcher::prepare_to_sleep() {
   if (std::exchange(looking_, false) && rung_) awake();
   rung_ = false;
-  if (calls_.parses().busy() || hosts_.busy() || reflection_.busy() || (remote_ != nullptr && remote_->busy()))
+  if (calls_.parses().busy() || hosts_.busy() || reflection_.busy() || (remote_ != nullptr && remote_->busy()) ||
+      (channelz_ != nullptr && channelz_->busy(calls_.now_ns())))
     return true;
   for (const auto& link : links_.attached()) {
     if (link->active()) link->announce_sleep();
@@ -479,6 +503,7 @@ void Dispatcher::awake() {
 int64_t Dispatcher::next_timer_ns() const {
   int64_t next = std::min({calls_.next_ns(), hosts_.next_ns(), requests_.next_ns()});
   if (remote_ != nullptr) next = std::min(next, remote_->next_ns());
+  if (channelz_ != nullptr) next = std::min(next, channelz_->next_ns());
   for (const auto& link : links_.attached()) {
     next = std::min(next, link->next_flush_ns());
     if (!link->postponed.empty()) next = std::min(next, link->postponed.front().until_ns);

@@ -35,6 +35,8 @@
 #include "engine/base/metrics.h"
 #include "engine/call/call.h"
 #include "engine/dispatch/calls.h"
+#include "engine/dispatch/channelz_calls.h"
+#include "engine/dispatch/engine_threads.h"
 #include "engine/dispatch/host_choice.h"
 #include "engine/dispatch/host_events.h"
 #include "engine/dispatch/host_links.h"
@@ -72,6 +74,17 @@ struct DispatchOptions {
   std::shared_ptr<const BalanceRules> balance = std::make_shared<const BalanceRules>();
 };
 
+// Between the engine threads' ChannelzCalls.
+class ChannelzPosts final : public ChannelzThreads {
+ public:
+  explicit ChannelzPosts(EngineThreads& threads) : threads_(threads) {}
+  uint32_t count() const override { return threads_.count(); }
+  void post(uint32_t thread, std::function<void(ChannelzCalls&)> work) override;
+
+ private:
+  EngineThreads& threads_;
+};
+
 class Dispatcher final : public CallSink, public Pollable {
  public:
   // `events` may be null (events are dropped); otherwise it outlives the Dispatcher.
@@ -106,6 +119,10 @@ class Dispatcher final : public CallSink, public Pollable {
   // Before the first poll: links to other engines, through sockets in `io`. False: `error` says why not.
   bool open_network(const RemoteOptions& options, Io& io, std::string* error);
   const RemoteLines* network() const { return remote_.get(); }  // null: no network
+  // Before the first poll: channelz is offered where hosts ask for it. `sockets` and `threads` outlive the dispatcher;
+  // `threads`: null, there is this one alone. All threads or none have it.
+  void offer_channelz(ChannelzScope scope, const SocketView& sockets, EngineThreads* threads);
+  ChannelzCalls* channelz() { return channelz_.get(); }  // null: it is not offered
 
   // ---- CallSink
   Status open(Call& call) override;
@@ -150,6 +167,7 @@ class Dispatcher final : public CallSink, public Pollable {
   WaitingCalls::Offered start_waiting(CallState& state);
   void take_over(CallState& state, const WorkerChoice::Choice& choice, const BuiltRequest& built);
   bool refuse(CallState& state, HostLink& link, const BuiltRequest& built);
+  EngineService* engine_service(uint32_t listener, std::string_view path, Route** route);
   bool serve_hosts();
   bool line_comes() const;
   void update_metrics(int64_t now_ns);
@@ -170,6 +188,8 @@ class Dispatcher final : public CallSink, public Pollable {
   Calls calls_;
   StreamRequests requests_;
   ReflectionCalls reflection_;
+  std::unique_ptr<ChannelzPosts> channelz_posts_;
+  std::unique_ptr<ChannelzCalls> channelz_;
   HostLines lines_;
   HostResponses responses_;
   Hosts hosts_;

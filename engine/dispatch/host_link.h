@@ -71,6 +71,8 @@ struct HostAttachment {
   uint32_t seat = 0;  // tells hosts of one name apart
   uint64_t node = 0;  // BalanceRules::node of both
   int pid = 0;
+  uint32_t user = 0;                   // its uid
+  bool channelz = false;               // it asks for channelz at its listeners
   std::optional<Region> region;        // always there once shared
   std::optional<RegionLayout> layout;  // always there once shared; the engine's own, never read back
   std::vector<schema::OwnedImage> images;
@@ -231,7 +233,10 @@ class HostLink {
   // For the dispatcher.
   uint32_t running = 0;  // calls that it has not completed
   uint64_t completed = 0;
-  bool draining = false;  // the host was told that no new calls will come
+  // Of those: ended otherwise than with the OK that the host gave; what was put off counts once it is over.
+  uint64_t failed = 0;
+  int64_t last_call_ns = 0;  // when it was last given one, as of that turn
+  bool draining = false;     // the host was told that no new calls will come
   bool drain_reported = false;
   bool failure_reported = false;
   bool gone = false;  // detached; deleted when nothing pins it

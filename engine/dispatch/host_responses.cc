@@ -19,6 +19,11 @@ constexpr uint32_t kSlotsPerLane = 256;   // taken from one worker before the ho
 // An answer of the call, which runs, waits for time or room.
 bool is_put_off(const CallState& state) { return (state.owed & CallState::kRelease) != 0; }
 
+// An answer that was put off came to nothing: its call has ended.
+void count_ended(HostLink& link, const CompleteSlot& slot) {
+  if (!ResponseReader::is_step(slot)) ++link.failed;
+}
+
 }  // namespace
 
 HostResponses::HostResponses(const Options& options, Calls& calls, StreamRequests& requests, ReplySink& replies,
@@ -118,6 +123,7 @@ int64_t HostResponses::complete(HostLink& link, uint32_t worker, const CompleteS
     }
   }
   // Too late: the client has its answer, or has left.
+  ++link.failed;
   link.release(worker, slot.tx_call, 0, calls_.now_ns());
   calls_.settle(*state);
   return 0;
@@ -243,6 +249,7 @@ void HostResponses::go_on_with_stream(HostLink& link, uint32_t call, uint32_t ge
 
 // The host has completed the call, or sent a message of it, and nothing else of it has changed.
 void HostResponses::fail_for_memory(CallState& state, const CompleteSlot& slot) {
+  if (!ResponseReader::is_step(slot)) ++state.host->failed;
   state.owed &= ~CallState::kRelease;
   state.host->release(state.lane, slot.tx_call, 0, calls_.now_ns());
   calls_.fail_running(state, StatusCode::kResourceExhausted, Calls::kNoMemory);
@@ -262,6 +269,8 @@ DROVER_INLINE void HostResponses::hand_over(CallState& state, const CompleteSlot
                                             ResponseReader::Answer& answer) {
   if (ResponseReader::is_step(slot)) [[unlikely]]
     return hand_over_step(state, slot, answer);
+  if (answer.reply.code != StatusCode::kOk) [[unlikely]]
+    ++state.host->failed;
   calls_.replied(state);
   if (answer.lent) {
     state.owed |= CallState::kRelease;
@@ -380,6 +389,7 @@ bool HostResponses::go_on_with_long(HostLink& link, TurnBudget& budget) {
 
 bool HostResponses::go_on_encoding(HostLink& link, TurnBudget& budget) {
   if (put_off_call(link, link.long_answer->slot()) == nullptr) {
+    count_ended(link, link.long_answer->slot());
     link.long_answer.reset();
     return budget.go_on(calls_.now_ns());
   }
@@ -403,6 +413,7 @@ bool HostResponses::go_on_copying(HostLink& link, TurnBudget& budget) {
   CallState* state = put_off_call(link, slot);
   if (state != nullptr && !link.long_copy->step(budget.end_ns())) return false;
   link.long_copy.reset();
+  if (state == nullptr) count_ended(link, slot);
   if (state == nullptr) return budget.go_on(calls_.now_ns());
   state->owed &= ~CallState::kRelease;
   try {
@@ -422,7 +433,11 @@ bool HostResponses::retry_postponed(HostLink& link, TurnBudget& budget) {
     bool late = calls_.now_ns() >= first.until_ns;
     if (state != nullptr && !late && reader_.room(link) < first.wanted_bytes) return true;
     link.postponed.pop_front();
-    if (state != nullptr) retry(*state, first, late);
+    if (state != nullptr) {
+      retry(*state, first, late);
+    } else {
+      count_ended(link, first.slot);
+    }
     if (link.has_long() || !budget.go_on(calls_.now_ns())) return false;
   }
   return true;

@@ -8,6 +8,7 @@
 
 #include "channel/control.h"
 #include "engine/base/clock.h"
+#include "engine/channelz/channelz_description.h"
 #include "engine/reflection/reflection_answer.h"
 
 namespace drover::engine {
@@ -52,7 +53,7 @@ Route* ReflectionCalls::route(uint32_t listener, std::string_view path) {
       route.metrics = metrics_.method(service.path);
       route.path = route.metrics->path();
       route.flags = kMethodStreams;
-      route.served_by_engine = true;
+      route.service = this;
     }
     return &route;
   }
@@ -150,28 +151,14 @@ bool ReflectionCalls::answer(CallState& state, std::string_view wire) {
   for (const auto& link : links_.attached()) {
     if (describes(*link, state.call->listener)) sources.push_back(link->host().reflection.get());
   }
+  if (channelz_ != nullptr && channelz_->offered(state.call->listener)) sources.push_back(&channelz_description());
   std::unique_ptr<ReflectionAnswer> made = ReflectionAnswer::make(wire, sources);
   if (made == nullptr) {
     calls_.fail(state, StatusCode::kInternal, "the request is no ServerReflectionRequest");
     return false;
   }
   requests_->add();
-  Reply reply;
-  reply.ends = false;
-  reply.has_message = true;
-  reply.message = made->pieces();
-  reply.message_size = made->size();
-  if (!calls_.keep_answer(state, std::move(made))) {
-    calls_.fail(state, StatusCode::kResourceExhausted, "too many bytes of replies wait for this client");
-    return false;
-  }
-  const uint32_t call = state.index, generation = state.generation;
-  const bool copied = replies_.reply(*state.call, reply);
-  CallState* still = calls_.find(call, generation);
-  if (still == nullptr) return false;
-  // Also of a call that ended meanwhile: the transport does not report a copied reply as sent.
-  if (copied && still->stream != nullptr) calls_.drop_answer(*still);
-  return !over(*still);
+  return calls_.send_answer(state, std::move(made));
 }
 
 }  // namespace drover::engine

@@ -16,12 +16,14 @@
 #include "engine/base/queue.h"
 #include "engine/call/call.h"
 #include "engine/dispatch/calls.h"
+#include "engine/dispatch/channelz_calls.h"
+#include "engine/dispatch/engine_service.h"
 #include "engine/dispatch/host_links.h"
 #include "engine/dispatch/route_table.h"
 
 namespace drover::engine {
 
-class ReflectionCalls {
+class ReflectionCalls final : public EngineService {
  public:
   static constexpr uint32_t kMaxRequest = 64 << 10;  // bytes of a request: names are short
   static constexpr uint32_t kAnswersPerTurn = 32;    // of all calls together
@@ -33,14 +35,15 @@ class ReflectionCalls {
   ReflectionCalls(const ReflectionCalls&) = delete;
   ReflectionCalls& operator=(const ReflectionCalls&) = delete;
 
-  // The route of a path that no host serves; null: it is not the service's, or no host asks for reflection.
-  Route* route(uint32_t listener, std::string_view path);
-  static bool has(const CallState& state) { return state.route->served_by_engine; }
+  // Also describes channelz, where it is offered. It outlives the calls of this thread.
+  void describe(const ChannelzCalls& channelz) { channelz_ = &channelz; }
 
-  // ---- of a call that it has, as in CallSink
-  void message(CallState& state, std::string_view wire, More more);
-  void half_close(CallState& state);
-  void answer_sent(CallState& state);
+  // ---- EngineService
+  Route* route(uint32_t listener, std::string_view path) override;
+  uint32_t max_request_bytes() const override { return kMaxRequest; }
+  void message(CallState& state, std::string_view wire, More more) override;
+  void half_close(CallState& state) override;
+  void answer_sent(CallState& state) override;
 
   // Once a poll, if it is busy. True if it did anything.
   bool serve();
@@ -65,6 +68,7 @@ class ReflectionCalls {
   const HostLinks& links_;
   ReplySink& replies_;
   ThreadMetrics& metrics_;
+  const ChannelzCalls* channelz_ = nullptr;
   Named services_[2];
   Queue<Ready> ready_;
   Counter* requests_;

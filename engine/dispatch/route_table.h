@@ -28,6 +28,7 @@
 
 namespace drover::engine {
 
+class EngineService;
 class HostLink;
 struct CallState;
 struct WaitingLine;
@@ -54,12 +55,13 @@ struct Route {
   uint32_t cursor = 0;                    // round robin over all targets' workers
   uint32_t calls = 0;                     // that refer to it
   MethodMetrics* metrics = nullptr;
+  EngineService* service = nullptr;  // has its calls, and it is in no table; null: hosts have them
+
   // ---- WaitingCalls' own
   WaitingLine* waiting = nullptr;  // a circle of lines, from that whose turn is next; null: no call waits
   uint32_t waiting_lines = 0;
-  bool slots_wait = false;        // any call waits for a slot or a host
-  size_t index_waiting = 0;       // among the routes with waiting calls
-  bool served_by_engine = false;  // ReflectionCalls has its calls; it is in no table
+  bool slots_wait = false;   // any call waits for a slot or a host
+  size_t index_waiting = 0;  // among the routes with waiting calls
 
   // ---- RouteTable's own
   int64_t kept_until_ns = kNoDeadline;  // of an orphan: its calls wait until then; otherwise kNoDeadline

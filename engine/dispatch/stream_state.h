@@ -18,8 +18,8 @@
 #include "channel/chunk_pool.h"
 #include "channel/layout.h"
 #include "engine/base/queue.h"
+#include "engine/call/engine_answer.h"
 #include "engine/dispatch/call_table.h"
-#include "engine/reflection/reflection_answer.h"
 
 namespace drover::engine {
 
@@ -110,8 +110,8 @@ struct StreamState {
   Queue<CompleteSlot> put_off;  // MESSAGEs and the COMPLETE, in order
   bool headers_sent = false;
 
-  // ---- of a call that the engine answers itself (ReflectionCalls): what the transport refers to
-  std::unique_ptr<ReflectionAnswer> answer;
+  // ---- of a call that the engine answers itself (EngineService): what the transport refers to
+  std::unique_ptr<EngineAnswer> answer;
   size_t answer_memory = 0;  // that was charged for it
 
   // For the next call.

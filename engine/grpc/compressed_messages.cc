@@ -61,6 +61,7 @@ void GrpcConnection::give_request(CallStream& stream) {
 
 StreamAssembler::Took GrpcConnection::give_message(CallStream& stream, std::string_view message) {
   stream.io->delivering(message.size());
+  count_received();
   stream.metrics->request_bytes.add(message.size());
   context_.sink->message(stream, message, More::kMay);
   return stream.begun && !stream.ignore_data ? StreamAssembler::Took::kMore : StreamAssembler::Took::kOver;

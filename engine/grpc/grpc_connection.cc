@@ -99,6 +99,8 @@ http2::Stream* GrpcConnection::new_stream() {
   stream->peer = &peer_;
   stream->account = account_.get();
   context_.metrics.open_streams->add(1);
+  ++counts_.streams_started;
+  counts_.last_stream_ns = context_.now_ns();
   return stream;
 }
 
@@ -230,6 +232,7 @@ void GrpcConnection::on_end(http2::Stream& http2_stream) {
   }
   if (Status error = stream.assembler.finish(); !error.ok()) return fail_request(stream, error);
   stream.request_done = true;
+  count_received();
   drop_view(stream);
   const uint32_t size = stream.assembler.message_size();
   if (stream.assembler.compressed() && size > 0) [[unlikely]]
@@ -344,6 +347,8 @@ void GrpcConnection::send_reply(CallStream& stream, const Reply& reply) {
     stream.metrics->response_bytes.add(reply.message_size);
   }
   const bool body = reply.has_message && reply.code == StatusCode::kOk;
+  if (body) [[likely]]
+    count_sent();
   const bool trailers_only = !body && reply.initial.empty() && !stream.headers_sent;
   const bool accept = reply.code == StatusCode::kUnimplemented && stream.head() &&
                       (!stream.request().encoding_name.empty() || refuses(stream, stream.request().encoding));
@@ -414,6 +419,7 @@ bool GrpcConnection::send_step(CallStream& stream, const Reply& reply) {
   if (!reply.has_message) return true;
   if (io.replies.next() == nullptr) io.replies.progress_ns = context_.now_ns();
   stream.metrics->response_bytes.add(reply.message_size);
+  count_sent();
   const size_t before = io.replies.memory();
   const bool copied = compresses(stream, reply) ? send_compressed_message(stream, reply)
                                                 : io.send(stream, session_, reply.message, reply.message_size, false);
@@ -492,6 +498,7 @@ void GrpcConnection::on_closed(http2::Stream& http2_stream, http2::ErrorCode cod
   if (session_.open_streams() == 0) idle_since_ns_ = context_.now_ns();
   drop_view(stream);
   stream.failed = code != http2::ErrorCode::kNoError;
+  counts_.streams_failed += stream.failed;
   const bool on_the_way = stream.replied || (stream.begun && stream.streams());
   if (closing_ || !stream.begun || !on_the_way || stream.produced_until() <= sent_total_) {
     end_call(stream, false);
@@ -693,6 +700,7 @@ void GrpcConnection::check_life(int64_t now) {
     case ConnectionLife::Due::kNothing:
       return;
     case ConnectionLife::Due::kPing:
+      ++counts_.keepalives_sent;
       return ping();
     case ConnectionLife::Due::kDrain:
       return start_drain();
@@ -716,6 +724,14 @@ size_t GrpcConnection::memory() const {
   const size_t streams = session_.open_streams() + on_the_way_.replies();
   return sizeof(*this) + session_.memory() + unsent_.memory() + streams * sizeof(CallStream) + reply_bytes_ +
          trace_bytes_ + views_.capacity() * sizeof(CallStream*) + on_the_way_.memory() + peer_.identity.capacity();
+}
+
+void GrpcConnection::describe(SocketFacts* out) const {
+  out->counts = counts_;
+  out->streams_open = session_.open_streams();
+  out->send_window = session_.send_window();
+  out->receive_window = session_.receive_window();
+  out->remote = peer_.address;
 }
 
 void GrpcConnection::cut_off(std::string_view why) {

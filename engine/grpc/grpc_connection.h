@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/call/socket_view.h"
 #include "engine/grpc/call_stream.h"
 #include "engine/grpc/connection_life.h"
 #include "engine/grpc/grpc_context.h"
@@ -60,6 +61,9 @@ class GrpcConnection final : private http2::SessionHandler {
   // What the peer proved; before the first bytes come.
   void set_identity(std::string identity) { peer_.identity = std::move(identity); }
   const Peer& peer() const { return peer_; }
+  uint32_t listener() const { return listener_; }
+  // What channelz tells of it, but for addresses and TLS. Throws std::bad_alloc.
+  void describe(SocketFacts* out) const;
 
   // As ReplySink's functions. Flush afterwards.
   static bool reply(CallStream& stream, const Reply& reply);
@@ -80,7 +84,6 @@ class GrpcConnection final : private http2::SessionHandler {
   // Heap bytes that the peer makes it hold. Messages are not among them: the dispatcher charges them.
   size_t memory() const;
   // What the connection is charged to.
-  uint32_t listener() const { return listener_; }  // that accepted it
   Account& account() const { return *account_.get(); }
   // When it last had a call.
   int64_t idle_since_ns() const { return idle_since_ns_; }
@@ -172,6 +175,14 @@ class GrpcConnection final : private http2::SessionHandler {
   void finish_sent();
   void end_call(CallStream& stream, bool sent);
   void release(CallStream& stream);
+  void count_received() {
+    ++counts_.messages_received;
+    counts_.last_received_ns = context_.now_ns();
+  }
+  void count_sent() {
+    ++counts_.messages_sent;
+    counts_.last_sent_ns = context_.now_ns();
+  }
   void start_drain();
   void end_notice();
   void check_time();
@@ -187,6 +198,7 @@ class GrpcConnection final : private http2::SessionHandler {
   http2::Session session_;
   MessageCoder coder_;
 
+  SocketCounts counts_;
   std::vector<CallStream*> views_;  // requests that lie in the receive buffer
   OnTheWay on_the_way_;             // what the session has produced and the kernel has not taken
   uint64_t consumed_ = 0;           // DATA bytes to give back to the connection's window

@@ -209,6 +209,7 @@ void Transport::close(Connection& connection) {
   waiting_.remove(connection);
   coding_.remove(connection.coding_turn);
   connection.close();
+  sockets_.remove(connection);
   connections_.erase(connection.place_in_list);
   closed_.push_back(&connection);
   shared_.connections.leave(connection.address());
@@ -415,7 +416,13 @@ void Transport::adopt_connection(Accepted accepted) {
                                         accepted.listener);
     for (auto* list : {&dirty_, &flushing_, &closed_})
       heap::reserve(*list, connections_.size() + 1);  // no list needs more
-    made->place_in_list = connections_.insert(connections_.end(), made.get());
+    sockets_.add(*made);
+    try {
+      made->place_in_list = connections_.insert(connections_.end(), made.get());
+    } catch (...) {
+      sockets_.remove(*made);
+      throw;
+    }
   } catch (...) {
     shared_.connections.leave(address);
     throw;

@@ -29,6 +29,7 @@
 #include "engine/call/call.h"
 #include "engine/grpc/grpc_connection.h"
 #include "engine/grpc/grpc_context.h"
+#include "engine/grpc/socket_index.h"
 #include "engine/grpc/transport_connection.h"
 #include "engine/grpc/transport_options.h"
 #include "engine/net/acceptor.h"
@@ -56,6 +57,7 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink,
   void make_spans(trace::Tracer& tracer) { context_->tracer = &tracer; }
   // The thread's listening sockets, for Listeners.
   Acceptor& acceptor() { return acceptor_; }
+  const SocketView& sockets() const { return sockets_; }
 
   // ReplySink.
   bool reply(Call& call, const Reply& reply) override;
@@ -117,6 +119,7 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink,
   TransportShared& shared_;
   std::unique_ptr<GrpcContext> context_;
   Acceptor acceptor_;
+  SocketIndex sockets_{acceptor_};
 
   std::list<Connection*> connections_;  // a sweep moves each from the front to the back
   size_t to_sweep_ = 0;                 // of those at the front

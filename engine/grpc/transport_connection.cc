@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include "engine/net/socket_address.h"
+
 namespace drover::engine {
 
 namespace {
@@ -21,16 +23,24 @@ TransportConnection::TransportConnection(ConnectionOwner& owner, GrpcContext& co
       moved_ns_(opened_ns) {}
 
 bool TransportConnection::open(Io& io, UniqueFd socket) {
+  socket_ = socket.get();
   stream_ = io.open_stream(std::move(socket), *this);
   return stream_ != nullptr;
 }
 
 bool TransportConnection::open(Io& io, UniqueFd socket, std::shared_ptr<const tls::Context> context,
                                tls::Scratch& scratch) {
+  socket_ = socket.get();
   auto stream = std::make_unique<SecureStream>(std::move(context), scratch, *this);
   secure_ = stream.get();
   stream_ = std::move(stream);
   return secure_->open(io, std::move(socket));
+}
+
+void TransportConnection::describe(SocketFacts* out) const {
+  http2.describe(out);
+  if (!closed) out->local = describe_socket(socket_);
+  if (secure_ != nullptr) secure_->session().describe(&out->cipher, &out->local_certificate, &out->remote_certificate);
 }
 
 void TransportConnection::close() {

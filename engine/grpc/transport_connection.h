@@ -85,6 +85,9 @@ class TransportConnection final : public SecureHandler, public ByteSink, public 
   // We end it: no more is written; what the peer still sends is read and dropped, so that it sees the GOAWAY.
   void linger(int64_t now_ns);
 
+  // What channelz tells of it. Throws std::bad_alloc.
+  void describe(SocketFacts* out) const;
+
   // It has something to write, or may be over.
   void mark_dirty() {
     if (!dirty && !closed) [[unlikely]]
@@ -112,6 +115,7 @@ class TransportConnection final : public SecureHandler, public ByteSink, public 
   bool dirty = false;  // to be flushed: in the transport's list, or it waits for time
   int64_t linger_until_ns = 0;
   const int64_t opened_ns;
+  uint64_t number = 0;  // SocketIndex gives it
   std::list<TransportConnection*>::iterator place_in_list;
 
  private:
@@ -139,6 +143,7 @@ class TransportConnection final : public SecureHandler, public ByteSink, public 
   FairQueue::Share& share_;
   std::unique_ptr<ByteStream> stream_;
   SecureStream* secure_ = nullptr;  // stream_, if it is one
+  int socket_ = -1;                 // stream_'s, until close()
   size_t lingered_ = 0;             // bytes that were read and dropped
   std::string backlog_;
   size_t worked_ = 0;  // bytes of the backlog that the protocol has taken

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <thread>
 
 #include "engine/grpc/echo_sink.h"
@@ -104,6 +105,55 @@ TEST_P(TransportTest, IdleConnectionsMakeRoomForNewOnes) {
   UniqueFd idle[3];
   for (UniqueFd& one : idle) EXPECT_NE(hello(one = connect_to(address)), "");
   EXPECT_TRUE(eventually([&] { return !hello(connect_to(address)).empty(); }));
+}
+
+// What a thread's sockets are, asked on its own thread.
+template <typename Ask>
+auto on_thread(Thread& thread, Ask ask) {
+  std::promise<decltype(ask(thread.transport.sockets()))> answer;
+  thread.loop.post([&] { answer.set_value(ask(thread.transport.sockets())); });
+  return answer.get_future().get();
+}
+
+TEST_P(TransportTest, ItsSocketsAreListedByListenerAndNumberUntilTheyClose) {
+  Engine engine(GetParam(), 1);
+  std::string addresses[2];
+  for (uint32_t i = 0; i < 2; ++i) {
+    addresses[i] = "127.0.0.1:" + std::to_string(engine.listeners->listen("127.0.0.1:0", 7 + i).port);
+  }
+  UniqueFd sockets[4];
+  for (uint32_t i = 0; i < 4; ++i) EXPECT_NE(hello(sockets[i] = connect_to(addresses[i % 2])), "");
+  auto list = [&](std::vector<uint32_t> listeners, uint64_t from, size_t most) {
+    return on_thread(*engine.all[0], [=](const SocketView& view) {
+      std::vector<SocketName> names;
+      view.list(listeners, from, most, &names);
+      std::vector<uint64_t> numbers;
+      for (const SocketName& name : names) numbers.push_back(name.number);
+      return numbers;
+    });
+  };
+  auto find = [&](uint32_t listener, uint64_t number) {
+    return on_thread(*engine.all[0], [=](const SocketView& view) {
+      SocketFacts facts;
+      return view.find(std::vector<uint32_t>{listener}, number, &facts) ? facts.local : "none";
+    });
+  };
+  EXPECT_THAT(list({7}, 0, 10), testing::ElementsAre(1, 3));
+  EXPECT_THAT(list({7, 8}, 0, 10), testing::ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(list({8, 7}, 2, 2), testing::ElementsAre(2, 3));
+  EXPECT_THAT(list({7, 8}, 5, 10), testing::IsEmpty());
+  EXPECT_THAT(list({6, 9}, 0, 10), testing::IsEmpty());
+  EXPECT_THAT(list({}, 0, 10), testing::IsEmpty());
+  EXPECT_EQ(find(8, 2), "ipv4:" + addresses[1]);
+  EXPECT_EQ(find(7, 2), "none") << "it is another listener's";
+  EXPECT_EQ(on_thread(*engine.all[0], [](const SocketView& view) { return view.listener_address(7); }),
+            "ipv4:" + addresses[0]);
+  EXPECT_EQ(on_thread(*engine.all[0], [](const SocketView& view) { return view.listener_address(9); }), "");
+  sockets[1].reset();
+  EXPECT_TRUE(eventually([&] { return list({7, 8}, 0, 10) == std::vector<uint64_t>{1, 3, 4}; }));
+  UniqueFd another = connect_to(addresses[0]);
+  EXPECT_NE(hello(another), "");
+  EXPECT_THAT(list({7, 8}, 4, 10), testing::ElementsAre(4, 5)) << "numbers are never used again";
 }
 
 TEST_P(TransportTest, AConnectionThatHoldsTooMuchIsCutOff) {

@@ -59,6 +59,7 @@ class Sender {
   void start(Stream& stream) const { stream.send_ = SendWindow(initial_window_); }
   // By WINDOW_UPDATE or SETTINGS. False: the window would pass 2^31 - 1.
   bool add_window(int64_t bytes) { return window_.grow(bytes); }
+  int64_t window() const { return window_.bytes(); }
   bool add_window(Stream& stream, int64_t bytes);
 
   // DATA frames that were produced.

@@ -126,6 +126,9 @@ class Session final : private SenderOwner {
     return left > 0 ? current_ : nullptr;
   }
   size_t open_streams() const { return streams_.count(); }
+  // Flow-control windows of the connection, in bytes: what the peer lets us send, and what we let the peer send.
+  int64_t send_window() const { return sender_.window(); }
+  int64_t receive_window() const { return receive_.open(); }
   // `visit` must not open or close streams.
   template <typename Visit>
   void each_stream(Visit visit) const {

@@ -44,6 +44,13 @@ void Acceptor::close(uint32_t listener_id) {
   });
 }
 
+std::string Acceptor::address(uint32_t listener) const {
+  for (const auto& one : listeners_) {
+    if (one->id == listener) return describe_socket(one->fd.get());
+  }
+  return {};
+}
+
 void Acceptor::close_all() {
   for (auto& listener : listeners_) loop_.io().remove(listener->fd.get());
   listeners_.clear();

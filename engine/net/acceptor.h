@@ -52,6 +52,9 @@ class Acceptor {
   // Closes all, for good.
   void stop();
 
+  // That the listener is bound to, as describe_socket spells it; empty: it is not open.
+  std::string address(uint32_t listener) const;
+
   // When the pause ends; kNoDeadline: not paused.
   int64_t resume_ns() const { return resume_ns_; }
   // Call at resume_ns() or later.

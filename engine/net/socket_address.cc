@@ -144,6 +144,19 @@ std::string describe_peer(const sockaddr_storage& address, socklen_t) {
   return ip->six ? "ipv6:%5B" + ip->host + "%5D:" + ip->port : "ipv4:" + ip->host + ":" + ip->port;
 }
 
+std::string describe_socket(int fd) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return {};
+  if (address.ss_family != AF_UNIX) return describe_peer(address, size);
+  auto& un = reinterpret_cast<const sockaddr_un&>(address);
+  const size_t before = offsetof(sockaddr_un, sun_path);
+  const std::string_view path(un.sun_path, size > before ? size - before : 0);
+  if (path.empty()) return "unix:";
+  if (path.front() == '\0') return "unix-abstract:" + std::string(path.substr(1));
+  return "unix:" + std::string(path.substr(0, path.find('\0')));
+}
+
 std::string network_of(std::string_view peer) {
   std::string_view address = peer.substr(0, peer.rfind(':'));
   if (take_prefix(address, "ipv4:")) return std::string(address);

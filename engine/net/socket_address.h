@@ -32,6 +32,8 @@ std::string canonical_address(const SocketAddress& address);
 
 // "ipv4:127.0.0.1:4711", "ipv6:[::1]:4711" (percent-encoded as gRPC does), "unix:".
 std::string describe_peer(const sockaddr_storage& address, socklen_t size);
+// The address that a socket is bound to, likewise; "unix:/path", "unix-abstract:name". Empty: there is none.
+std::string describe_socket(int fd);
 // Who counts as one client, of a peer as describe_peer spells it: the IPv4 address, the first 64 bits of the IPv6
 // address ("2001:db8::/64"), or "unix".
 std::string network_of(std::string_view peer);

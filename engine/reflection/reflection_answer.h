@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "codec/encode/encode_types.h"
+#include "engine/call/engine_answer.h"
 #include "engine/reflection/descriptor_index.h"
 
 namespace drover::engine {
@@ -36,7 +37,7 @@ struct ReflectionSource {
 // The descriptors of the reflection service itself, and its two names; described everywhere.
 const ReflectionSource& reflection_itself();
 
-class ReflectionAnswer {
+class ReflectionAnswer final : public EngineAnswer {
  public:
   // Of all hosts together, before those that several have count once.
   static constexpr size_t kMostListed = 1 << 16;
@@ -49,10 +50,9 @@ class ReflectionAnswer {
   ReflectionAnswer(const ReflectionAnswer&) = delete;
   ReflectionAnswer& operator=(const ReflectionAnswer&) = delete;
 
-  std::span<const Piece> pieces() const { return pieces_; }
-  size_t size() const { return size_; }
-  // Heap bytes of its own.
-  size_t memory() const { return sizeof(*this) + text_.capacity() + pieces_.capacity() * sizeof(Piece); }
+  std::span<const Piece> pieces() const override { return pieces_; }
+  size_t size() const override { return size_; }
+  size_t memory() const override { return sizeof(*this) + text_.capacity() + pieces_.capacity() * sizeof(Piece); }
 
  private:
   struct Request;

@@ -284,4 +284,25 @@ bool Session::resumed() const { return ssl_ != nullptr && SSL_session_reused(ssl
 
 bool Session::properties(Properties* out) const { return state_ == State::kOpen && peer_properties(ssl_, out); }
 
+namespace {
+
+std::string der_of(X509* certificate) {
+  const int size = certificate != nullptr ? i2d_X509(certificate, nullptr) : 0;
+  if (size <= 0) return {};
+  std::string der(static_cast<size_t>(size), '\0');
+  auto* to = reinterpret_cast<unsigned char*>(der.data());
+  return i2d_X509(certificate, &to) == size ? der : std::string();
+}
+
+}  // namespace
+
+void Session::describe(std::string* cipher, std::string* own_certificate, std::string* peer_certificate) const {
+  if (ssl_ == nullptr || state_ == State::kHandshake) return;
+  const SSL_CIPHER* suite = SSL_get_current_cipher(ssl_);
+  const char* name = suite != nullptr ? SSL_CIPHER_standard_name(suite) : nullptr;
+  if (name != nullptr) *cipher = name;
+  *own_certificate = der_of(SSL_get_certificate(ssl_));
+  *peer_certificate = der_of(SSL_get0_peer_certificate(ssl_));
+}
+
 }  // namespace drover::engine::tls

@@ -94,6 +94,9 @@ class Session {
   void shrink();
   // Heap bytes, OpenSSL's estimated: session_test holds the estimate against what is taken.
   size_t memory() const;
+  // For channelz: IANA's name of the cipher suite, and the certificates in DER. Empty: not there, or not yet. Throws
+  // std::bad_alloc.
+  void describe(std::string* cipher, std::string* own_certificate, std::string* peer_certificate) const;
   // Of an open connection. False: they are larger than kMostIdentity, and the connection is to be closed.
   bool properties(Properties* out) const;
 

@@ -8,8 +8,10 @@
 //     [--disable N]                       an algorithm that is not supported
 //     [--largest N]                       bytes of a request; -1: any
 //     [--reflection]                      with server reflection
+//     [--channelz]                        with channelz
 //     [--interceptors]                    as interceptors.h has them
 //     [--journal FILE]                    as journal.h has it
+#include <grpcpp/ext/channelz_service_plugin.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
@@ -332,6 +334,10 @@ int main(int argc, char** argv) {
   std::string address = "127.0.0.1:0";
   bool callback = false, queues = false, interceptors = false;
   grpc::SslServerCredentialsOptions tls;
+  // gRPC C++ asks its plugins when a ServerBuilder is made.
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--channelz") == 0) grpc::channelz::experimental::InitChannelzService();
+  }
   grpc::ServerBuilder builder;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--address") == 0 && i + 1 < argc) {
@@ -366,10 +372,11 @@ int main(int argc, char** argv) {
       }
     } else if (std::strcmp(argv[i], "--reflection") == 0) {
       grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    } else if (std::strcmp(argv[i], "--channelz") == 0) {  // above
     } else {
       std::cerr << "usage: test_server [--address HOST:PORT] [--callback | --queues] [--key FILE --certificate FILE] "
                    "[--client-ca FILE] [--clients N] [--compress N] [--compress-level N] [--disable N] "
-                   "[--largest N] [--reflection] [--interceptors] [--journal FILE]\n";
+                   "[--largest N] [--reflection] [--channelz] [--interceptors] [--journal FILE]\n";
       return 2;
     }
   }

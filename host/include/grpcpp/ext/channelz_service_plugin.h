@@ -1,5 +1,10 @@
-// A header of gRPC that Drover does not have: stock gRPC's, found in its place, would end in a storm of errors.
+// Channelz: clients ask the server for its sockets and calls (grpc.channelz.v1). The engine answers; docs/guide.md,
+// "Channelz".
 #pragma once
 
-#error \
-    "<grpcpp/ext/channelz_service_plugin.h>: Drover has no channelz: the engine's metrics have its figures (docs/deploy.md)"
+namespace grpc::channelz::experimental {
+
+// Servers built from now on offer channelz at their addresses. Not thread-safe.
+void InitChannelzService();
+
+}  // namespace grpc::channelz::experimental
