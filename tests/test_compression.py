@@ -176,7 +176,7 @@ def test_the_compressing_greeter_says_the_same_on_drover_and_on_grpc(build_dir, 
     process = subprocess.Popen([str(build_dir / "examples" / "greeter" / folder / program), f"127.0.0.1:{port}"],
                                stdout=subprocess.PIPE, text=True)
     process.stdout.readline()
-    relay = Relay(port)
+    relay = Relay(f"127.0.0.1:{port}")
     try:
         with grpc.insecure_channel(relay.address) as channel:
             greet = channel.unary_unary("/helloworld.Greeter/SayHello")
