@@ -170,4 +170,8 @@ function(drover_generate)
   if(needs_wkt AND TARGET drover::wkt AND NOT ARG_TARGET STREQUAL "drover_wkt" AND NOT options MATCHES "namespace_prefix=")
     target_link_libraries(${ARG_TARGET} PUBLIC drover::wkt)
   endif()
+  # <google/protobuf/util/...> is found wherever generated headers are.
+  if(TARGET drover::util AND NOT ARG_BESIDE_PROTOBUF AND NOT options MATCHES "namespace_prefix=")
+    target_link_libraries(${ARG_TARGET} PUBLIC drover::util)
+  endif()
 endfunction()

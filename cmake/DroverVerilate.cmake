@@ -4,6 +4,8 @@
 #                                            the static library drover_rtl_NAME with the class V<NAME>, of the module TOP
 #                                            (NAME) with those parameters; adds the test NAME_lint (verilator
 #                                            --lint-only -Wall)
+#   drover_rtl_lint(NAME TOP module [PARAMETERS P=1 ...] SOURCES a.sv ... LABELS ...)
+#                                            that test alone
 #
 # Sources stand in the order of their imports, packages first; paths from the current directory. DROVER_VERILATOR
 # says whether Verilator is there.
@@ -50,7 +52,7 @@ function(drover_verilate NAME)
   if(NOT ARG_TOP)
     set(ARG_TOP ${NAME})
   endif()
-  list(TRANSFORM ARG_PARAMETERS PREPEND -G)
+  list(TRANSFORM ARG_PARAMETERS PREPEND -G OUTPUT_VARIABLE parameters)
   set(dir ${CMAKE_CURRENT_BINARY_DIR}/verilated/${NAME})
   set(sources)
   foreach(source IN LISTS ARG_SOURCES)
@@ -61,7 +63,7 @@ function(drover_verilate NAME)
   add_custom_command(
     OUTPUT ${archive}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${dir}
-    COMMAND ${DROVER_VERILATOR_COMMAND} --cc ${DROVER_VERILATOR_FLAGS} --top-module ${ARG_TOP} --prefix V${NAME} ${ARG_PARAMETERS}
+    COMMAND ${DROVER_VERILATOR_COMMAND} --cc ${DROVER_VERILATOR_FLAGS} --top-module ${ARG_TOP} --prefix V${NAME} ${parameters}
             --Mdir ${dir} --build -j 2 -CFLAGS "-O2 -std=c++20 -w -fPIC"
             -MAKEFLAGS "CXX='${CMAKE_CXX_COMPILER_LAUNCHER} ${CMAKE_CXX_COMPILER}' OPT_FAST=-O2 OPT_SLOW=-O0 OPT_GLOBAL=-O1"
             ${sources}
@@ -71,10 +73,23 @@ function(drover_verilate NAME)
   add_dependencies(drover_rtl_${NAME} drover_rtl_${NAME}_model)
   target_include_directories(drover_rtl_${NAME} SYSTEM INTERFACE ${dir})
   target_link_libraries(drover_rtl_${NAME} INTERFACE ${archive} drover_verilated)
-  if(DROVER_BUILD_TESTS)
-    add_test(NAME ${NAME}_lint
-             COMMAND ${DROVER_VERILATOR_COMMAND} --lint-only --sv -I${PROJECT_SOURCE_DIR}/rtl/common -Wall -Wno-DECLFILENAME -Wno-SYNCASYNCNET --assert --top-module ${ARG_TOP}
-                     ${ARG_PARAMETERS} ${sources})
-    set_tests_properties(${NAME}_lint PROPERTIES LABELS "rtl")
+  drover_rtl_lint(${NAME} TOP ${ARG_TOP} PARAMETERS ${ARG_PARAMETERS} SOURCES ${ARG_SOURCES} LABELS rtl)
+endfunction()
+
+# Only the test NAME_lint, with those labels.
+function(drover_rtl_lint NAME)
+  cmake_parse_arguments(ARG "" "TOP" "SOURCES;PARAMETERS;LABELS" ${ARGN})
+  if(NOT DROVER_BUILD_TESTS)
+    return()
   endif()
+  list(TRANSFORM ARG_PARAMETERS PREPEND -G)
+  set(sources)
+  foreach(source IN LISTS ARG_SOURCES)
+    get_filename_component(source ${source} ABSOLUTE BASE_DIR ${CMAKE_CURRENT_SOURCE_DIR})
+    list(APPEND sources ${source})
+  endforeach()
+  add_test(NAME ${NAME}_lint
+           COMMAND ${DROVER_VERILATOR_COMMAND} --lint-only --sv -I${PROJECT_SOURCE_DIR}/rtl/common -Wall -Wno-DECLFILENAME -Wno-SYNCASYNCNET --assert --top-module ${ARG_TOP}
+                   ${ARG_PARAMETERS} ${sources})
+  set_tests_properties(${NAME}_lint PROPERTIES LABELS "${ARG_LABELS}")
 endfunction()

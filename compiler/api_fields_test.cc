@@ -299,6 +299,10 @@ TEST(ApiFields, EnumsHaveTheirHelpers) {
   static_assert(Everything::SQUARE == three::Everything_Shape_SQUARE);
   static_assert(Everything::Shape_MIN == Everything::ROUND && Everything::Shape_MAX == Everything::SQUARE);
   static_assert(Everything::Shape_ARRAYSIZE == 5);
+  // A nested enum may have values of these names.
+  static_assert(three::Range::MIN == 0 && three::Range::MAX == 3 && three::Range::ARRAYSIZE == 1);
+  static_assert(three::Range_Bound_MAX == 3 && three::Range_Bound_Bound_MAX == 3);
+  static_assert(three::Range::Bound_MIN == three::Range::MIN && three::Range::Bound_ARRAYSIZE == 4);
   EXPECT_EQ(Everything::Shape_Name(Everything::SQUARE), "SQUARE");
   Everything::Shape shape;
   EXPECT_TRUE(Everything::Shape_Parse("ROUND", &shape));

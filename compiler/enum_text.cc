@@ -29,6 +29,13 @@ std::pair<const EnumValueDescriptor*, const EnumValueDescriptor*> extremes(const
   return {least, most};
 }
 
+// In front of _MIN, _MAX and _ARRAYSIZE at namespace scope. A nested enum's own name stands twice, as in protobuf C++:
+// Outer_Kind_MIN is the name of a value MIN.
+std::string limit_prefix(const EnumDescriptor* e) {
+  std::string type = enum_type_name(e);
+  return e->containing_type() == nullptr ? type : type + "_" + e->name();
+}
+
 bool has_array_size(const EnumDescriptor* e) { return extremes(e).second->number() != std::numeric_limits<int>::max(); }
 
 }  // namespace
@@ -46,9 +53,10 @@ std::string enum_header(const EnumDescriptor* e) {
   }
   out += "};\n";
   auto [least, most] = extremes(e);
-  out += "inline constexpr " + type + " " + type + "_MIN = " + enum_constant(least) + ";\n";
-  out += "inline constexpr " + type + " " + type + "_MAX = " + enum_constant(most) + ";\n";
-  if (has_array_size(e)) out += "inline constexpr int " + type + "_ARRAYSIZE = " + type + "_MAX + 1;\n";
+  const std::string limit = limit_prefix(e);
+  out += "inline constexpr " + type + " " + limit + "_MIN = " + enum_constant(least) + ";\n";
+  out += "inline constexpr " + type + " " + limit + "_MAX = " + enum_constant(most) + ";\n";
+  if (has_array_size(e)) out += "inline constexpr int " + limit + "_ARRAYSIZE = " + limit + "_MAX + 1;\n";
   out += "bool " + type + "_IsValid(int value);\n";
   out += "const std::string& drover_name_of_" + type + "(int value);\n";
   out += "bool " + type + "_Parse(std::string_view name, " + type + "* value);\n";
@@ -89,9 +97,10 @@ std::string enum_aliases(const EnumDescriptor* e) {
     out += "  static constexpr " + inner + " " + resolve_keyword(e->value(i)->name()) + " = " +
            enum_constant(e->value(i)) + ";\n";
   }
-  out += "  static constexpr " + inner + " " + e->name() + "_MIN = " + type + "_MIN;\n";
-  out += "  static constexpr " + inner + " " + e->name() + "_MAX = " + type + "_MAX;\n";
-  if (has_array_size(e)) out += "  static constexpr int " + e->name() + "_ARRAYSIZE = " + type + "_ARRAYSIZE;\n";
+  const std::string limit = limit_prefix(e);
+  out += "  static constexpr " + inner + " " + e->name() + "_MIN = " + limit + "_MIN;\n";
+  out += "  static constexpr " + inner + " " + e->name() + "_MAX = " + limit + "_MAX;\n";
+  if (has_array_size(e)) out += "  static constexpr int " + e->name() + "_ARRAYSIZE = " + limit + "_ARRAYSIZE;\n";
   out += "  static bool " + e->name() + "_IsValid(int value) { return " + type + "_IsValid(value); }\n";
   out += "  template <typename T>\n  static const std::string& " + e->name() + "_Name(T value) {\n    return " + type +
          "_Name(value);\n  }\n";

@@ -407,6 +407,10 @@ TEST(Generated, DefaultsOfProto2ShowUntilAFieldIsSet) {
 TEST(Generated, RequiredFieldsAreMissedAtAnyDepth) {
   two::Needs m;
   EXPECT_FALSE(m.IsInitialized());
+  Everything holder;
+  holder.set_text("kept no longer");
+  EXPECT_FALSE(m.SerializeToString(holder.mutable_text()));
+  EXPECT_EQ(holder.text(), "");
   m.set_id(1);
   m.set_name("n");
   EXPECT_TRUE(m.IsInitialized());

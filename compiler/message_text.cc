@@ -19,7 +19,7 @@ namespace drover::compiler {
 namespace {
 
 std::string lifetime(const std::string& name) {
-  return "  " + name + "() { drover_construct(nullptr); }\n" + "  explicit " + name +
+  return "  " + name + "() { drover_construct(nullptr); }\n" + "  ~" + name + "() {}\n  explicit " + name +
          "(::drover::Arena* arena) { drover_construct(arena); }\n" + "  " + name + "(const " + name +
          "& other) : " + name + "() { CopyFrom(other); }\n" + "  " + name + "(" + name +
          "&& other) noexcept : " + name + "() { drover_move_from(other); }\n" + "  " + name + "& operator=(const " +
@@ -71,7 +71,8 @@ std::string members(const Descriptor* message, const schema::MessageModel& model
       out += "    " + storage_type(field, options) + " " + storage_member(field) + ";\n";
     }
   }
-  return out + "  };\n  DroverFields drover_;\n";
+  // In a union: the class runs no constructor and no destructor of its fields.
+  return out + "  };\n  union {\n    DroverFields drover_;\n  };\n";
 }
 
 std::string map_entry_asserts(const FieldDescriptor* field, const schema::Schema& schema,

@@ -15,8 +15,8 @@ const String* default_string(const char* bytes, size_t size) {
 }
 
 const String& empty_string() {
-  static const String kEmpty;
-  return kEmpty;
+  static constexpr raw::Words kEmpty{};  // a static String would be destroyed at the process's end
+  return reinterpret_cast<const String&>(kEmpty);
 }
 
 const std::string& enum_name(const schema::Image& image, uint32_t index, int number) {

@@ -6,8 +6,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <iterator>
+#include <utility>
 
 #include "message/extensions.h"
+#include "streams/coded_input.h"
+#include "streams/coded_output.h"
 
 namespace drover::generated {
 namespace {
@@ -15,16 +18,29 @@ namespace {
 // Reused by every serialize call of a thread; dropped when one message has made it large.
 constexpr size_t kKeptBuffers = 1 << 20;
 
-struct ThreadBuffers {
-  std::unique_ptr<Encoded> encoded = std::make_unique<Encoded>();
-  void trim() {
-    if (encoded->buffer_bytes() > kKeptBuffers) encoded = std::make_unique<Encoded>();
+// A thread's buffer, taken out of its place for as long as this lives: the stream that is written to may be a program's
+// own code, which serializes other messages.
+class TakenBuffer {
+ public:
+  TakenBuffer() : encoded_(std::move(kept())) {
+    if (encoded_ == nullptr) encoded_ = std::make_unique<Encoded>();
   }
+  ~TakenBuffer() {
+    if (encoded_->buffer_bytes() <= kKeptBuffers) kept() = std::move(encoded_);
+  }
+  TakenBuffer(const TakenBuffer&) = delete;
+  TakenBuffer& operator=(const TakenBuffer&) = delete;
+  Encoded* get() const { return encoded_.get(); }
+  Encoded* operator->() const { return encoded_.get(); }
+
+ private:
+  static std::unique_ptr<Encoded>& kept() {
+    thread_local std::unique_ptr<Encoded> buffer;
+    return buffer;
+  }
+
+  std::unique_ptr<Encoded> encoded_;
 };
-ThreadBuffers& thread_buffers() {
-  thread_local ThreadBuffers buffers;
-  return buffers;
-}
 
 bool decode_for_message(const schema::MessageType& type, Message* object, std::string_view wire, Arena* arena) {
   return decode(type, object, wire, *arena).ok();
@@ -108,40 +124,48 @@ bool check_initialized(const schema::MessageType& type, const Message& message, 
 }
 
 bool append_to_string(const schema::MessageType& type, const Message& message, std::string* out) {
-  ThreadBuffers& buffers = thread_buffers();
+  TakenBuffer buffer;
   EncodeOptions options;
-  if (!encode(type, &message, options, buffers.encoded.get()).ok()) return false;
+  if (!encode(type, &message, options, buffer.get()).ok()) return false;
   size_t old = out->size();
-  out->resize(old + buffers.encoded->size());
-  buffers.encoded->copy_to(out->data() + old);
-  buffers.trim();
+  out->resize(old + buffer->size());
+  buffer->copy_to(out->data() + old);
   return true;
 }
 
 bool write_to_stream(const schema::MessageType& type, const Message& message, std::ostream* out) {
-  ThreadBuffers& buffers = thread_buffers();
+  TakenBuffer buffer;
   EncodeOptions options;
-  if (!encode(type, &message, options, buffers.encoded.get()).ok()) return false;
-  for (const Piece& piece : buffers.encoded->pieces()) {
+  if (!encode(type, &message, options, buffer.get()).ok()) return false;
+  for (const Piece& piece : buffer->pieces()) {
     out->write(piece.data, static_cast<std::streamsize>(piece.size));
   }
-  buffers.trim();
   return out->good();
 }
 
+bool write_to_coded(const schema::MessageType& type, const Message& message, io::CodedOutputStream* out) {
+  TakenBuffer buffer;
+  if (!encode(type, &message, {}, buffer.get()).ok()) return false;
+  for (const Piece& piece : buffer->pieces()) out->WriteRaw(piece.data, static_cast<int>(piece.size));
+  return !out->HadError();
+}
+
+bool write_to_zero_copy(const schema::MessageType& type, const Message& message, io::ZeroCopyOutputStream* out) {
+  io::CodedOutputStream coded(out);
+  return write_to_coded(type, message, &coded);
+}
+
 bool write_to_array(const schema::MessageType& type, const Message& message, void* data, size_t capacity) {
-  ThreadBuffers& buffers = thread_buffers();
-  EncodeError error = encode_to_array(type, &message, {}, buffers.encoded.get(), data, capacity, nullptr);
-  buffers.trim();
+  TakenBuffer buffer;
+  EncodeError error = encode_to_array(type, &message, {}, buffer.get(), data, capacity, nullptr);
   return error == EncodeError::kOk;
 }
 
 char* write_to_sized_array(const schema::MessageType& type, const Message& message, char* data) {
-  ThreadBuffers& buffers = thread_buffers();
-  if (!encode(type, &message, {}, buffers.encoded.get()).ok()) fatal("a message cannot be serialized");
-  buffers.encoded->copy_to(data);
-  size_t size = buffers.encoded->size();
-  buffers.trim();
+  TakenBuffer buffer;
+  if (!encode(type, &message, {}, buffer.get()).ok()) fatal("a message cannot be serialized");
+  buffer->copy_to(data);
+  size_t size = buffer->size();
   return data + size;
 }
 
@@ -168,6 +192,27 @@ bool read_file(int fd, std::string* out) {
 
 std::string read_all(std::istream* in) {
   return std::string(std::istreambuf_iterator<char>(*in), std::istreambuf_iterator<char>());
+}
+
+void read_all(io::ZeroCopyInputStream* in, std::string* out) {
+  const void* data;
+  int size;
+  while (in->Next(&data, &size)) out->append(static_cast<const char*>(data), static_cast<size_t>(size));
+}
+
+bool read_bounded(io::ZeroCopyInputStream* in, int size, std::string* out) {
+  io::CodedInputStream coded(in);
+  return coded.ReadString(out, size);
+}
+
+bool read_coded(io::CodedInputStream* in, std::string* out) {
+  const void* data;
+  int size;
+  while (in->GetDirectBufferPointer(&data, &size)) {
+    out->append(static_cast<const char*>(data), static_cast<size_t>(size));
+    in->Skip(size);
+  }
+  return in->ReadTag() == 0 && in->ConsumedEntireMessage();
 }
 
 std::string missing_fields(const schema::MessageType& type, const Message& message) {

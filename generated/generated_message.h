@@ -45,6 +45,13 @@
 
 namespace drover {
 
+namespace io {
+class CodedInputStream;
+class CodedOutputStream;
+class ZeroCopyInputStream;
+class ZeroCopyOutputStream;
+}  // namespace io
+
 // The untyped bodies, shared by all T (generated/generated_message.cc).
 namespace generated {
 void destroy(Message* message, size_t object_size);
@@ -60,7 +67,14 @@ bool write_to_stream(const schema::MessageType& type, const Message& message, st
 bool write_to_array(const schema::MessageType& type, const Message& message, void* data, size_t capacity);
 char* write_to_sized_array(const schema::MessageType& type, const Message& message, char* data);
 bool write_to_file(const schema::MessageType& type, const Message& message, int fd);
+bool write_to_zero_copy(const schema::MessageType& type, const Message& message, io::ZeroCopyOutputStream* out);
+bool write_to_coded(const schema::MessageType& type, const Message& message, io::CodedOutputStream* out);
 std::string read_all(std::istream* in);
+void read_all(io::ZeroCopyInputStream* in, std::string* out);
+// `size` bytes; false if the stream has fewer.
+bool read_bounded(io::ZeroCopyInputStream* in, int size, std::string* out);
+// Up to the limit or the end; false if the stream's limit of all bytes cut the message off.
+bool read_coded(io::CodedInputStream* in, std::string* out);
 // All that is left to read; false after an error.
 bool read_file(int fd, std::string* out);
 std::string missing_fields(const schema::MessageType& type, const Message& message);
@@ -112,6 +126,39 @@ class MessageOf : public Message {
     std::string wire;
     return generated::read_file(fd, &wire) && ParsePartialFromString(wire);
   }
+  bool ParseFromZeroCopyStream(io::ZeroCopyInputStream* in) {
+    std::string wire;
+    return generated::read_all(in, &wire), ParseFromString(wire);
+  }
+  bool ParsePartialFromZeroCopyStream(io::ZeroCopyInputStream* in) {
+    std::string wire;
+    return generated::read_all(in, &wire), ParsePartialFromString(wire);
+  }
+  bool ParseFromBoundedZeroCopyStream(io::ZeroCopyInputStream* in, int size) {
+    return Clear(), MergeFromBoundedZeroCopyStream(in, size);
+  }
+  bool ParsePartialFromBoundedZeroCopyStream(io::ZeroCopyInputStream* in, int size) {
+    return Clear(), MergePartialFromBoundedZeroCopyStream(in, size);
+  }
+  bool MergeFromBoundedZeroCopyStream(io::ZeroCopyInputStream* in, int size) {
+    std::string wire;
+    return generated::read_bounded(in, size, &wire) && MergeFromString(wire);
+  }
+  bool MergePartialFromBoundedZeroCopyStream(io::ZeroCopyInputStream* in, int size) {
+    std::string wire;
+    return generated::read_bounded(in, size, &wire) && MergePartialFromString(wire);
+  }
+  // Up to the innermost limit, or to the stream's end. A group's end is an error, not the message's end.
+  bool ParseFromCodedStream(io::CodedInputStream* in) { return Clear(), MergeFromCodedStream(in); }
+  bool ParsePartialFromCodedStream(io::CodedInputStream* in) { return Clear(), MergePartialFromCodedStream(in); }
+  bool MergeFromCodedStream(io::CodedInputStream* in) {
+    std::string wire;
+    return generated::read_coded(in, &wire) && MergeFromString(wire);
+  }
+  bool MergePartialFromCodedStream(io::CodedInputStream* in) {
+    std::string wire;
+    return generated::read_coded(in, &wire) && MergePartialFromString(wire);
+  }
   bool MergeFromString(std::string_view wire) {
     return MergePartialFromString(wire) && generated::check_initialized(T::drover_type(), *this, "parse");
   }
@@ -128,6 +175,9 @@ class MessageOf : public Message {
   // ---- serializing
   bool SerializeToString(std::string* out) const { return out->clear(), AppendToString(out); }
   bool SerializePartialToString(std::string* out) const { return out->clear(), AppendPartialToString(out); }
+  // Into another message's field: `item.SerializeToString(reply->mutable_payload())`.
+  bool SerializeToString(String* out) const { return serialize_into(out, true); }
+  bool SerializePartialToString(String* out) const { return serialize_into(out, false); }
   std::string SerializeAsString() const {
     std::string out;
     if (!AppendToString(&out)) out.clear();
@@ -160,6 +210,19 @@ class MessageOf : public Message {
     return generated::check_initialized(T::drover_type(), *this, "serialize") && SerializePartialToFileDescriptor(fd);
   }
   bool SerializePartialToFileDescriptor(int fd) const { return generated::write_to_file(T::drover_type(), *this, fd); }
+  bool SerializeToZeroCopyStream(io::ZeroCopyOutputStream* out) const {
+    return generated::check_initialized(T::drover_type(), *this, "serialize") && SerializePartialToZeroCopyStream(out);
+  }
+  bool SerializePartialToZeroCopyStream(io::ZeroCopyOutputStream* out) const {
+    return generated::write_to_zero_copy(T::drover_type(), *this, out);
+  }
+  bool SerializeToCodedStream(io::CodedOutputStream* out) const {
+    return generated::check_initialized(T::drover_type(), *this, "serialize") && SerializePartialToCodedStream(out);
+  }
+  bool SerializePartialToCodedStream(io::CodedOutputStream* out) const {
+    return generated::write_to_coded(T::drover_type(), *this, out);
+  }
+  void SerializeWithCachedSizes(io::CodedOutputStream* out) const { SerializePartialToCodedStream(out); }
   // Into ByteSizeLong() bytes of room; returns the position behind what was written.
   uint8_t* SerializeWithCachedSizesToArray(uint8_t* target) const {
     return reinterpret_cast<uint8_t*>(
@@ -195,6 +258,17 @@ class MessageOf : public Message {
   friend bool operator==(const T& a, const T& b) { return a.MessageEquals(b); }
 
   void CheckTypeAndMergeFrom(const T& other) { MergeFrom(other); }
+
+ private:
+  bool serialize_into(String* out, bool check) const {
+    std::string wire;
+    if (!(check ? AppendToString(&wire) : AppendPartialToString(&wire))) {
+      out->clear();
+      return false;
+    }
+    out->assign(wire);
+    return true;
+  }
 
  protected:
   MessageOf() = default;

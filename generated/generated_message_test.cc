@@ -3,7 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <sstream>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "testing/test_schema.h"
 
@@ -107,6 +112,49 @@ TEST(GeneratedMessage, CopiesAreDeepAndMovesTakeOver) {
   EXPECT_EQ(moved.sub().sub().s(), "inner");
   moved.mutable_names()->Add("another");
   EXPECT_EQ(moved.names().size(), 21);
+}
+
+TEST(GeneratedMessage, AFieldIsMadeOfIteratorsOverMessages) {
+  using Samples = RepeatedPtrField<Sample>;
+  using Moving = std::move_iterator<Sample*>;
+  static_assert(std::is_constructible_v<Samples, const Sample*, const Sample*>);
+  static_assert(std::is_constructible_v<Samples, Moving, Moving>);
+  static_assert(std::is_constructible_v<Samples, Samples::const_iterator, Samples::const_iterator>);
+  static_assert(!std::is_constructible_v<Samples, const char*, const char*>);
+  static_assert(std::is_nothrow_move_constructible_v<Samples> && std::is_nothrow_move_assignable_v<Samples>);
+  std::vector<Sample> all(2);
+  fill(&all[1]);
+  Samples samples(all.begin(), all.end());
+  samples.Add(samples.begin(), samples.begin());
+  EXPECT_EQ(samples.size(), 2);
+  EXPECT_TRUE(samples[1].MessageEquals(all[1]));
+}
+
+// After a copy, no String of a field knows where its owner word is.
+TEST(GeneratedMessage, StringsOfACopyAreChangedThroughEveryIterator) {
+  Sample sample;
+  for (int i = 0; i < 3; ++i) sample.mutable_names()->Add("");
+  Sample copy(sample);
+  auto* names = copy.mutable_names();
+  *names->rbegin() = "last";
+  *(names->end() - 2) = "middle";
+  **names->pointer_begin() = "first";
+  Sample longer(sample);
+  names = longer.mutable_names();
+  names->Add("fourth");
+  *(names->end() - 2) = "third";
+  **(names->pointer_end() - 3) = "second";
+  for (const Sample* changed : {&copy, &longer}) {
+    for (const String& name : changed->names()) EXPECT_EQ(name.meta() & String::kStandalone, 0u);
+  }
+  for (int i = 0; i < 20; ++i) copy.mutable_names()->Add("more");
+  EXPECT_EQ(copy.names()[0], "first");
+  EXPECT_EQ(copy.names()[1], "middle");
+  EXPECT_EQ(copy.names()[2], "last");
+  EXPECT_EQ(longer.names()[1], "second");
+  EXPECT_EQ(longer.names()[2], "third");
+  *copy.mutable_names()->begin() += " of all";
+  EXPECT_EQ(copy.names()[0], "first of all");
 }
 
 TEST(GeneratedMessage, SwapWorksWithinAndAcrossArenas) {

@@ -21,6 +21,7 @@
 
 #include "message/message.h"
 #include "message/operations.h"
+#include "message/type_resolver.h"
 #include "schema/message_type.h"
 
 namespace drover::json {
@@ -59,25 +60,9 @@ struct Result {
 // "wrong type at 3:17, in items[2].price: expected a number"
 std::string to_string(const Result& result);
 
-// Finds the types that Any messages name. Called from whichever thread prints or parses.
-class TypeResolver {
- public:
-  // The message of that full name ("pkg.Outer.Inner"); its image is null if it is unknown.
-  virtual schema::MessageType find_message(std::string_view full_name) const = 0;
-
- protected:
-  ~TypeResolver() = default;
-};
-
-// The messages of some images, the first one that has the name. The images must outlive it.
-class ImageResolver final : public TypeResolver {
- public:
-  explicit ImageResolver(std::vector<const schema::Image*> images) : images_(std::move(images)) {}
-  schema::MessageType find_message(std::string_view full_name) const override;
-
- private:
-  std::vector<const schema::Image*> images_;
-};
+// Finds the types that Any messages name.
+using message::ImageResolver;
+using message::TypeResolver;
 
 struct PrintOptions {
   // Spaces per level; 0: all on one line, without blanks.

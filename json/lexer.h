@@ -10,9 +10,12 @@
 #include <vector>
 
 #include "json/json.h"
-#include "json/path.h"
+#include "message/path.h"
 
 namespace drover::json {
+
+using message::Path;
+using message::Scope;
 
 class Lexer {
  public:

@@ -6,37 +6,12 @@
 #include <limits>
 #include <type_traits>
 
+#include "message/decimal.h"
+
 namespace drover::json {
 namespace {
 
-struct Decimal {
-  bool negative = false;
-  std::string_view whole, fraction;  // digits
-  int64_t exponent = 0;              // clamped: a text has fewer digits than the limits
-};
-
-constexpr int64_t kFarExponent = int64_t{1} << 40;
-
-Decimal split(std::string_view text) {
-  Decimal parts;
-  if (text.front() == '-') {
-    parts.negative = true;
-    text.remove_prefix(1);
-  }
-  const size_t e = text.find_first_of("eE");
-  if (e != std::string_view::npos) {
-    std::string_view digits = text.substr(e + 1);
-    const bool negative = digits.front() == '-';
-    if (digits.front() == '-' || digits.front() == '+') digits.remove_prefix(1);
-    for (const char c : digits) parts.exponent = std::min(parts.exponent * 10 + (c - '0'), kFarExponent);
-    if (negative) parts.exponent = -parts.exponent;
-    text = text.substr(0, e);
-  }
-  const size_t point = text.find('.');
-  parts.whole = text.substr(0, point);
-  if (point != std::string_view::npos) parts.fraction = text.substr(point + 1);
-  return parts;
-}
+using message::Decimal;
 
 // The number without its sign, if it is an integer of 64 bits. Digit i of the text counts 10^(whole + exponent - 1 -
 // i).
@@ -66,25 +41,6 @@ Error magnitude(const Decimal& parts, uint64_t* value) {
   return Error::kOk;
 }
 
-template <typename T>
-Error read_real(std::string_view text, T* value) {
-  const auto [behind, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
-  if (error == std::errc()) return Error::kOk;
-  // Too large or too small? By the place of the first digit that is not zero.
-  const Decimal parts = split(text);
-  int64_t place = static_cast<int64_t>(parts.whole.size()) + parts.exponent;
-  const size_t first = parts.whole.find_first_not_of('0');
-  if (first != std::string_view::npos) {
-    place -= static_cast<int64_t>(first);
-  } else {
-    const size_t behind_point = parts.fraction.find_first_not_of('0');
-    place = parts.exponent - static_cast<int64_t>(std::min(behind_point, parts.fraction.size()));
-  }
-  if (place > 0) return Error::kOutOfRange;
-  *value = parts.negative ? T{-0.0f} : T{0};
-  return Error::kOk;
-}
-
 // Plain digits where they are short (a large integer has all its digits written out), an exponent beyond.
 // Negative zero gets a point: some readers take "-0" for an integer, and lose the sign.
 template <typename T>
@@ -102,7 +58,7 @@ char* write_real(char* to, T value) {
 Error read_int64(std::string_view text, int64_t* value) {
   const auto [behind, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
   if (error == std::errc() && behind == text.data() + text.size()) return Error::kOk;
-  const Decimal parts = split(text);
+  const Decimal parts = message::split_decimal(text);
   uint64_t size;
   if (const Error bad = magnitude(parts, &size); bad != Error::kOk) return bad;
   const uint64_t limit = uint64_t{std::numeric_limits<int64_t>::max()} + (parts.negative ? 1 : 0);
@@ -114,13 +70,17 @@ Error read_int64(std::string_view text, int64_t* value) {
 Error read_uint64(std::string_view text, uint64_t* value) {
   const auto [behind, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
   if (error == std::errc() && behind == text.data() + text.size()) return Error::kOk;
-  const Decimal parts = split(text);
+  const Decimal parts = message::split_decimal(text);
   if (const Error bad = magnitude(parts, value); bad != Error::kOk) return bad;
   return parts.negative && *value != 0 ? Error::kOutOfRange : Error::kOk;
 }
 
-Error read_double(std::string_view text, double* value) { return read_real(text, value); }
-Error read_float(std::string_view text, float* value) { return read_real(text, value); }
+Error read_double(std::string_view text, double* value) {
+  return message::read_real(text, value) ? Error::kOk : Error::kOutOfRange;
+}
+Error read_float(std::string_view text, float* value) {
+  return message::read_real(text, value) ? Error::kOk : Error::kOutOfRange;
+}
 
 char* write_double(char* to, double value) { return write_real(to, value); }
 char* write_float(char* to, float value) { return write_real(to, value); }

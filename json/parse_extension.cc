@@ -1,6 +1,7 @@
 // Extensions: parsed into a temporary message as its only field, and kept as wire bytes in the object.
 #include <utility>
 
+#include "codec/encode/extension_record.h"
 #include "json/parser.h"
 #include "json/well_known.h"
 #include "message/extensions.h"
@@ -8,23 +9,6 @@
 namespace drover::json {
 
 using schema::MessageType;
-
-namespace {
-
-// An extension in a message set: an item with the message's bytes.
-std::string message_set_item(uint32_t number, std::string_view content) {
-  std::string item;
-  message::append_varint(&item, message::kItemStart);
-  message::append_varint(&item, message::kItemTypeId);
-  message::append_varint(&item, number);
-  message::append_varint(&item, message::kItemMessage);
-  message::append_varint(&item, content.size());
-  item += content;
-  message::append_varint(&item, message::kItemEnd);
-  return item;
-}
-
-}  // namespace
 
 // The name has been read; `extension` is the type whose one field it is.
 bool Parser::extension(const MessageType& type, const MessageType& extension, char* object, int depth,
@@ -44,16 +28,14 @@ bool Parser::extension(const MessageType& type, const MessageType& extension, ch
   const bool read = field(extension, built, only, depth);
   arena_ = outer;
   if (!read) return false;
-  const bool item = message::is_message_set(type) && schema::is_message_kind(only.kind);
-  const MessageType written = item ? extension.sub(only) : extension;
-  const char* from = item ? raw::pointer(built, only.offset)->get() : built;
-  if (!encode(written, reinterpret_cast<const Message*>(from), {}, &encoded_).ok()) {
-    return lexer_.fail_at(Error::kTooLarge, "an extension of at most 2 GiB - 1", name_at);
+  switch (append_extension(type, extension, built, &encoded_, object, arena_)) {
+    case EncodeError::kOk:
+      return true;
+    case EncodeError::kOutOfMemory:
+      return no_memory();
+    default:
+      return lexer_.fail_at(Error::kTooLarge, "an extension of at most 2 GiB - 1", name_at);
   }
-  std::string wire(encoded_.size(), '\0');
-  encoded_.copy_to(wire.data());
-  if (item) wire = message_set_item(only.number, wire);
-  return raw::append_unknown(object, wire, arena_) || no_memory();
 }
 
 }  // namespace drover::json

@@ -11,9 +11,9 @@
 #include "codec/encode/encode.h"
 #include "json/json.h"
 #include "json/lexer.h"
-#include "json/names.h"
-#include "json/path.h"
 #include "message/edit.h"
+#include "message/names.h"
+#include "message/path.h"
 #include "object/arena.h"
 
 namespace drover::json {
@@ -107,7 +107,7 @@ class Parser {
   const ParseOptions& options_;
   Path path_;
   Lexer lexer_;
-  Names names_;
+  message::Names names_;
   Arena* arena_ = nullptr;  // of the object that is being read
   std::vector<uint64_t> seen_;
   std::vector<Lexer::TypeKey> type_keys_;  // of Anys whose @type is not their first key, by their place in the text

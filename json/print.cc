@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "codec/decode/decode.h"
+#include "codec/decode/install_decoder.h"
 #include "codec/utf8.h"
 #include "json/base64.h"
 #include "json/number.h"
@@ -91,22 +91,9 @@ bool Printer::fields(const MessageType& type, const char* object, int depth, boo
   return true;
 }
 
-namespace {
-
-// A program without generated classes may not have installed the decoder that extensions are decoded with.
-void install_decoder() {
-  message::DecodeWire none = nullptr;
-  message::installed_decoder.compare_exchange_strong(
-      none, [](const MessageType& type, Message* object, std::string_view wire, Arena* arena) {
-        return decode(type, object, wire, *arena).ok();
-      });
-}
-
-}  // namespace
-
 // The unknown bytes that are some known extension's, decoded on the side.
 bool Printer::extensions(const MessageType& type, const char* object, int depth, bool* first) {
-  if (message::installed_decoder.load(std::memory_order_acquire) == nullptr) install_decoder();
+  install_decoder();
   const message::DecodedExtensions decoded(type, object, &finder_);
   for (const auto& [extension, value] : decoded.extensions()) {
     separate(first);

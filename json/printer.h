@@ -8,13 +8,16 @@
 #include <string_view>
 
 #include "json/json.h"
-#include "json/path.h"
 #include "message/extensions.h"
+#include "message/path.h"
 #include "message/raw.h"
 #include "object/map.h"
 #include "object/repeated.h"
 
 namespace drover::json {
+
+using message::Path;
+using message::Scope;
 
 class Printer {
  public:

@@ -1,4 +1,4 @@
-// The texts of errors, and the resolver that searches images.
+// The texts of errors.
 #include <iterator>
 
 #include "json/json.h"
@@ -36,14 +36,6 @@ std::string to_string(const Result& result) {
   if (!result.path.empty()) text += (result.line != 0 ? ", in " : " in ") + result.path;
   if (!result.expected.empty()) text += ": expected " + result.expected;
   return text;
-}
-
-schema::MessageType ImageResolver::find_message(std::string_view full_name) const {
-  for (const schema::Image* image : images_) {
-    int64_t index = image->find_message(full_name.data(), full_name.size());
-    if (index >= 0) return {image, static_cast<uint32_t>(index)};
-  }
-  return {};
 }
 
 }  // namespace drover::json

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "message/extensions.h"
+#include "message/type_resolver.h"
 
 namespace drover::json {
 namespace {
@@ -33,7 +33,7 @@ WellKnown find_well_known(const MessageType& type) {
   if (!name.starts_with(kPackage)) return WellKnown::kNone;
   name.remove_prefix(kPackage.size());
   auto form = [](bool fits, WellKnown kind) { return fits ? kind : WellKnown::kNone; };
-  if (name == "Any") return form(has(type, 1, Kind::kString) && has(type, 2, Kind::kBytes), WellKnown::kAny);
+  if (name == "Any") return form(message::is_any(type), WellKnown::kAny);
   if (name == "Timestamp" || name == "Duration") {
     return form(has(type, 1, Kind::kInt64) && has(type, 2, Kind::kInt32),
                 name == "Duration" ? WellKnown::kDuration : WellKnown::kTimestamp);
@@ -67,22 +67,6 @@ WellKnown find_well_known(const MessageType& type) {
 bool is_null_value(const schema::Image& image, const FieldEntry& field) {
   return field.kind == static_cast<uint8_t>(Kind::kEnum) &&
          std::strcmp(image.name(image.enum_entry(field.sub).name), "google.protobuf.NullValue") == 0;
-}
-
-MessageType find_any_type(const TypeResolver* resolver, const schema::Image& own, std::string_view url) {
-  const size_t slash = url.rfind('/');
-  if (slash == std::string_view::npos || slash + 1 == url.size()) return {};
-  const std::string_view name = url.substr(slash + 1);
-  MessageType found;
-  if (resolver != nullptr) {
-    found = resolver->find_message(name);
-  } else if (const int64_t index = own.find_message(name.data(), name.size()); index >= 0) {
-    found = {&own, static_cast<uint32_t>(index)};
-  } else {
-    found = message::find_registered_message(name);
-  }
-  constexpr uint32_t kNoMessage = schema::kMessageFlagMapEntry | schema::kMessageFlagExtension;
-  return found.image == nullptr || (found.entry().flags & kNoMessage) != 0 ? MessageType{} : found;
 }
 
 }  // namespace drover::json

@@ -33,9 +33,6 @@ inline WellKnown well_known(const schema::MessageType& type) {
 // True if the field's type is google.protobuf.NullValue.
 bool is_null_value(const schema::Image& image, const schema::FieldEntry& field);
 
-// The message that a type URL, "type.googleapis.com/pkg.Message", names. Without a resolver it is looked up in `own`
-// and in the images of all generated classes. Its image is null if it is unknown, or if no Any can hold it (a map's
-// entry, or an extension's).
-schema::MessageType find_any_type(const TypeResolver* resolver, const schema::Image& own, std::string_view url);
+using message::find_any_type;
 
 }  // namespace drover::json

@@ -1,16 +1,15 @@
 // The text format (protobuf.dev/reference/protobuf/textformat-spec), printed as protobuf C++'s DebugString does.
 #include <algorithm>
-#include <cerrno>
-#include <cfloat>
 #include <cinttypes>
-#include <cmath>
 #include <cstdio>
-#include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "message/extensions.h"
 #include "message/operations.h"
 #include "message/raw.h"
+#include "message/text_name.h"
+#include "message/text_value.h"
 #include "object/map.h"
 #include "object/repeated.h"
 
@@ -21,52 +20,28 @@ using schema::FieldEntry;
 using schema::Kind;
 using schema::MessageType;
 
-std::string real_text(double value, int digits, int more_digits, bool is_float) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  char text[40];
-  std::snprintf(text, sizeof(text), "%.*g", digits, value);
-  errno = 0;  // protobuf treats a float so small that strtof reports underflow as inexact
-  bool exact = is_float ? std::strtof(text, nullptr) == static_cast<float>(value) && errno == 0
-                        : std::strtod(text, nullptr) == value;
-  if (!exact) std::snprintf(text, sizeof(text), "%.*g", more_digits, value);
-  return text;
-}
-
-// Whether a field could have been written as proto2's `group Name = 1 {...}`: its type is declared beside it, and it is
-// named after its type. Any other delimited field is an edition's.
-bool is_group(const MessageType& type, const FieldEntry& field) {
-  if (static_cast<Kind>(field.kind) != Kind::kGroup) return false;
-  std::string_view scope = type.full_name(), sub = type.sub(field).full_name(), name = type.image->name(field.name);
-  if (sub.size() != scope.size() + 1 + name.size() || !sub.starts_with(scope) || sub[scope.size()] != '.') return false;
-  return std::equal(name.begin(), name.end(), sub.end() - static_cast<ptrdiff_t>(name.size()),
-                    [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b); });
-}
-
 class Printer {
  public:
-  Printer(const DebugTextOptions& options) : options_(options) {}
-  std::string take() {
-    if (options_.one_line && !out_.empty() && out_.back() == ' ') out_.pop_back();
-    return std::move(out_);
-  }
+  explicit Printer(const TextOptions& options) : options_(options), level_(std::max(options.initial_indent, 0)) {}
+  std::string take() { return std::move(out_); }
 
   void object(const MessageType& type, const char* from, int depth) {
-    if (depth <= 0 || any(type, from, depth)) return;
+    if (depth <= 0 || (options_.expand_any && any(type, from, depth))) return;
     DecodedExtensions extensions(type, from, &finder_);
     auto next = extensions.extensions().begin(), last = extensions.extensions().end();
     for (const FieldEntry& field : type.fields()) {  // extensions stand among the fields, by number
       for (; next != last && next->type.fields()[0].number < field.number; ++next) extension(type, *next, depth);
-      all_of_field(type, field, from, type.image->name(field.name), depth);
+      all_of_field(type, field, from, text_name(type, field), depth);
     }
     for (; next != last; ++next) extension(type, *next, depth);
-    unknown_fields(extensions.unknown(), is_message_set(type), kUnknownDepth);
+    if (!options_.hide_unknown) unknown_fields(extensions.unknown(), is_message_set(type), kUnknownDepth);
   }
 
  private:
   void line_end() { out_ += options_.one_line ? ' ' : '\n'; }
   void indent() {
-    if (!options_.one_line) out_.append(static_cast<size_t>(level_) * 2, ' ');
+    const int levels = !options_.one_line ? level_ : out_.empty() ? std::max(options_.initial_indent, 0) : 0;
+    out_.append(static_cast<size_t>(levels) * 2, ' ');
   }
   void open(std::string_view name) {
     indent();
@@ -91,16 +66,13 @@ class Printer {
 
   // The content of a google.protobuf.Any of a known type; false if it has to be printed as an ordinary message.
   bool any(const MessageType& type, const char* from, int depth) {
-    if (std::string_view(type.full_name()) != "google.protobuf.Any") return false;
-    const FieldEntry *url_field = type.find_field(1), *value_field = type.find_field(2);
     DecodeWire decode_wire = installed_decoder.load(std::memory_order_acquire);
-    if (url_field == nullptr || value_field == nullptr || decode_wire == nullptr) return false;
-    if (!schema::is_string_kind(url_field->kind) || !schema::is_string_kind(value_field->kind)) return false;
+    if (decode_wire == nullptr || !is_any(type)) return false;
+    const FieldEntry *url_field = type.find_field(1), *value_field = type.find_field(2);
     std::string_view url = reinterpret_cast<const String*>(from + url_field->offset)->view();
-    size_t name_at = url.rfind('/') + 1;
-    std::string_view prefix = url.substr(0, name_at);
+    std::string_view prefix = url.substr(0, url.rfind('/') + 1);
     if (prefix != "type.googleapis.com/" && prefix != "type.googleprod.com/") return false;
-    MessageType held = find_message(type.image, url.substr(name_at));
+    MessageType held = find_any_type(options_.resolver, *type.image, url);
     if (held.image == nullptr) return false;
     Arena arena;
     auto* object = static_cast<Message*>(arena.allocate_zeroed(held.entry().object_size));
@@ -113,10 +85,6 @@ class Printer {
     close();
     return true;
   }
-  static MessageType find_message(const schema::Image* image, std::string_view name) {
-    int64_t index = image->find_message(name.data(), name.size());
-    return index >= 0 ? MessageType{image, static_cast<uint32_t>(index)} : find_registered_message(name);
-  }
 
   void extension(const MessageType& extendee, const DecodedExtensions::Extension& found, int depth) {
     std::string name = "[" + std::string(extension_print_name(extendee, found.type)) + "]";
@@ -126,6 +94,8 @@ class Printer {
   void all_of_field(const MessageType& type, const FieldEntry& field, const char* from, std::string_view name,
                     int depth) {
     const char* at = from + field.offset;
+    const std::string number = options_.field_numbers ? std::to_string(field.number) : std::string();
+    if (options_.field_numbers) name = number;
     if (field.label == schema::kLabelSingular) {
       bool entry = (type.entry().flags & schema::kMessageFlagMapEntry) != 0;
       if (entry || raw::present(from, field)) value(type, field, at, name, depth - 1);
@@ -133,11 +103,22 @@ class Printer {
     }
     const raw::Words* repeated = raw::words(at, 0);
     size_t stride = schema::kStorageOfKind[field.kind];
+    const bool is_number = !schema::is_message_kind(field.kind) && !schema::is_string_kind(field.kind);
+    if (options_.short_repeated && is_number && repeated->size != 0) return short_list(type, field, repeated, name);
     if (field.label != schema::kLabelMap) {
       for (uint32_t i = 0; i < repeated->size; ++i) value(type, field, repeated->begin() + i * stride, name, depth - 1);
       return;
     }
     for (const char* entry : entries_by_key(type.sub(field), repeated)) value(type, field, entry, name, depth - 1);
+  }
+
+  void short_list(const MessageType& type, const FieldEntry& field, const raw::Words* repeated, std::string_view name) {
+    std::string list = "[";
+    for (uint32_t i = 0; i < repeated->size; ++i) {
+      if (i != 0) list += ", ";
+      append_text_value(type, field, repeated->begin() + i * schema::kStorageOfKind[field.kind], options_, &list);
+    }
+    line(name, list + "]");
   }
 
   // The addresses of the pointers to a map's entries, ascending by key.
@@ -175,88 +156,15 @@ class Printer {
 
   void value(const MessageType& type, const FieldEntry& field, const char* at, std::string_view name, int depth) {
     if (schema::is_message_kind(field.kind)) {
-      const MessageType sub = type.sub(field);
-      bool is_extension = (type.entry().flags & schema::kMessageFlagExtension) != 0;
-      if (!is_extension && is_group(type, field)) {  // a group goes by its type's name
-        name = sub.full_name();
-        name.remove_prefix(name.rfind('.') + 1);
-      }
       open(name);
       const char* object_at = reinterpret_cast<const raw::Pointer*>(at)->get();
-      if (object_at != nullptr) object(sub, object_at, depth);
+      if (object_at != nullptr) object(type.sub(field), object_at, depth);
       close();
       return;
     }
-    line(name, scalar_text(type, field, at));
-  }
-
-  std::string scalar_text(const MessageType& type, const FieldEntry& field, const char* at) {
-    switch (static_cast<Kind>(field.kind)) {
-      case Kind::kDouble:
-        return real_text(raw::load<double>(at), DBL_DIG, DBL_DIG + 2, false);
-      case Kind::kFloat:
-        return real_text(raw::load<float>(at), FLT_DIG, FLT_DIG + 3, true);
-      case Kind::kInt64:
-      case Kind::kSint64:
-      case Kind::kSfixed64:
-        return std::to_string(raw::load<int64_t>(at));
-      case Kind::kUint64:
-      case Kind::kFixed64:
-        return std::to_string(raw::load<uint64_t>(at));
-      case Kind::kUint32:
-      case Kind::kFixed32:
-        return std::to_string(raw::load<uint32_t>(at));
-      case Kind::kBool:
-        return *at != 0 ? "true" : "false";
-      case Kind::kString:
-      case Kind::kBytes: {
-        bool keep = options_.keep_utf8 && static_cast<Kind>(field.kind) == Kind::kString;
-        return quoted(reinterpret_cast<const String*>(at)->view(), keep);
-      }
-      case Kind::kEnum: {
-        int32_t number = raw::load<int32_t>(at);
-        const auto* found = type.image->find_enum_value(type.image->enum_entry(field.sub), number);
-        return found == nullptr ? std::to_string(number) : type.image->name(found->name);
-      }
-      default:
-        return std::to_string(raw::load<int32_t>(at));
-    }
-  }
-
-  static std::string quoted(std::string_view bytes, bool keep_utf8) {
-    std::string text = "\"";
-    for (char c : bytes) {
-      auto byte = static_cast<unsigned char>(c);
-      switch (c) {
-        case '\n':
-          text += "\\n";
-          break;
-        case '\r':
-          text += "\\r";
-          break;
-        case '\t':
-          text += "\\t";
-          break;
-        case '"':
-          text += "\\\"";
-          break;
-        case '\'':
-          text += "\\'";
-          break;
-        case '\\':
-          text += "\\\\";
-          break;
-        default:
-          if (byte < 0x20 || (byte >= 0x7f && !(keep_utf8 && byte >= 0x80))) {
-            char octal[8];
-            std::snprintf(octal, sizeof(octal), "\\%03o", byte);
-            text += octal;
-          } else {
-            text += c;
-          }
-      }
-    }
-    return text + "\"";
+    std::string text;
+    append_text_value(type, field, at, options_, &text);
+    line(name, text);
   }
 
   // ---- unknown fields: by number. Bytes that could be a message are printed as one, so many levels deep.
@@ -307,23 +215,32 @@ class Printer {
         if (!record.value.empty() && depth > 0 && is_message(record.value, depth)) {
           unknown_message(name, record.value, depth - 1);
         } else {
-          line(name, quoted(record.value, false));
+          std::string text;
+          append_quoted(record.value, false, &text);
+          line(name, text);
         }
     }
   }
 
   ExtensionFinder finder_;
-  const DebugTextOptions& options_;
+  const TextOptions& options_;
   std::string out_;
-  int level_ = 0;
+  int level_;
 };
 
 }  // namespace
 
-std::string debug_text(const MessageType& type, const Message& object, const DebugTextOptions& options) {
+void print_text(const MessageType& type, const Message& object, const TextOptions& options, std::string* out) {
   Printer printer(options);
   printer.object(type, object.drover_bytes(), kMaxDepth);
-  return printer.take();
+  *out += printer.take();
+}
+
+std::string debug_text(const MessageType& type, const Message& object, const TextOptions& options) {
+  std::string text;
+  print_text(type, object, options, &text);
+  if (options.one_line && !text.empty() && text.back() == ' ') text.pop_back();
+  return text;
 }
 
 }  // namespace drover::message

@@ -22,7 +22,7 @@ TEST_P(DebugTextTest, IsProtobufsForRandomMessages) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, DebugTextTest, random_seeds());
 
-std::string text_of(const std::string& wire, const DebugTextOptions& options = {.one_line = true}) {
+std::string text_of(const std::string& wire, const TextOptions& options = {.one_line = true}) {
   TestObject object(every_schema().type("t.Every"));
   EXPECT_TRUE(object.decode(wire).ok());
   return debug_text(object.type(), *object.get(), options);

@@ -91,12 +91,16 @@ MessageType find_extension(const MessageType& extendee, uint32_t number) {
   return find_anywhere(extendee.image, [&](const Image* image) { return find_in(image, name); });
 }
 
-MessageType find_extension(const MessageType& extendee, std::string_view full_name) {
+namespace {
+
+// Visits the extensions in all images until visit(type) is true; returns that type.
+template <typename Visit>
+MessageType find_extension_by(const MessageType& extendee, Visit visit) {
   std::string prefix = entry_prefix(extendee);
   return find_anywhere(extendee.image, [&](const Image* image) {
     MessageType found;
     for_each_extension(image, prefix, [&](const MessageType& type) {
-      bool same = image->name(type.fields()[0].name) == full_name;
+      bool same = visit(type);
       if (same) found = type;
       return same;
     });
@@ -104,17 +108,23 @@ MessageType find_extension(const MessageType& extendee, std::string_view full_na
   });
 }
 
+std::string_view full_name_of(const MessageType& extension) {
+  return extension.image->name(extension.fields()[0].name);
+}
+
+}  // namespace
+
+MessageType find_extension(const MessageType& extendee, std::string_view full_name) {
+  return find_extension_by(extendee, [&](const MessageType& type) { return full_name_of(type) == full_name; });
+}
+
 MessageType ExtensionFinder::find(const MessageType& extendee, uint32_t number, bool all) {
   auto [at, added] = by_number_.try_emplace(&extendee.entry());
   std::vector<MessageType>& known = at->second;
   if (added) {
-    std::string prefix = entry_prefix(extendee);
-    find_anywhere(extendee.image, [&](const Image* image) {
-      for_each_extension(image, prefix, [&](const MessageType& type) {
-        known.push_back(type);
-        return false;
-      });
-      return MessageType();
+    find_extension_by(extendee, [&](const MessageType& type) {
+      known.push_back(type);
+      return false;
     });
     std::sort(known.begin(), known.end(),
               [](const MessageType& a, const MessageType& b) { return number_of(a) < number_of(b); });
@@ -123,6 +133,20 @@ MessageType ExtensionFinder::find(const MessageType& extendee, uint32_t number, 
                                 [](const MessageType& a, uint32_t b) { return number_of(a) < b; });
   if (found == known.end() || number_of(*found) != number) return {};
   return all || (found->entry().flags & schema::kMessageFlagRequiredBelow) != 0 ? *found : MessageType();
+}
+
+MessageType ExtensionFinder::find_printed(const MessageType& extendee, std::string_view name) {
+  auto [at, added] = by_name_.try_emplace(&extendee.entry());
+  std::map<std::string_view, MessageType>& known = at->second;
+  if (added) {
+    find_extension_by(extendee, [&](const MessageType& type) {
+      known.emplace(full_name_of(type), type);
+      known.emplace(extension_print_name(extendee, type), type);
+      return false;
+    });
+  }
+  auto found = known.find(name);
+  return found == known.end() ? MessageType() : found->second;
 }
 
 MessageType find_registered_message(std::string_view full_name) {

@@ -63,14 +63,18 @@ bool is_occurrence(const schema::FieldEntry& extension, const UnknownRecord& rec
 using DecodeWire = bool (*)(const schema::MessageType& type, Message* object, std::string_view wire, Arena* arena);
 inline std::atomic<DecodeWire> installed_decoder{nullptr};
 
-// Finds the extensions of many objects' types: looks each type up once. For the length of one walk over an object.
+// Finds the extensions of many objects' types: looks each type up once. For the length of one walk over an object or a
+// text.
 class ExtensionFinder {
  public:
   // As find_extension. Without `all`, only what may miss required fields.
   schema::MessageType find(const schema::MessageType& extendee, uint32_t number, bool all);
+  // By the name that texts have in brackets (extension_print_name), or the full name.
+  schema::MessageType find_printed(const schema::MessageType& extendee, std::string_view name);
 
  private:
   std::map<const schema::MessageEntry*, std::vector<schema::MessageType>> by_number_;
+  std::map<const schema::MessageEntry*, std::map<std::string_view, schema::MessageType>> by_name_;
 };
 
 // All known extensions of an object, decoded.

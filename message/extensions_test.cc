@@ -57,6 +57,18 @@ TEST_F(ExtensionsTest, AreFoundByNumberAndByName) {
   EXPECT_EQ(find_extension(schema.type("t.Plain"), 102).image, nullptr);
 }
 
+TEST_F(ExtensionsTest, AFinderKnowsTheNamesThatTextsHave) {
+  ExtensionFinder finder;
+  const schema::MessageType base = schema.type("t.Base"), set = schema.type("t.Set");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(finder.find_printed(base, "t.text").fields()[0].number, 104u);
+    EXPECT_EQ(finder.find_printed(base, "t.nothing").image, nullptr);
+    EXPECT_EQ(finder.find_printed(set, "t.Item").fields()[0].number, 100000u);
+    EXPECT_EQ(finder.find_printed(set, "t.Item.in_set").fields()[0].number, 100000u);
+    EXPECT_EQ(finder.find_printed(schema.type("t.Plain"), "t.text").image, nullptr);
+  }
+}
+
 TEST_F(ExtensionsTest, OfRegisteredImagesAreFoundAsLongAsTheyAreRegistered) {
   TestSchema elsewhere(R"(syntax = "proto2"; package t;
       message Base { optional int32 own = 1; extensions 100 to 200; } message Other { }

@@ -12,6 +12,7 @@
 
 #include "message/clear.h"
 #include "message/message.h"
+#include "message/text_options.h"
 #include "object/arena.h"
 #include "object/pause.h"
 #include "schema/message_type.h"
@@ -51,10 +52,9 @@ size_t linearized_size(const schema::MessageType& type, const Message& object);
 Message* deep_copy_into(const schema::MessageType& type, const Message& object, Arena* arena);
 
 // ---- text format
-struct DebugTextOptions {
-  bool one_line = false;
-  bool keep_utf8 = false;  // do not escape bytes above 127
-};
-std::string debug_text(const schema::MessageType& type, const Message& object, const DebugTextOptions& options);
+// Appends the object's text. With one_line, each field ends with a blank, also the last.
+void print_text(const schema::MessageType& type, const Message& object, const TextOptions& options, std::string* out);
+// The object's text; with one_line, without a blank at the end.
+std::string debug_text(const schema::MessageType& type, const Message& object, const TextOptions& options);
 
 }  // namespace drover::message

@@ -117,6 +117,18 @@ class Map : public MapBase {
   using iterator = Iterator<false>;
   using const_iterator = Iterator<true>;
 
+  // As a variable, it owns its memory (RepeatedBase::kStandalone).
+  Map() = default;
+  Map(const Map& other) : MapBase() { MergeFrom(other); }
+  Map(Map&& other) noexcept {
+    if (!take_standalone(&other)) MergeFrom(other);
+  }
+  template <typename InputIterator>
+    requires(!std::is_arithmetic_v<InputIterator>)
+  Map(InputIterator first, InputIterator last) {
+    insert(first, last);
+  }
+
   size_t size() const { return entries().size_word(); }
   const_iterator begin() const { return {this, 0}; }
   const_iterator end() const { return {this, count()}; }
@@ -213,12 +225,19 @@ class Map : public MapBase {
     MergeFrom(other);
     return *this;
   }
+  // Between variables the contents trade places.
+  Map& operator=(Map&& other) noexcept {
+    if (!stands_alone() || !other.stands_alone()) return *this = std::as_const(other);
+    swap_words(&other);
+    return *this;
+  }
   void MergeFrom(const Map& other) {
     for (const auto& pair : other) (*this)[KeyArg(pair.first)] = pair.second;
   }
-  // Swaps in place within one arena; copies between arenas.
+  // Swaps in place within one arena and between variables; copies otherwise.
   void swap(Map& other) {
     if (this == &other) return;
+    if (stands_alone() && other.stands_alone()) return swap_words(&other);
     if (arena() == other.arena()) return swap_words(&other);
     Arena scratch;
     OwnerWord owner = reinterpret_cast<OwnerWord>(&scratch);

@@ -52,7 +52,8 @@ class MapBase {
   // The last entry takes its position.
   void erase_at(uint32_t position, uint32_t key_offset, MapKeyKind kind);
   void clear();
-  // Trades all entries with a map of the same kind in the same arena.
+  bool stands_alone() const { return entries_.stands_alone(); }
+  // Trades all entries with a map of the same kind in the same arena, or with a variable if both are variables.
   void swap_words(MapBase* other);
   void note_owner(const OwnerWord* owner) { entries_.note_owner(owner); }
   Arena* arena() { return entries_.arena(); }
@@ -60,6 +61,17 @@ class MapBase {
     entries_.rebase(delta);
     index_.rebase(delta);
   }
+
+#if __STDC_HOSTED__
+ protected:
+  // Takes over what `other` holds, if that stands alone and this map is new.
+  bool take_standalone(MapBase* other) {
+    if (!entries_.take_standalone(&other->entries_)) return false;
+    index_.set(other->index_.get());
+    other->index_.set(nullptr);
+    return true;
+  }
+#endif
 
  private:
   OffsetPtr<void>* pointers() { return static_cast<OffsetPtr<void>*>(entries_.raw_data()); }

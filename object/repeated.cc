@@ -6,13 +6,14 @@
 
 namespace drover {
 
-// String arrays carry one owner word in front, so that an element finds its arena wherever its message is.
+// String arrays carry one owner word in front, so that an element finds its arena wherever its message is; and so do
+// all arrays of a field that stands alone.
 bool RepeatedBase::grow(Arena* arena, uint32_t wanted, size_t element_size, Elements elements) {
   if (wanted > 1u << 30) return false;
   uint32_t cls = static_cast<uint32_t>(std::bit_width(wanted - 1)) + 1;
   if (cls < 3) cls = 3;
   uint32_t new_capacity = 1u << (cls - 1);
-  size_t prefix = elements == Elements::kStrings ? sizeof(OwnerWord) : 0;
+  size_t prefix = elements == Elements::kStrings || (meta_ & kStandalone) != 0 ? sizeof(OwnerWord) : 0;
   if (new_capacity > (SIZE_MAX / 2 - prefix) / element_size) return false;
   auto* block = static_cast<char*>(arena->allocate_recycled(prefix + new_capacity * element_size));
   if (block == nullptr) return false;

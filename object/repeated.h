@@ -6,6 +6,8 @@
 //     String     data -> [owner word] String[capacity]      (data points at the first String)
 //     messages   data -> OffsetPtr<T>[capacity]             (a message never moves while its arena lives)
 //
+// A variable of these types owns its memory (object/standalone.cc). A copy of a field is such a variable.
+//
 // Reading is const and needs nothing; writing goes through the owning message's mutable_x(), which notes in
 // `back` where the owner word is. Cleared messages and strings are kept and used again by Add. A message stays where
 // it is while the field grows; a String moves, so a pointer to one lasts until the next Add (a reference to an element
@@ -43,6 +45,18 @@ class RepeatedField : public RepeatedBase {
   using const_reverse_iterator = std::reverse_iterator<const_iterator>;
   using size_type = int;
   using difference_type = ptrdiff_t;
+
+  // As a variable, it owns its memory (RepeatedBase::kStandalone).
+  RepeatedField() = default;
+  RepeatedField(const RepeatedField& other) : RepeatedBase() { MergeFrom(other); }
+  RepeatedField(RepeatedField&& other) noexcept {
+    if (!take_standalone(&other)) MergeFrom(other);
+  }
+  template <typename Iterator>
+    requires(!std::is_arithmetic_v<Iterator>)
+  RepeatedField(Iterator first, Iterator last) {
+    Add(first, last);
+  }
 
   const T* data() const { return static_cast<const T*>(raw_data()); }
   T* mutable_data() { return static_cast<T*>(raw_data()); }
@@ -127,7 +141,13 @@ class RepeatedField : public RepeatedBase {
     CopyFrom(other);
     return *this;
   }
-  // Fields of one arena trade their elements; others are copied.
+  // Between variables the contents trade places.
+  RepeatedField& operator=(RepeatedField&& other) noexcept {
+    if (!stands_alone() || !other.stands_alone()) return *this = std::as_const(other);
+    swap_words(&other);
+    return *this;
+  }
+  // Fields of one arena, and variables, trade their elements; others are copied.
   void Swap(RepeatedField* other);
   void UnsafeArenaSwap(RepeatedField* other) { Swap(other); }
   void InternalSwap(RepeatedField* other) { swap_words(other); }
@@ -153,6 +173,7 @@ class RepeatedField : public RepeatedBase {
 template <typename T>
 void RepeatedField<T>::Swap(RepeatedField* other) {
   if (this == other) return;
+  if (stands_alone() && other->stands_alone()) return swap_words(other);
   if (arena() == other->arena()) return swap_words(other);
   Arena scratch;
   OwnerWord owner = reinterpret_cast<OwnerWord>(&scratch);

@@ -14,6 +14,13 @@ namespace drover {
 class RepeatedBase {
  public:
   RepeatedBase() = default;
+#if __STDC_HOSTED__
+  // Only a field that stands alone needs this: generated classes and arenas never run it for one that is a part.
+  ~RepeatedBase() {
+    if ((meta_ & kStandalone) != 0) [[unlikely]]
+      free_standalone();
+  }
+#endif
   RepeatedBase(const RepeatedBase&) = delete;
   RepeatedBase& operator=(const RepeatedBase&) = delete;
 
@@ -45,11 +52,14 @@ class RepeatedBase {
   }
   Arena* arena() {
     uint32_t back = meta_ >> kBackShift;
-    if (back == 0) fatal("a repeated field is changed that was not reached through a mutating accessor");
+    if (back == 0) return standalone_arena();
     return arena_of(reinterpret_cast<OwnerWord*>(reinterpret_cast<char*>(this) - size_t{back} * 8));
   }
   uint32_t size_word() const { return size_; }
-  // Trades the elements with a field of the same kind in the same arena; each keeps where its owner word is.
+  // A variable: it owns its memory, or has none yet. (A field that is changed knows where its owner word is.)
+  bool stands_alone() const { return (meta_ >> kBackShift) == 0 && (data_ == 0 || (meta_ & kStandalone) != 0); }
+  // Trades the elements with a field of the same kind in the same arena, or with a variable if both are variables; each
+  // keeps where its owner word is.
   void swap_words(RepeatedBase* other) {
     int64_t delta = reinterpret_cast<char*>(other) - reinterpret_cast<char*>(this);
     constexpr uint32_t kBelowBack = (1u << kBackShift) - 1;
@@ -75,11 +85,23 @@ class RepeatedBase {
   static constexpr uint32_t kClassShift = raw::Words::kClassShift, kClassMask = raw::Words::kClassMask,
                             kBackShift = raw::Words::kBackShift;
   static constexpr uint32_t kMaxElements = 0x7fffffff;
+  // Not a part of a message, but a variable: it owns an arena, whose address lies in front of the elements.
+  static constexpr uint32_t kStandalone = raw::Words::kStandalone;
 
  protected:
+  friend class MapBase;
   void check_index(int i) const {
     if (i < 0 || static_cast<uint32_t>(i) >= size_) fatal("a repeated field has no element of that index");
   }
+#if __STDC_HOSTED__
+  // Makes the arena at the first call (object/standalone.cc).
+  Arena* standalone_arena();
+  void free_standalone();
+  // Takes over what `other` holds, if that stands alone and this field is new.
+  bool take_standalone(RepeatedBase* other);
+#else
+  Arena* standalone_arena() { fatal("a repeated field is changed that was not reached through a mutating accessor"); }
+#endif
   bool grow(Arena* arena, uint32_t wanted, size_t element_size, Elements elements);
 
   int64_t data_ = 0;

@@ -31,40 +31,72 @@ struct PtrElement<String> {
   static const String* get(const String* stored) { return stored; }
 };
 
+// What gives elements when it is dereferenced; two string literals, say, do not.
+template <typename Iterator, typename Element>
+concept ElementIterator = requires(Iterator at) { requires std::is_constructible_v<Element, decltype(*at)>; };
+
+// Where an iterator stands. One over Strings that can be changed also knows the array's owner word, which it notes in
+// each String that it shows: after a copy of the message, no String knows it.
+template <typename T, bool kConst>
+struct PtrPosition {
+  using Stored = std::conditional_t<kConst, const typename PtrElement<T>::Stored, typename PtrElement<T>::Stored>;
+  PtrPosition() = default;
+  PtrPosition(Stored* stored, const OwnerWord*) : at(stored) {}
+  auto* get(ptrdiff_t n = 0) const { return PtrElement<T>::get(at + n); }
+  Stored* at = nullptr;
+};
+template <>
+struct PtrPosition<String, false> {
+  PtrPosition() = default;
+  PtrPosition(String* stored, const OwnerWord* word) : at(stored), owner(word) {}
+  String* get(ptrdiff_t n = 0) const { return at[n].with_owner(owner); }
+  String* at = nullptr;
+  const OwnerWord* owner = nullptr;
+};
+
 template <typename T, bool kConst>
 class RepeatedPtrIterator {
-  using Stored = std::conditional_t<kConst, const typename PtrElement<T>::Stored, typename PtrElement<T>::Stored>;
+  using Position = PtrPosition<T, kConst>;
 
  public:
   using iterator_category = std::random_access_iterator_tag;
-  // A String cannot stand alone: what algorithms hold in the hand meanwhile is a std::string.
-  using value_type = std::conditional_t<std::is_same_v<T, String>, std::string, T>;
+  using value_type = T;
   using difference_type = ptrdiff_t;
   using reference = std::conditional_t<kConst, const T&, T&>;
   using pointer = std::conditional_t<kConst, const T*, T*>;
 
   RepeatedPtrIterator() = default;
-  explicit RepeatedPtrIterator(Stored* at) : at_(at) {}
-  operator RepeatedPtrIterator<T, true>() const { return RepeatedPtrIterator<T, true>(at_); }
+  explicit RepeatedPtrIterator(Position position) : position_(position) {}
+  operator RepeatedPtrIterator<T, true>() const {
+    return RepeatedPtrIterator<T, true>(PtrPosition<T, true>(position_.at, nullptr));
+  }
 
-  reference operator*() const { return *PtrElement<T>::get(at_); }
-  pointer operator->() const { return PtrElement<T>::get(at_); }
-  reference operator[](difference_type n) const { return *PtrElement<T>::get(at_ + n); }
-  RepeatedPtrIterator& operator++() { return ++at_, *this; }
-  RepeatedPtrIterator& operator--() { return --at_, *this; }
-  RepeatedPtrIterator operator++(int) { return RepeatedPtrIterator(at_++); }
-  RepeatedPtrIterator operator--(int) { return RepeatedPtrIterator(at_--); }
-  RepeatedPtrIterator& operator+=(difference_type n) { return at_ += n, *this; }
-  RepeatedPtrIterator& operator-=(difference_type n) { return at_ -= n, *this; }
+  reference operator*() const { return *position_.get(); }
+  pointer operator->() const { return position_.get(); }
+  reference operator[](difference_type n) const { return *position_.get(n); }
+  RepeatedPtrIterator& operator++() { return ++position_.at, *this; }
+  RepeatedPtrIterator& operator--() { return --position_.at, *this; }
+  RepeatedPtrIterator operator++(int) {
+    RepeatedPtrIterator old = *this;
+    return ++*this, old;
+  }
+  RepeatedPtrIterator operator--(int) {
+    RepeatedPtrIterator old = *this;
+    return --*this, old;
+  }
+  RepeatedPtrIterator& operator+=(difference_type n) { return position_.at += n, *this; }
+  RepeatedPtrIterator& operator-=(difference_type n) { return position_.at -= n, *this; }
   friend RepeatedPtrIterator operator+(RepeatedPtrIterator i, difference_type n) { return i += n; }
   friend RepeatedPtrIterator operator+(difference_type n, RepeatedPtrIterator i) { return i += n; }
   friend RepeatedPtrIterator operator-(RepeatedPtrIterator i, difference_type n) { return i -= n; }
-  friend difference_type operator-(RepeatedPtrIterator a, RepeatedPtrIterator b) { return a.at_ - b.at_; }
-  friend bool operator==(RepeatedPtrIterator a, RepeatedPtrIterator b) { return a.at_ == b.at_; }
-  friend auto operator<=>(RepeatedPtrIterator a, RepeatedPtrIterator b) { return a.at_ <=> b.at_; }
+  friend difference_type operator-(RepeatedPtrIterator a, RepeatedPtrIterator b) {
+    return a.position_.at - b.position_.at;
+  }
+  friend bool operator==(RepeatedPtrIterator a, RepeatedPtrIterator b) { return a.position_.at == b.position_.at; }
+  friend auto operator<=>(RepeatedPtrIterator a, RepeatedPtrIterator b) { return a.position_.at <=> b.position_.at; }
 
  private:
-  Stored* at_ = nullptr;
+  Position position_;
 };
 
 // What an iterator over pointers to messages shows: can be assigned, so that sorting moves no message.
@@ -91,7 +123,7 @@ class MessagePointer {
 // Iterates over pointers to the elements.
 template <typename T, bool kConst>
 class RepeatedPtrOverPtrs {
-  using Stored = std::conditional_t<kConst, const typename PtrElement<T>::Stored, typename PtrElement<T>::Stored>;
+  using Position = PtrPosition<T, kConst>;
   static constexpr bool kAssignable = !kConst && !std::is_same_v<T, String>;
 
  public:
@@ -102,32 +134,42 @@ class RepeatedPtrOverPtrs {
   using pointer = const value_type*;
 
   RepeatedPtrOverPtrs() = default;
-  explicit RepeatedPtrOverPtrs(Stored* at) : at_(at) {}
-  operator RepeatedPtrOverPtrs<T, true>() const { return RepeatedPtrOverPtrs<T, true>(at_); }
+  explicit RepeatedPtrOverPtrs(Position position) : position_(position) {}
+  operator RepeatedPtrOverPtrs<T, true>() const {
+    return RepeatedPtrOverPtrs<T, true>(PtrPosition<T, true>(position_.at, nullptr));
+  }
 
   reference operator*() const {
     if constexpr (kAssignable) {
-      return reference(at_);
+      return reference(position_.at);
     } else {
-      return PtrElement<T>::get(at_);
+      return position_.get();
     }
   }
   reference operator[](difference_type n) const { return *(*this + n); }
-  RepeatedPtrOverPtrs& operator++() { return ++at_, *this; }
-  RepeatedPtrOverPtrs& operator--() { return --at_, *this; }
-  RepeatedPtrOverPtrs operator++(int) { return RepeatedPtrOverPtrs(at_++); }
-  RepeatedPtrOverPtrs operator--(int) { return RepeatedPtrOverPtrs(at_--); }
-  RepeatedPtrOverPtrs& operator+=(difference_type n) { return at_ += n, *this; }
-  RepeatedPtrOverPtrs& operator-=(difference_type n) { return at_ -= n, *this; }
+  RepeatedPtrOverPtrs& operator++() { return ++position_.at, *this; }
+  RepeatedPtrOverPtrs& operator--() { return --position_.at, *this; }
+  RepeatedPtrOverPtrs operator++(int) {
+    RepeatedPtrOverPtrs old = *this;
+    return ++*this, old;
+  }
+  RepeatedPtrOverPtrs operator--(int) {
+    RepeatedPtrOverPtrs old = *this;
+    return --*this, old;
+  }
+  RepeatedPtrOverPtrs& operator+=(difference_type n) { return position_.at += n, *this; }
+  RepeatedPtrOverPtrs& operator-=(difference_type n) { return position_.at -= n, *this; }
   friend RepeatedPtrOverPtrs operator+(RepeatedPtrOverPtrs i, difference_type n) { return i += n; }
   friend RepeatedPtrOverPtrs operator+(difference_type n, RepeatedPtrOverPtrs i) { return i += n; }
   friend RepeatedPtrOverPtrs operator-(RepeatedPtrOverPtrs i, difference_type n) { return i -= n; }
-  friend difference_type operator-(RepeatedPtrOverPtrs a, RepeatedPtrOverPtrs b) { return a.at_ - b.at_; }
-  friend bool operator==(RepeatedPtrOverPtrs a, RepeatedPtrOverPtrs b) { return a.at_ == b.at_; }
-  friend auto operator<=>(RepeatedPtrOverPtrs a, RepeatedPtrOverPtrs b) { return a.at_ <=> b.at_; }
+  friend difference_type operator-(RepeatedPtrOverPtrs a, RepeatedPtrOverPtrs b) {
+    return a.position_.at - b.position_.at;
+  }
+  friend bool operator==(RepeatedPtrOverPtrs a, RepeatedPtrOverPtrs b) { return a.position_.at == b.position_.at; }
+  friend auto operator<=>(RepeatedPtrOverPtrs a, RepeatedPtrOverPtrs b) { return a.position_.at <=> b.position_.at; }
 
  private:
-  Stored* at_ = nullptr;
+  Position position_;
 };
 
 template <typename T>
@@ -153,6 +195,17 @@ class RepeatedPtrField : public RepeatedBase {
   using size_type = int;
   using difference_type = ptrdiff_t;
 
+  // As a variable, it owns its memory (RepeatedBase::kStandalone).
+  RepeatedPtrField() = default;
+  RepeatedPtrField(const RepeatedPtrField& other) : RepeatedBase() { MergeFrom(other); }
+  RepeatedPtrField(RepeatedPtrField&& other) noexcept {
+    if (!take_standalone(&other)) MergeFrom(other);
+  }
+  template <ElementIterator<Heap> Iterator>
+  RepeatedPtrField(Iterator first, Iterator last) {
+    Add(first, last);
+  }
+
   // ---- reading
   const T& Get(int i) const { return *PtrElement<T>::get(stored() + i); }
   // Ends the process if there is no such element, as protobuf's does.
@@ -165,20 +218,20 @@ class RepeatedPtrField : public RepeatedBase {
     if constexpr (kIsString) element->with_owner(array_owner());
     return element;
   }
-  const_iterator begin() const { return const_iterator(stored()); }
-  const_iterator end() const { return const_iterator(stored() + size_); }
+  const_iterator begin() const { return const_iterator(position(0)); }
+  const_iterator end() const { return const_iterator(position(size_)); }
   const_iterator cbegin() const { return begin(); }
   const_iterator cend() const { return end(); }
-  iterator begin() { return note_all(), iterator(stored()); }
-  iterator end() { return iterator(stored() + size_); }
+  iterator begin() { return iterator(position(0)); }
+  iterator end() { return iterator(position(size_)); }
   const_reverse_iterator rbegin() const { return const_reverse_iterator(end()); }
   const_reverse_iterator rend() const { return const_reverse_iterator(begin()); }
   reverse_iterator rbegin() { return reverse_iterator(end()); }
   reverse_iterator rend() { return reverse_iterator(begin()); }
-  pointer_iterator pointer_begin() { return note_all(), pointer_iterator(stored()); }
-  pointer_iterator pointer_end() { return pointer_iterator(stored() + size_); }
-  const_pointer_iterator pointer_begin() const { return const_pointer_iterator(stored()); }
-  const_pointer_iterator pointer_end() const { return const_pointer_iterator(stored() + size_); }
+  pointer_iterator pointer_begin() { return pointer_iterator(position(0)); }
+  pointer_iterator pointer_end() { return pointer_iterator(position(size_)); }
+  const_pointer_iterator pointer_begin() const { return const_pointer_iterator(position(0)); }
+  const_pointer_iterator pointer_end() const { return const_pointer_iterator(position(size_)); }
   size_t SpaceUsedExcludingSelfLong() const { return capacity() * sizeof(Stored); }  // the array alone
   int SpaceUsedExcludingSelf() const { return static_cast<int>(SpaceUsedExcludingSelfLong()); }
 
@@ -196,11 +249,11 @@ class RepeatedPtrField : public RepeatedBase {
   {
     *Add() = std::move(value);
   }
-  template <typename Iterator>
+  template <ElementIterator<Heap> Iterator>
   void Add(Iterator first, Iterator last) {
     for (; first != last; ++first) *Add() = *first;
   }
-  template <typename Iterator>
+  template <ElementIterator<Heap> Iterator>
   void Assign(Iterator first, Iterator last) {
     Clear();
     Add(first, last);
@@ -228,6 +281,12 @@ class RepeatedPtrField : public RepeatedBase {
     CopyFrom(other);
     return *this;
   }
+  // Between variables the contents trade places.
+  RepeatedPtrField& operator=(RepeatedPtrField&& other) noexcept {
+    if (!stands_alone() || !other.stands_alone()) return *this = std::as_const(other);
+    swap_words(&other);
+    return *this;
+  }
   void Reserve(int n) {
     if (!reserve_in(arena(), static_cast<uint32_t>(n), sizeof(Stored), kElements)) fatal("out of memory");
   }
@@ -247,7 +306,7 @@ class RepeatedPtrField : public RepeatedBase {
     return begin() + index;
   }
   void SwapElements(int a, int b);
-  // Swaps in place within one arena; copies between arenas.
+  // Swaps in place within one arena and between variables; copies otherwise.
   void Swap(RepeatedPtrField* other);
   void UnsafeArenaSwap(RepeatedPtrField* other) { Swap(other); }
   void InternalSwap(RepeatedPtrField* other) { swap_words(other); }
@@ -317,11 +376,10 @@ class RepeatedPtrField : public RepeatedBase {
       return copy;
     }
   }
-  void note_all() {
-    if constexpr (kIsString) {
-      for (uint32_t i = 0; i < size_; ++i) stored()[i].with_owner(array_owner());
-    }
+  PtrPosition<T, false> position(uint32_t i) {
+    return {stored() + i, kIsString && data_ != 0 ? array_owner() : nullptr};
   }
+  PtrPosition<T, true> position(uint32_t i) const { return {stored() + i, nullptr}; }
   void shrink(uint32_t n) {
     uint32_t cls = (meta_ & kClassMask) >> kClassShift;
     if (cls == 0 && size_ != 0) meta_ |= static_cast<uint32_t>(std::bit_width(size_)) << kClassShift;
@@ -332,6 +390,7 @@ class RepeatedPtrField : public RepeatedBase {
 template <typename T>
 void RepeatedPtrField<T>::Swap(RepeatedPtrField* other) {
   if (this == other) return;
+  if (stands_alone() && other->stands_alone()) return swap_words(other);
   if (arena() == other->arena()) return swap_words(other);
   Arena scratch;
   RepeatedPtrField held;

@@ -6,13 +6,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <stdexcept>
 
 namespace drover {
 namespace {
 
 constexpr uint32_t kSmallestClass = 4;  // 16 bytes
-constexpr uint32_t kLargestBack = 0xffffff;
+constexpr uint32_t kTooFar = 0xffffff;  // as `back`: the owner word is further away than can be said
 
 // NUL-terminated copies of borrowed, unterminated Strings, by the String's address. An entry may be left over from an
 // earlier String at that address: it is valid only for the same size and bytes, and replaced otherwise.
@@ -57,14 +56,16 @@ const char* String::terminated_copy() const {
 
 Arena* String::arena() {
   uint32_t back = meta_ >> kBackShift;
-  if (back == 0)
+  if (back == 0 && (data_ == 0 || (meta_ & kStandalone) != 0)) return nullptr;
+  if (back == 0 || back == kTooFar)
     fatal("a String is changed that was not reached through a mutating accessor, or lies over 128 MiB into its array");
   return arena_of(reinterpret_cast<OwnerWord*>(reinterpret_cast<char*>(this) - size_t{back} * 8));
 }
 
 String* String::with_owner(const OwnerWord* owner) {
+  if ((meta_ & kStandalone) != 0) fatal("a String that stands alone became a field");
   uintptr_t distance = (reinterpret_cast<uintptr_t>(this) - reinterpret_cast<uintptr_t>(owner)) / 8;
-  if (distance > kLargestBack) distance = 0;  // can be read and assigned with an arena given, but not changed later
+  if (distance > kTooFar) distance = kTooFar;  // can be read and assigned with an arena given, but not changed later
   meta_ = (meta_ & ((1u << kBackShift) - 1)) | static_cast<uint32_t>(distance) << kBackShift;
   return this;
 }
@@ -74,7 +75,46 @@ size_t String::capacity() const {
   return cls == 0 ? size_ : (size_t{1} << cls) - 1;
 }
 
+// Like make_own, for a String that stands alone; its storage always has a class.
+char* String::make_own_on_heap(size_t capacity) {
+  const char* old = std::as_const(*this).data();
+  const size_t have = (meta_ & kStandalone) == 0 ? 0 : size_t{1} << ((meta_ & kClassMask) >> kClassShift);
+  if (capacity + 1 <= have) return const_cast<char*>(old);
+  if (capacity > kMaxSize) fatal("a string grows past 2 GiB - 1");
+  uint32_t cls = std::max<uint32_t>(kSmallestClass, static_cast<uint32_t>(std::bit_width(capacity)));
+  auto* bytes = static_cast<char*>(std::malloc(size_t{1} << cls));
+  if (bytes == nullptr) fatal("out of memory for a string");
+  std::memcpy(bytes, old, size_);
+  bytes[size_] = '\0';
+  free_own();
+  set_data(bytes);
+  meta_ = cls << kClassShift | kStandalone;
+  return bytes;
+}
+
+void String::free_own() {
+  if ((meta_ & kStandalone) != 0) std::free(reinterpret_cast<char*>(this) + data_);
+}
+
+String::String(String&& other) noexcept { *this = std::move(other); }
+
+// Takes over what stands alone, unless this is a field; a field's bytes stay its arena's.
+String& String::operator=(String&& other) noexcept {
+  if (this == &other) return *this;
+  Arena* memory = arena();  // ends the process for a field that was reached in no allowed way
+  if (memory != nullptr || (other.meta_ & kStandalone) == 0) return assign_string(memory, other);
+  free_own();
+  set_data(std::as_const(other).data());
+  size_ = other.size_;
+  meta_ = other.meta_;
+  other.data_ = 0;
+  other.size_ = 0;
+  other.meta_ = 0;
+  return *this;
+}
+
 char* String::make_own(Arena* arena, size_t capacity) {
+  if (arena == nullptr) return make_own_on_heap(capacity);
   uint32_t cls = (meta_ & kClassMask) >> kClassShift;
   size_t have = data_ == 0 || borrowed() ? 0 : (cls == 0 ? size_t{size_} + 1 : size_t{1} << cls);
   if (capacity + 1 <= have) return const_cast<char*>(std::as_const(*this).data());
@@ -94,6 +134,12 @@ char* String::make_own(Arena* arena, size_t capacity) {
 // The first value gets exact storage (most strings are set once). A larger value gets a size class, so that a String
 // that is set repeatedly stops reallocating.
 char* String::allocate_in(Arena* arena, size_t size) {
+  if (arena == nullptr) {
+    char* own = make_own_on_heap(size);
+    size_ = static_cast<uint32_t>(size);
+    own[size] = '\0';
+    return own;
+  }
   uint32_t cls = (meta_ & kClassMask) >> kClassShift;
   size_t have = data_ == 0 || borrowed() ? 0 : (cls == 0 ? size_t{size_} + 1 : size_t{1} << cls);
   if (size + 1 > have) {
@@ -149,7 +195,7 @@ void String::release_to(Arena* arena) {
 
 String& String::assign_string(Arena* arena, const String& other) {
   if (this == &other) return *this;
-  if (other.size() >= kBorrowFrom && arena->may_borrow(other.view().data(), other.size())) {
+  if (other.size() >= kBorrowFrom && arena != nullptr && arena->may_borrow(other.view().data(), other.size())) {
     borrow(other.view().data(), other.size(), other.terminated());
     return *this;
   }
@@ -228,22 +274,33 @@ String& String::replace(size_t pos, size_t count, std::string_view s) {
   return assign(changed.replace(pos, count, s));
 }
 
-void swap(String& a, String& b) {
-  if (&a == &b) return;
-  std::string held = a.str();
-  a.assign(b.view());
-  b.assign(held);
+String::iterator String::insert_at(const_iterator at, std::string_view s) {
+  size_t pos = index_of(at);
+  replace(pos, 0, s);
+  return begin() + pos;
+}
+
+String::iterator String::erase_range(const_iterator first, const_iterator last) {
+  size_t pos = index_of(first);
+  replace(pos, static_cast<size_t>(last - first), std::string_view());
+  return begin() + pos;
+}
+
+String& String::replace_between(const_iterator first, const_iterator last, std::string_view s) {
+  return replace(index_of(first), static_cast<size_t>(last - first), s);
+}
+
+void String::swap(String& other) {
+  if (this == &other) return;
+  std::string held = str();
+  assign(other.view());
+  other.assign(held);
 }
 
 void String::swap(std::string& other) {
   std::string mine = str();
   assign(other);
   other = std::move(mine);
-}
-
-const char& String::at(size_t i) const {
-  if (i >= size_) throw std::out_of_range("drover::String::at");
-  return data()[i];
 }
 
 std::string concatenate(std::string_view a, std::string_view b) {

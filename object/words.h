@@ -30,6 +30,7 @@ struct Words : object_format::Words {
   static constexpr uint32_t kUnterminated = object_format::Meta::kUnterminatedMask;
   static constexpr uint32_t kClassShift = object_format::Meta::kStorageClassShift;
   static constexpr uint32_t kClassMask = object_format::Meta::kStorageClassMask;
+  static constexpr uint32_t kStandalone = object_format::Meta::kStandaloneMask;
   static constexpr uint32_t kBackShift = object_format::Meta::kBackShift;
   static constexpr uint32_t kMaxString = object_format::kMaxStringSize;
 };

@@ -7,6 +7,7 @@
 #include "codec/encode/encode.h"
 #include "json/json.h"
 #include "message/operations.h"
+#include "text/text.h"
 
 namespace drover::conformance {
 namespace {
@@ -103,6 +104,11 @@ bool read(const TestCase& test, Object* object, Answer* answer) {
     if (!result.ok()) *answer = {Outcome::kParseError, json::to_string(result)};
     return result.ok();
   }
+  if (test.input == Format::kText) {
+    text::Result result = text::parse(test.type, test.payload, {}, object->get());
+    if (!result.ok()) *answer = {Outcome::kParseError, text::to_string(result)};
+    return result.ok();
+  }
   RoundTrip result = round_trip(object, std::span(&test.payload, 1), {});
   std::string difference = compare_decoders(test, result);
   if (!difference.empty()) {
@@ -118,6 +124,12 @@ Answer write_json(const Object& object) {
   json::Result result = json::print(object.type(), *object.get(), {}, &text);
   if (!result.ok()) return {Outcome::kSerializeError, json::to_string(result)};
   return {Outcome::kJsonPayload, std::move(text)};
+}
+
+Answer write_text(const Object& object, bool unknown_fields) {
+  std::string text;
+  text::print(object.type(), *object.get(), {.hide_unknown = !unknown_fields}, &text);
+  return {Outcome::kTextPayload, std::move(text)};
 }
 
 Answer write_protobuf(const Object& object) {
@@ -142,6 +154,7 @@ Answer run(const TestCase& test) {
   Object object(test.type);
   Answer answer;
   if (!read(test, &object, &answer)) return answer;
+  if (test.output == Format::kText) return write_text(object, test.print_unknown_fields);
   return test.output == Format::kJson ? write_json(object) : write_protobuf(object);
 }
 

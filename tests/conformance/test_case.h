@@ -32,14 +32,22 @@ class Object {
 };
 
 // How a test ended: the fields of ConformanceResponse's oneof that a testee answers with.
-enum class Outcome { kProtobufPayload, kJsonPayload, kParseError, kSerializeError, kRuntimeError, kSkipped };
+enum class Outcome {
+  kProtobufPayload,
+  kJsonPayload,
+  kTextPayload,
+  kParseError,
+  kSerializeError,
+  kRuntimeError,
+  kSkipped
+};
 
 struct Answer {
   Outcome outcome = Outcome::kSkipped;
   std::string text;  // the payload, or what went wrong, or why it was skipped
 };
 
-enum class Format { kProtobuf, kJson };
+enum class Format { kProtobuf, kJson, kText };
 
 struct TestCase {
   schema::MessageType type;
@@ -47,6 +55,7 @@ struct TestCase {
   std::string_view payload;
   Format output;
   bool ignore_unknown_json = false;
+  bool print_unknown_fields = false;  // in the text format
 };
 
 Answer run(const TestCase& test);

@@ -65,6 +65,8 @@ const char* field_name(Outcome outcome) {
       return "protobuf_payload";
     case Outcome::kJsonPayload:
       return "json_payload";
+    case Outcome::kTextPayload:
+      return "text_payload";
     case Outcome::kParseError:
       return "parse_error";
     case Outcome::kSerializeError:
@@ -123,12 +125,22 @@ Answer Testee::run_request(const reflection::ConstObject& request) {
   } else if (has(request, "json_payload")) {
     test.input = Format::kJson;
     test.payload = string_field(request, "json_payload");
+  } else if (has(request, "text_payload")) {
+    test.input = Format::kText;
+    test.payload = string_field(request, "text_payload");
   } else {
-    return {Outcome::kSkipped, "the input is neither protobuf nor JSON"};
+    return {Outcome::kSkipped, "the input is neither protobuf, JSON nor the text format"};
   }
   std::string_view output = enum_field(request, "requested_output_format");
-  if (output != "PROTOBUF" && output != "JSON") return {Outcome::kSkipped, "no output as " + std::string(output)};
-  test.output = output == "JSON" ? Format::kJson : Format::kProtobuf;
+  if (output == "JSON") {
+    test.output = Format::kJson;
+  } else if (output == "TEXT_FORMAT") {
+    test.output = Format::kText;
+  } else if (output != "PROTOBUF") {
+    return {Outcome::kSkipped, "no output as " + std::string(output)};
+  }
+  const schema::FieldEntry& print_unknown = field_of(request, "print_unknown_fields");
+  test.print_unknown_fields = request.get<bool>(print_unknown);
   test.ignore_unknown_json = enum_field(request, "test_category") == "JSON_IGNORE_UNKNOWN_PARSING_TEST";
   return run(test);
 }

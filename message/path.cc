@@ -1,6 +1,6 @@
-#include "json/path.h"
+#include "message/path.h"
 
-namespace drover::json {
+namespace drover::message {
 
 using schema::Kind;
 
@@ -47,4 +47,4 @@ void Path::keep() {
   for (const Frame& frame : open_) append(frame, &text_);
 }
 
-}  // namespace drover::json
+}  // namespace drover::message

@@ -11,7 +11,7 @@
 #include "object/repeated.h"
 #include "schema/message_type.h"
 
-namespace drover::json {
+namespace drover::message {
 
 class Path {
  public:
@@ -55,4 +55,4 @@ class Scope {
   Path* path_;
 };
 
-}  // namespace drover::json
+}  // namespace drover::message
