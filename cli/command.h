@@ -26,6 +26,7 @@ void add_convert(CLI::App* app, Run* run);
 void add_image(CLI::App* app, Run* run);
 void add_call(CLI::App* app, Run* run);
 void add_check(CLI::App* app, Run* run);
+void add_log(CLI::App* app, Run* run);
 void add_stat(CLI::App* app, Run* run);
 void add_sim(CLI::App* app, Run* run);
 

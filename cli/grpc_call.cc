@@ -12,18 +12,10 @@
 #include <thread>
 
 #include "cli/printable.h"
+#include "cli/status_name.h"
 
 namespace drover::cli {
 namespace {
-
-const char* status_name(int code) {
-  static constexpr const char* kNames[] = {
-      "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
-      "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
-      "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
-      "DATA_LOSS", "UNAUTHENTICATED"};
-  return code >= 0 && code < static_cast<int>(std::size(kNames)) ? kNames[code] : "unknown status";
-}
 
 Metadata copy(const std::multimap<grpc::string_ref, grpc::string_ref>& metadata) {
   Metadata pairs;

@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   drover::cli::add_call(&app, &run);
   drover::cli::add_check(&app, &run);
   drover::cli::add_stat(&app, &run);
+  drover::cli::add_log(&app, &run);
   drover::cli::add_sim(&app, &run);
   try {
     app.parse(argc, argv);

@@ -22,8 +22,15 @@ bool is_control(std::string_view character) {
   return lead == 0xc2 && static_cast<uint8_t>(character[1]) < 0xa0;  // U+0080 to U+009F
 }
 
-std::string escape(std::string_view text, std::string_view kept) {
+void append_hex(char c, std::string* out) {
   static constexpr char kDigits[] = "0123456789abcdef";
+  *out += kDigits[static_cast<uint8_t>(c) >> 4];
+  *out += kDigits[c & 15];
+}
+
+// `append`: what is there in place of a control character, or of a byte that is no UTF-8 (`size` is 0 then).
+template <typename Append>
+std::string escape(std::string_view text, std::string_view kept, Append append) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
@@ -34,18 +41,32 @@ std::string escape(std::string_view text, std::string_view kept) {
       out += character;
       continue;
     }
-    for (char c : character) {
-      out += "\\x";
-      out += kDigits[static_cast<uint8_t>(c) >> 4];
-      out += kDigits[c & 15];
-    }
+    append(character, size, &out);
   }
   return out;
 }
 
+void append_bytes(std::string_view character, size_t /*size*/, std::string* out) {
+  for (const char c : character) {
+    *out += "\\x";
+    append_hex(c, out);
+  }
+}
+
+// The last byte of a control character's UTF-8 is its number.
+void append_json(std::string_view character, size_t size, std::string* out) {
+  if (size == 0) {
+    *out += "\\ufffd";
+    return;
+  }
+  *out += "\\u00";
+  append_hex(character.back(), out);
+}
+
 }  // namespace
 
-std::string printable(std::string_view text) { return escape(text, "\n\t"); }
-std::string printable_line(std::string_view text) { return escape(text, ""); }
+std::string printable(std::string_view text) { return escape(text, "\n\t", append_bytes); }
+std::string printable_line(std::string_view text) { return escape(text, "", append_bytes); }
+std::string printable_json(std::string_view json) { return escape(json, "", append_json); }
 
 }  // namespace drover::cli

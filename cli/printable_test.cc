@@ -21,6 +21,12 @@ TEST(Printable, WhatIsNotUtf8IsShownAsBytes) {
   EXPECT_EQ(printable("\xc0\x9b\xed\xa0\x80\xff"), "\\xc0\\x9b\\xed\\xa0\\x80\\xff");
 }
 
+TEST(Printable, JsonStaysJson) {
+  EXPECT_EQ(printable_json("{\"a\":\"\u20ac\\n\"}"), "{\"a\":\"\u20ac\\n\"}");
+  EXPECT_EQ(printable_json("\"\x1b[2J\n\x7f\u0080\u009f\u00a0\""), "\"\\u001b[2J\\u000a\\u007f\\u0080\\u009f\u00a0\"");
+  EXPECT_EQ(printable_json("\"a\x9b\""), "\"a\\ufffd\"");
+}
+
 TEST(Printable, ALineStaysOne) { EXPECT_EQ(printable_line("a\nb\tc\rd ä"), "a\\x0ab\\x09c\\x0dd ä"); }
 
 }  // namespace

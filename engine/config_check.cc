@@ -10,10 +10,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "engine/auth/policy.h"
 #include "engine/balance/balance_rules.h"
 #include "engine/base/metrics_address.h"
+#include "engine/binary_log_setup.h"
 #include "engine/confinement.h"
 #include "engine/control/host_policy.h"
 #include "engine/control/line_peers.h"
@@ -23,6 +25,17 @@
 
 namespace drover::engine {
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kMostHead = 64 << 10;  // of a binary log's entry, beside its payload
+
+// The directory of the file, whole and without links; empty: the system does not say.
+fs::path directory_of(const std::string& file) {
+  std::error_code failed;
+  const fs::path path = fs::absolute(file, failed);
+  return failed ? fs::path() : fs::weakly_canonical(path.parent_path(), failed);
+}
 
 class Check {
  public:
@@ -54,6 +67,11 @@ class Check {
     check_writable("engine.pidfile", config_.pidfile);
     check_writable("log.file", config_.log_file);
     check_writable("trace.file", config_.trace_file);
+    for (const auto& [key, file] : written_files(config_)) {
+      if (std::string wrong = wrong_directory(config_, key, file); !wrong.empty()) say(key, wrong);
+    }
+    check_binary_log();
+    check_beside_binary_log();
     check_tls();
     check_user();
     check_auth();
@@ -159,6 +177,11 @@ class Check {
     say(key, path + ": a private key that others may read or change (mode " + mode + "); expected 0600 or 0640");
   }
 
+  // Who can put another certificate or key there says who is trusted.
+  void check_apart(const char* key, const std::string& path) {
+    if (beside_binary_log(path)) say(key, path + of_its_directory());
+  }
+
   void check_tls() {
     tls::Identities identities;
     std::string error;
@@ -168,16 +191,69 @@ class Check {
       const bool own = files.name == "default" && !config_.tls_certificate.empty();
       for (const std::string& path : files.certificates) {
         told |= !check_readable(own ? "tls.certificate" : "tls.identities", path);
+        check_apart(own ? "tls.certificate" : "tls.identities", path);
       }
       for (const std::string& path : files.keys) {
         told |= !check_readable(own ? "tls.key" : "tls.identities", path);
         check_key(own ? "tls.key" : "tls.identities", path);
+        check_apart(own ? "tls.key" : "tls.identities", path);
       }
-      if (!files.client_ca.empty()) told |= !check_readable(own ? "tls.client_ca" : "tls.identities", files.client_ca);
+      if (files.client_ca.empty()) continue;
+      told |= !check_readable(own ? "tls.client_ca" : "tls.identities", files.client_ca);
+      check_apart(own ? "tls.client_ca" : "tls.identities", files.client_ca);
     }
     if (!told) say(tls_key_of(error), error);
     for (const auto& [pattern, identity] : identities.listens()) {
       if (!pattern.ends_with('*')) check_address("tls.listen", pattern);
+    }
+  }
+
+  void check_binary_log() {
+    binary_log::Rules rules;
+    if (std::string wrong = parse_binary_log(config_, &rules); !wrong.empty()) {
+      const char* key = wrong.starts_with("binary_log.filter") ? "binary_log.filter" : "binary_log.redact";
+      if (config_.binary_log_file.empty()) {
+        note(key, wrong);  // droverd warns
+      } else {
+        say(key, wrong);
+      }
+    }
+    const std::string& file = config_.binary_log_file;
+    check_writable("binary_log.file", file);
+    struct stat status;
+    if (::stat(file.c_str(), &status) == 0) check_directory("binary_log.file", file, W_OK | X_OK);  // to move it away
+    if (file.empty() != config_.binary_log_filter.empty()) {
+      note(file.empty() ? "binary_log.filter" : "binary_log.file",
+           std::string("no call is logged without ") + (file.empty() ? "binary_log.file" : "binary_log.filter"));
+    }
+    if (has_binary_log(config_) && config_.binary_log_max_payload_bytes + kMostHead > config_.binary_log_memory) {
+      note("binary_log.memory", std::to_string(config_.binary_log_memory) +
+                                    " bytes; expected at least binary_log.max_payload_bytes and 64 KiB: entries that "
+                                    "are larger than it are dropped");
+    }
+  }
+
+  // Whether the file, or the one that it leads to, lies where the sandbox lets the engine move and remove files.
+  bool beside_binary_log(const std::string& file) const {
+    if (file.empty() || config_.sandbox == "off" || !has_binary_log(config_)) return false;
+    const fs::path log = directory_of(config_.binary_log_file);
+    std::error_code failed;
+    const fs::path led_to = fs::canonical(file, failed);
+    for (const fs::path& one : {directory_of(file), led_to.parent_path()}) {
+      if (!log.empty() && std::mismatch(log.begin(), log.end(), one.begin(), one.end()).first == log.end()) return true;
+    }
+    return false;
+  }
+  std::string of_its_directory() const {
+    return " lies in the directory of binary_log.file, where the sandbox lets the engine move and remove files; "
+           "expected one of its own for the binary log";
+  }
+
+  void check_beside_binary_log() {
+    const std::pair<const char*, const std::string&> files[] = {
+        {"engine.pidfile", config_.pidfile}, {"log.file", config_.log_file}, {"trace.file", config_.trace_file}};
+    for (const auto& [key, file] : files) {
+      if (beside_binary_log(file)) note(key, file + of_its_directory());
     }
   }
 
@@ -201,6 +277,7 @@ class Check {
     const std::vector<auth::IssuerOptions>& issuers = policy.issuers().options();
     for (size_t i = 0; i < issuers.size(); ++i) {
       told |= !check_readable("auth.issuers", issuers[i].keys);
+      check_apart("auth.issuers", issuers[i].keys);
       if (trust == nullptr) continue;
       const auth::KeySet& keys = *trust->issuers[i].keys;
       if (keys.has_secret()) check_key("auth.issuers", issuers[i].keys);
@@ -268,6 +345,8 @@ std::string config_summary(const Config& config, const tls::IdentityOptions& ide
   for (const auth::IssuerOptions& issuer : policy.issuers().options()) {
     text += "tokens of " + issuer.issuer + ", by the keys of " + issuer.keys + "\n";
   }
+  if (has_binary_log(config))
+    text += "calls are logged in " + config.binary_log_file + ": " + config.binary_log_filter + "\n";
   if (!config.lines_listen.empty()) text += "other engines link to UDP " + config.lines_listen + "\n";
   text += config.metrics_address.empty() ? "metrics are not served (metrics.address)\n"
                                          : "metrics at http://" + config.metrics_address + "/metrics\n";

@@ -2,16 +2,19 @@
 
 #include <linux/capability.h>
 #include <openssl/ssl.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <string_view>
 
 #include "engine/base/log.h"
+#include "engine/binary_log_setup.h"
 #include "engine/sandbox/privileges.h"
 #include "engine/sandbox/refusals.h"
 #include "engine/sandbox/system_calls.h"
@@ -99,6 +102,22 @@ std::vector<std::string> files_read_again(const tls::Identities& identities, con
   return all;
 }
 
+// Of the engine's user, by the user database and by the environment.
+std::vector<std::filesystem::path> homes(const Config& config) {
+  std::vector<std::filesystem::path> out;
+  sandbox::User user{::geteuid(), 0, {}};
+  std::string unknown;
+  if (!config.user.empty() && !sandbox::find_user(config.user, config.group, &user, &unknown)) return out;
+  std::error_code failed;
+  if (const passwd* entry = ::getpwuid(user.uid)) {
+    out.push_back(std::filesystem::weakly_canonical(entry->pw_dir, failed));
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
+    out.push_back(std::filesystem::weakly_canonical(home, failed));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::string> unix_directories(const Config& config, const tls::Identities& identities) {
@@ -120,10 +139,37 @@ sandbox::Policy sandbox_policy(const Config& config, const tls::Identities& iden
   if (!config.pidfile.empty()) policy.files.removable = {directory_of(config.pidfile)};
   for (const std::string& path : files_read_again(identities, tokens)) add_file(path, policy.files.readable);
   if (!config.trace_file.empty()) policy.files.appended = {directory_of(config.trace_file)};
+  if (has_binary_log(config)) {
+    add(directory_of(config.binary_log_file), policy.files.appended);
+    add(directory_of(config.binary_log_file), policy.files.rotated);
+  }
   policy.datagrams = !config.lines_listen.empty() || !config.lines_peers.empty();
   policy.core_dumps = config.core_dumps == "on";
   policy.keep_capabilities = kept_capabilities(config);
   return policy;
+}
+
+std::vector<std::pair<const char*, std::string>> written_files(const Config& config) {
+  return {{"trace.file", config.trace_file}, {"binary_log.file", has_binary_log(config) ? config.binary_log_file : ""}};
+}
+
+std::string wrong_directory(const Config& config, const char* key, const std::string& file) {
+  if (file.empty() || config.sandbox == "off") return "";
+  std::error_code failed;
+  const std::filesystem::path given = std::filesystem::absolute(directory_of(file), failed);
+  const std::filesystem::path directory = std::filesystem::weakly_canonical(given, failed);
+  if (failed || directory.empty()) return "";  // it has no rule, and the engine's log says so
+  const char* why = directory == "/var/log" ? "which other services log into" : nullptr;
+  if (directory.parent_path() == directory || directory.parent_path() == directory.root_path()) {
+    why = "which is not a directory of its own";
+  }
+  for (const std::filesystem::path& home : homes(config)) {
+    if (std::mismatch(directory.begin(), directory.end(), home.begin(), home.end()).first != directory.end()) continue;
+    why = "which is a home directory, or has one";
+  }
+  if (why == nullptr) return "";
+  return std::string(key) + ": in the sandbox the engine may write to every file below " + directory.string() + ", " +
+         why + ": name a file in a directory of its own, such as /var/log/drover/shop";
 }
 
 bool become_configured_user(const Config& config, std::string* error) {
@@ -140,7 +186,12 @@ bool Confinement::enter(const Config& config, const tls::Identities& identities,
                         ThreadMetrics& metrics, std::string* error) {
   // A host may bring certificates later: OpenSSL reads its configuration now.
   OPENSSL_init_ssl(OPENSSL_INIT_LOAD_CONFIG, nullptr);
+  for (const auto& [key, file] : written_files(config)) {
+    if (*error = wrong_directory(config, key, file); !error->empty()) return false;
+  }
   const sandbox::Policy policy = sandbox_policy(config, identities, tokens);
+  const bool any = policy.files.sockets == std::vector<std::string>{"/"};
+  const sandbox::SocketDirectories directories(policy.files.sockets, true);  // as the rules find them
   sandbox::Outcome outcome;
   if (!sandbox::enter(policy, &outcome, error)) return false;
   warn_of_unreadable(files_read_again(identities, tokens));  // with the rights that are left
@@ -161,10 +212,11 @@ bool Confinement::enter(const Config& config, const tls::Identities& identities,
     log::warn("no rule of the sandbox for this path: it stays out of reach", {{"path", what}});
   }
   if (!outcome.entered) return true;
-  const bool any = policy.files.sockets == std::vector<std::string>{"/"};
-  if (outcome.files.abi > 0 && !any) {
-    where_paths_may_be_ =
-        "; the sandbox allows Unix sockets in " + joined(policy.files.sockets) + " (engine.unix_directories)";
+  sockets_ = outcome.files.abi > 0 ? directories : sandbox::SocketDirectories(policy.files.sockets, false);
+  if (!any) {
+    for (const std::string& why : sockets_.closed()) {
+      log::warn("hosts cannot listen on Unix sockets in this directory", {{"why", why}});
+    }
   }
   log::info("sandbox", {{"seccomp", outcome.system_calls},
                         {"landlock_abi", outcome.files.abi},
@@ -174,6 +226,10 @@ bool Confinement::enter(const Config& config, const tls::Identities& identities,
                         {"capabilities", sandbox::capability_names(sandbox::capabilities())},
                         {"core_dumps", policy.core_dumps}});
   return true;
+}
+
+std::function<std::string(const std::string& path)> Confinement::why_refused() const {
+  return [sockets = sockets_](const std::string& path) { return sockets.why_refused(path); };
 }
 
 void Confinement::report_refusals() {

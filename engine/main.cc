@@ -35,6 +35,7 @@
 #include "engine/base/log.h"
 #include "engine/base/metrics.h"
 #include "engine/base/pidfile.h"
+#include "engine/binary_log_setup.h"
 #include "engine/config_check.h"
 #include "engine/confinement.h"
 #include "engine/control/control_server.h"
@@ -172,6 +173,7 @@ ControlOptions control_options(const Config& c) {
   o.max_total_region_bytes = static_cast<uint64_t>(c.max_total_region_bytes);
   o.max_routes = static_cast<uint32_t>(c.max_routes);
   o.max_total_routes = 4 * o.max_routes;
+  o.max_total_descriptor_bytes = static_cast<uint64_t>(c.max_total_descriptor_bytes);
   o.max_line_names = static_cast<uint32_t>(c.max_line_names);
   LinePeers::parse(c.lines_peers, &o.line_peers);  // run_main has told what is wrong with it
   o.child = c.child;
@@ -221,6 +223,7 @@ struct EngineThread {
   EventLoop loop;
   std::unique_ptr<trace::Tracer> tracer;        // null: no spans
   std::unique_ptr<auth::TokenChecker> checker;  // null: no tokens are looked at
+  std::unique_ptr<binary_log::CallLogger> log;  // null: there is no binary log
   Transport transport;
   Dispatcher dispatcher;
   std::atomic<bool> drained{false};
@@ -244,6 +247,7 @@ class Engine {
   bool confine(std::string* error);
   bool prepare_metrics(std::string* error);
   void offer_channelz();
+  void log_calls();
   void drain();
   bool all_drained();
   void stop();
@@ -266,6 +270,7 @@ class Engine {
   std::unique_ptr<ControlServer> control_;
   std::unique_ptr<MetricsExporter> exporter_;
   std::unique_ptr<trace::SpanWriter> spans_;
+  std::unique_ptr<BinaryLog> binary_log_;  // null: there is none
   std::thread control_thread_;
   std::optional<ControlListener> control_socket_;  // until the control server has it
   std::string_view io_name_;
@@ -312,6 +317,15 @@ void Engine::offer_channelz() {
   }
 }
 
+void Engine::log_calls() {
+  if (!has_binary_log(config_)) return;
+  binary_log_ = std::make_unique<BinaryLog>(config_, threads_.front()->metrics);
+  for (auto& thread : threads_) {
+    thread->log = binary_log_->make_logger(thread->metrics.thread(), thread->metrics);
+    thread->transport.log_calls(*thread->log);
+  }
+}
+
 bool Engine::make_threads(std::string* error) {
   std::string why_not;
   std::unique_ptr<Io> io = make_io(*parse_io_kind(config_.io), &why_not);  // a trial; each thread makes its own
@@ -347,6 +361,7 @@ bool Engine::make_threads(std::string* error) {
   listeners_->use(std::move(activated_));
   loop_threads_ = std::make_unique<LoopThreads>(loops, *listeners_);
   offer_channelz();
+  log_calls();
   return true;
 }
 
@@ -380,7 +395,7 @@ bool Engine::confine(std::string* error) {
     return false;
   }
   if (!confinement_.enter(config_, identities_, tokens_, threads_.front()->metrics, error)) return false;
-  listeners_->explain_refused_paths(confinement_.where_paths_may_be());
+  listeners_->explain_refused_paths(confinement_.why_refused());
   return true;
 }
 
@@ -401,6 +416,7 @@ bool Engine::start(std::string* error) {
     for (auto& thread : threads_) rings.push_back(&thread->tracer->ring());
     spans_ = std::make_unique<trace::SpanWriter>(config_.trace_file, config_.trace_service, std::move(rings));
   }
+  if (binary_log_ != nullptr) binary_log_->start();
   for (auto& thread : threads_) {
     thread->thread = std::thread([t = thread.get()] { t->loop.run(&t->dispatcher, &t->transport, &t->metrics); });
   }
@@ -448,6 +464,7 @@ void Engine::stop() {
   exporter_.reset();
   for (auto& thread : threads_) thread->transport.close_all();  // calls are abandoned while their dispatcher lives
   spans_.reset();
+  binary_log_.reset();  // its counters are a thread's
   abandoned_at_end_ = abandoned_calls();
   confinement_.report_refusals();  // its counter is a thread's
   threads_.clear();
@@ -588,6 +605,12 @@ int run_main(int argc, char** argv) {
     std::fprintf(stderr, "droverd: %s\n", wrong.c_str());
     return 2;
   }
+  binary_log::Rules log_rules;
+  const std::string no_log = parse_binary_log(config, &log_rules);
+  if (!no_log.empty() && !config.binary_log_file.empty()) {
+    std::fprintf(stderr, "droverd: %s\n", no_log.c_str());
+    return 2;
+  }
   tls::Identities identities;
   std::string error;
   if (!identities.load(identity_options(config), &error)) {
@@ -604,6 +627,8 @@ int run_main(int argc, char** argv) {
     std::fprintf(stderr, "droverd: %s\n", error.c_str());
     return 2;
   }
+  // GRPC_BINARY_LOG_FILTER may be there for other programs.
+  if (!no_log.empty()) log::warn("there is no binary log", {{"why", no_log}});
   std::vector<std::string> wrong;
   ActivatedSockets activated = activated_sockets(config, &wrong);
   for (const std::string& what : wrong) log::warn("socket activation", {{"why", what}});
@@ -611,6 +636,7 @@ int run_main(int argc, char** argv) {
   sigset_t set = awaited_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before any thread: the main thread waits for them
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);                    // a write says EFBIG
   Description description = describe(loaded);  // before values are fitted to this machine
   fit_connections_to_descriptors(loaded.config);
   if (!reserve_descriptors(static_cast<size_t>(config.max_connections + kReservedDescriptors))) {

@@ -32,7 +32,7 @@ class Engine:
             self.process = subprocess.Popen(
                 [droverd, f"--engine.control_socket=unix:{self.control}", f"--metrics.address=localhost:{self.metrics}",
                  *flags], stderr=said, **options)
-        wait_for(lambda: self.control.exists() or self.process.poll() is not None)
+        wait_for(lambda: " ready " in self.said() or self.process.poll() is not None)
 
     def said(self):
         return self.log.read_text()
@@ -138,6 +138,77 @@ def test_a_host_is_told_where_unix_sockets_may_be(engine, build_dir, stubs, tmp_
         host.terminate()
         host.wait(20)
     wait_for(lambda: not (allowed / "x.sock").exists())
+
+
+def refusal(build_dir, engine, address):
+    """What a host says that may not listen there."""
+    done = subprocess.run([build_dir / "tests" / "test_server", "--address", address], capture_output=True, text=True,
+                          env=dict(os.environ, DROVER_ENGINE=f"unix:{engine.control}"), timeout=30)
+    assert done.returncode != 0
+    return done.stderr
+
+
+def test_a_directory_that_was_made_anew_is_named_with_the_way_out(engine, build_dir, tmp_path):
+    shop, run = tmp_path / "shop", tmp_path / "run"
+    shop.mkdir()
+    run.mkdir()
+    one = engine(f"--engine.unix_directories={shop}", folder=run)
+    shop.rmdir()
+    shop.mkdir()
+    said = refusal(build_dir, one, f"unix:{shop}/x.sock")
+    assert f"{shop} was removed and made anew since the engine started" in said and "restart the engine" in said
+
+
+def test_a_directory_above_outlives_those_that_are_made_anew(engine, build_dir, stubs, tmp_path):
+    above, run = tmp_path / "above", tmp_path / "run"
+    (above / "shop").mkdir(parents=True)
+    run.mkdir()
+    one = engine(f"--engine.unix_directories={above}", folder=run)
+    (above / "shop").rmdir()
+    (above / "shop").mkdir()
+    host = subprocess.Popen([build_dir / "tests" / "test_server", "--address", f"unix:{above}/shop/x.sock"],
+                            env=dict(os.environ, DROVER_ENGINE=f"unix:{one.control}"), stdout=subprocess.DEVNULL)
+    try:
+        assert echo(stubs, f"unix:{above}/shop/x.sock") == b"x"
+    finally:
+        host.terminate()
+        host.wait(20)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs an engine of root")
+def test_root_without_rules_for_hosts_says_why_a_users_directory_is_closed(engine, build_dir, tmp_path):
+    theirs, run = tmp_path / "theirs", tmp_path / "run"
+    theirs.mkdir(mode=0o700)
+    run.mkdir()
+    os.chown(theirs, pwd.getpwnam("nobody").pw_uid, -1)
+    one = engine(f"--engine.unix_directories={theirs}", folder=run)
+    why = f"{theirs} is closed to user 0: it is user {pwd.getpwnam('nobody').pw_uid}'s, mode 0700. The engine is root"
+    assert "hosts cannot listen on Unix sockets in this directory" in one.said() and why in one.said()
+    said = refusal(build_dir, one, f"unix:{theirs}/x.sock")
+    assert why in said and "set hosts.allow, or run the engine as that user (engine.user)" in said
+
+
+@pytest.mark.parametrize("key", ["trace.file", "binary_log.file"])
+def test_written_files_have_a_directory_of_their_own(engine, sandboxed, tmp_path, key):
+    home, run = tmp_path / "home", tmp_path / "run"
+    home.mkdir()
+    run.mkdir()
+    environment = dict(os.environ, HOME=str(home))
+    for file, why in ((home / "spans.jsonl", f"{home}, which is a home directory"),
+                      (tmp_path / "spans.jsonl", f"{tmp_path}, which is a home directory, or has one"),
+                      ("/spans.jsonl", "/, which"), ("/var/spans.jsonl", "/var, which is not a directory of its own"),
+                      ("/var/log/spans.jsonl", "/var/log, which other services log into")):
+        command = [sandboxed, f"--engine.control_socket=unix:{run}/e.sock", f"--{key}={file}", "--binary_log.filter=*"]
+        for more, status in (([], 1), (["--check"], 2)):
+            done = subprocess.run([*command, *more], capture_output=True, text=True, env=environment, timeout=20)
+            assert done.returncode == status and f"{key}: " in done.stderr and why in done.stderr
+    engine(f"--{key}={home}/spans.jsonl", "--binary_log.filter=*", "--engine.sandbox=off", folder=run, env=environment)
+
+
+def test_a_directory_of_a_relative_name_that_is_not_there_is_not_called_another(sandboxed, tmp_path):
+    done = subprocess.run([sandboxed, "--engine.control_socket=unix:@x", "--trace.file=none/spans.jsonl", "--check"],
+                          capture_output=True, text=True, cwd=tmp_path, timeout=20)
+    assert done.returncode == 2 and "No such file" in done.stderr and "directory of its own" not in done.stderr
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")

@@ -1,7 +1,5 @@
 #include "engine/auth/issuers.h"
 
-#include <openssl/crypto.h>
-
 #include <utility>
 
 #include "engine/auth/text_list.h"
@@ -86,11 +84,10 @@ std::string Issuers::parse(std::string_view text) {
 }
 
 std::shared_ptr<const KeySet> Issuers::read(const IssuerOptions& options, std::string* error) {
-  std::string text;
+  SecretText text;  // it may hold secrets
   std::shared_ptr<const KeySet> keys;
   if (read_small_file(options.keys, KeySet::kMaxFile, &text, error)) {
     keys = KeySet::read(text, options.algorithms, error);
-    OPENSSL_cleanse(text.data(), text.size());  // it may hold secrets
     if (keys == nullptr) *error = options.keys + ": " + *error;
   }
   return keys;

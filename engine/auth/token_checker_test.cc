@@ -150,22 +150,44 @@ TEST_F(TokenCheckerTest, WrongTokensOfAnAddressAreFew) {
   LedgerLimits limits;
   limits.wrong_token_rate = 160;  // 10 at first
   Ledger ledger(limits, metrics_);
-  const AccountRef bad = ledger.open_connection("192.0.2.1"), good = ledger.open_connection("192.0.2.2");
+  const AccountRef bad = ledger.open_connection("192.0.2.1"), worse = ledger.open_connection("192.0.2.1"),
+                   late = ledger.open_connection("192.0.2.1"), good = ledger.open_connection("192.0.2.2");
   const TestKey stranger(KeyKind::kP256);
   const std::string known = token(claims());
   EXPECT_EQ(check(known, kNow, bad.get()).error, AuthError::kNone);
   for (int i = 0; i < 10; ++i) {
-    EXPECT_EQ(check(stranger.token(Algorithm::kEs256, claims(R"("n":)" + std::to_string(i))), kNow, bad.get()).error,
+    const AccountRef& one = i < 5 ? bad : worse;
+    EXPECT_EQ(check(stranger.token(Algorithm::kEs256, claims(R"("n":)" + std::to_string(i))), kNow, one.get()).error,
               AuthError::kSignature);
   }
   const uint64_t before = verifications();
-  EXPECT_EQ(check(stranger.token(Algorithm::kEs256, claims()), kNow, bad.get()).error, AuthError::kTooMany);
+  EXPECT_EQ(check(stranger.token(Algorithm::kEs256, claims()), kNow, late.get()).error, AuthError::kTooMany);
   EXPECT_EQ(verifications(), before);
   EXPECT_EQ(check(known, kNow, bad.get()).error, AuthError::kNone);
   // Good ones cost nothing of it, and another address is another matter.
   for (int i = 0; i < 30; ++i) {
     EXPECT_EQ(check(token(claims(R"("n":)" + std::to_string(i))), kNow, good.get()).error, AuthError::kNone);
   }
+}
+
+// Several clients behind one proxy have one address.
+TEST_F(TokenCheckerTest, WrongTokensOfOneConnectionLeaveHalfOfItsAddressToOthers) {
+  LedgerLimits limits;
+  limits.wrong_token_rate = 160;  // 10 at first, 5 of a connection
+  Ledger ledger(limits, metrics_);
+  const AccountRef bad = ledger.open_connection("192.0.2.1"), good = ledger.open_connection("192.0.2.1");
+  const TestKey stranger(KeyKind::kP256);
+  auto wrong = [&](const AccountRef& from, int number) {
+    return check(stranger.token(Algorithm::kEs256, claims(R"("n":)" + std::to_string(number))), kNow, from.get()).error;
+  };
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(wrong(bad, i), AuthError::kSignature);
+  for (int i = 5; i < 20; ++i) EXPECT_EQ(wrong(bad, i), AuthError::kTooMany);
+  EXPECT_EQ(check(token(claims()), kNow, bad.get()).error, AuthError::kTooMany) << "it is not known yet";
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_EQ(check(token(claims(R"("n":)" + std::to_string(i))), kNow, good.get()).error, AuthError::kNone);
+  }
+  for (int i = 20; i < 25; ++i) EXPECT_EQ(wrong(good, i), AuthError::kSignature);
+  EXPECT_EQ(wrong(good, 25), AuthError::kTooMany);
 }
 
 class SmallCache : public TokenCheckerTest {

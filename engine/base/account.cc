@@ -15,6 +15,8 @@ constexpr std::array<size_t, kLevels> kShareQuarters = {0, 3, 2};
 constexpr double kBurstPart = 16, kFirstPart = 256;
 // The same of wrong tokens, of a second of which as many may come at once.
 constexpr double kFirstTokensPart = 16;
+// Of an address's rate, what one connection may use: others of the address, behind one proxy, keep as much.
+constexpr double kConnectionTokensPart = 2;
 constexpr size_t kTrimBytes = 8 << 20;
 constexpr size_t kBytesACall = 2 << 10;  // about, in tables and pools
 
@@ -55,13 +57,18 @@ const char* level_name(Level level) {
   return "?";
 }
 
+// With a rate of 1, a connection has a burst of one token all the same.
+TokenBucket Account::wrong_tokens(const LedgerLimits& limits, Level level, int64_t now_ns) {
+  const double rate = limits.wrong_token_rate / (level == Level::kConnection ? kConnectionTokensPart : 1);
+  return {rate, std::max(rate, 1.0), now_ns, std::max(rate / kFirstTokensPart, 1.0)};
+}
+
 Account::Account(Ledger& ledger, Level level, std::string name, Account* parent, int64_t now_ns)
     : ledger_(ledger),
       parent_(parent),
       decoding_(ledger.limits_.decoding_rate, ledger.limits_.decoding_rate / kBurstPart, now_ns,
                 ledger.limits_.decoding_rate / kFirstPart),
-      verifying_(ledger.limits_.wrong_token_rate, ledger.limits_.wrong_token_rate, now_ns,
-                 std::max(ledger.limits_.wrong_token_rate / kFirstTokensPart, 1.0)),
+      verifying_(wrong_tokens(ledger.limits_, level, now_ns)),
       level_(level),
       name_(std::move(name)) {
   limits_.fill(SIZE_MAX);

@@ -33,11 +33,11 @@ namespace drover::engine {
 enum class Resource : uint8_t {
   kMemory,     // bytes of heap
   kCalls,      // from open until the transport and the host are both done with them
-  kArriving,   // bytes of rx, reserved by the announced length of messages that are still arriving
+  kArriving,   // bytes of rx, reserved by the announced length of messages that are still arriving, or wait there
   kLent,       // bytes of tx that replies refer to until the client has taken them
   kDecoding,   // work: bytes of header fields, decoded, a second; of addresses only
   kRequests,   // bytes of one host's rx that requests hold (engine/dispatch/rx_shares.h)
-  kVerifying,  // work: signatures of tokens that were wrong, a second; of addresses only
+  kVerifying,  // work: signatures of tokens that were wrong, a second; of connections and addresses
 };
 inline constexpr size_t kResources = 7;
 inline constexpr size_t kHeldResources = 4;  // those that accounts hold
@@ -60,7 +60,7 @@ struct LedgerLimits {
 
   std::array<AccountLimits, kLevels> levels;
   double decoding_rate = 1e18;     // of an address, bytes a second; a sixteenth of it at once
-  double wrong_token_rate = 1e18;  // of an address, a second; as many at once
+  double wrong_token_rate = 1e18;  // of an address, a second; as many at once; of a connection, half
 };
 
 class Ledger;
@@ -125,10 +125,18 @@ class Account {
   bool spend_decoding(size_t bytes, int64_t now_ns) {
     return parent_->decoding_.spend(now_ns, static_cast<double>(bytes)) || refuse(Resource::kDecoding);
   }
-  // Before a signature of a token is verified for a connection's address. False: too many were wrong.
-  bool spend_verification(int64_t now_ns) { return parent_->verifying_.spend(now_ns) || refuse(Resource::kVerifying); }
+  // Before a signature of a token is verified for a connection and its address. False: too many of either were wrong.
+  bool spend_verification(int64_t now_ns) {
+    if (!verifying_.spend(now_ns)) return refuse(Resource::kVerifying);
+    if (parent_->verifying_.spend(now_ns)) return true;
+    verifying_.give_back();
+    return parent_->refuse(Resource::kVerifying);
+  }
   // It was right.
-  void give_back_verification() { parent_->verifying_.give_back(); }
+  void give_back_verification() {
+    verifying_.give_back();
+    parent_->verifying_.give_back();
+  }
   // Of the engine thread's time, where it is scarce: an address's.
   FairQueue::Share& share() { return share_; }
   // The same of the time for large requests (engine/dispatch/long_parses.h).
@@ -146,6 +154,7 @@ class Account {
   ~Account() = default;
   static constexpr size_t kCallsIndex = static_cast<size_t>(Resource::kCalls);
   bool has_room_for_call() const { return held_[kCallsIndex] < limits_[kCallsIndex]; }
+  static TokenBucket wrong_tokens(const LedgerLimits& limits, Level level, int64_t now_ns);
   bool refuse(Resource resource);
   void drop();
 

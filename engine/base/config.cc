@@ -89,18 +89,17 @@ std::vector<ConfigKey> make_keys() {
           "engine.sandbox", &Config::sandbox, {"on", "off", "require"},
           "Before the first connection: no capability but that for ports below 1024, no new privileges, Landlock for "
           "files, a seccomp filter for system calls. on: as far as this kernel has them, and the log says what is "
-          "missing; require: without one of them the engine does not start.",
+          "missing; require: without one of them, or with a Landlock older than ABI 6 (Linux 6.12), the engine does "
+          "not start.",
           "DROVER_ENGINE_SANDBOX"),
       choice(
           "engine.core_dumps", &Config::core_dumps, {"off", "on"},
           "Whether a crash may write the engine's memory, with the keys in it, to a core file. With off, only root can "
           "attach a debugger, too."),
-      text(
-          "engine.unix_directories", &Config::unix_directories, nullptr,
-          "With engine.sandbox: the directories in which hosts may listen on Unix sockets, \"/run/shop,/run/mail\", "
-          "with "
-          "all below them; they must exist when the engine starts. Empty: those of the control socket, hosts.allow and "
-          "tls.listen; for a child of a host, any directory."),
+      text("engine.unix_directories", &Config::unix_directories, nullptr,
+           "With engine.sandbox: the directories in which hosts may listen on Unix sockets, \"/run/shop,/run/mail\", "
+           "with all below them; they must exist when the engine starts. Empty: those of the control socket, "
+           "hosts.allow and tls.listen; for a child of a host, any directory."),
 
       power_of_two(integer("channel.ring_slots", &Config::ring_slots, 16, 65536, "slots",
                            "Slots of each ring (a power of two), unless a host asks for another number.")),
@@ -123,6 +122,10 @@ std::vector<ConfigKey> make_keys() {
       integer("hosts.max_routes", &Config::max_routes, 1, 1'000'000, "routes",
               "Methods of one host, times the addresses that it serves them at. All hosts together have four times as "
               "many."),
+      bytes(
+          "hosts.max_total_descriptor_bytes", &Config::max_total_descriptor_bytes, 0, 64 * kGi,
+          "Descriptors of all hosts for server reflection, with their indexes: engine memory. A host beyond it serves, "
+          "but is not described. 0: no host is."),
 
       integer("lines.max_names", &Config::max_line_names, 0, 4096, "names",
               "Names that one host may serve with RPC lines. 0: no host serves any."),
@@ -138,8 +141,7 @@ std::vector<ConfigKey> make_keys() {
           "from elsewhere to lines.listen are counted and dropped. Empty: from everywhere."),
       text("lines.peers", &Config::lines_peers, nullptr,
            "Engines that serve names which no host here serves: \"NAME=ADDRESS:PORT,...\", a name or a beginning such "
-           "as "
-           "shop.*. Several engines of one name take turns."),
+           "as shop.*. Several engines of one name take turns."),
       integer("lines.max_peers", &Config::max_peers, 1, 65'535, "links",
               "Links to other engines on one engine thread, 64 of them at most that one address has opened."),
       integer("lines.max_peer_connections", &Config::max_peer_connections, 1, 65'536, "connections",
@@ -299,8 +301,9 @@ std::vector<ConfigKey> make_keys() {
       bytes("auth.cache_bytes", &Config::auth_cache_bytes, 0, kGi,
             "Memory of one engine thread for tokens that it has verified, so that it need not do so again."),
       integer("auth.wrong_token_rate", &Config::auth_wrong_token_rate, 1, 10'000'000, "tokens a second",
-              "Tokens with a wrong signature that one engine thread verifies for one address. Beyond it, tokens of the "
-              "address that are not known end in RESOURCE_EXHAUSTED."),
+              "Tokens with a wrong signature that one engine thread verifies for one address, half of them for one "
+              "connection. Beyond it, tokens of the connection, or of the address, that are not known end in "
+              "RESOURCE_EXHAUSTED. All clients behind a proxy have one address: raise it there."),
       integer("auth.reload_s", &Config::auth_reload_s, 0, 86'400, "seconds",
               "How often the files of keys are looked at, and read again if they have changed. 0: on SIGHUP only."),
 
@@ -311,17 +314,39 @@ std::vector<ConfigKey> make_keys() {
            "File that the log is appended to; its directory must exist. Empty: stderr."),
 
       text("metrics.address", &Config::metrics_address, "DROVER_METRICS",
-           "Address that serves Prometheus metrics (HTTP, /metrics), such as \"127.0.0.1:9464\". Empty: not served."),
+           "Address that serves Prometheus metrics (HTTP, /metrics), such as \"127.0.0.1:9464\"; of a name, all its "
+           "addresses. IPv6 needs a civetweb that was built with it. Empty: not served."),
 
       text("trace.file", &Config::trace_file, nullptr,
-           "File that spans of calls are appended to, as lines of OTLP/JSON. Empty: the engine makes no spans, and "
-           "passes traces on as they came."),
+           "File that spans of calls are appended to, as lines of OTLP/JSON. With engine.sandbox its directory must be "
+           "its own: no home directory, and not one directly below /. Empty: the engine makes no spans, and passes "
+           "traces on as they came."),
       text("trace.service", &Config::trace_service, nullptr, "The spans' service.name."),
       integer("trace.sample_per_million", &Config::trace_sample_per_million, 0, 1'000'000, "of a million calls",
               "How many of the calls that come without a trace begin one. Those that come with one follow its sampled "
               "flag."),
       integer("trace.max_spans", &Config::trace_max_spans, 1, 1'000'000, "spans a second",
               "Spans of one engine thread. Calls beyond it pass without one."),
+
+      text(
+          "binary_log.file", &Config::binary_log_file, "DROVER_BINARY_LOG",
+          "File of gRPC's binary log. It holds what clients and services say to each other: give it a directory of its "
+          "own, which others may not read. Empty: there is no binary log."),
+      text("binary_log.filter", &Config::binary_log_filter, "GRPC_BINARY_LOG_FILTER",
+           "Which calls are logged, and how much of each metadata block (h) and message (m), in gRPC's words: "
+           "\"*{h;m:256},shop.Orders/*,-shop.Orders/Pay\". Empty: none."),
+      text("binary_log.redact", &Config::binary_log_redact, nullptr,
+           "Metadata whose values are not logged, but their names are: \"authorization,x-api-key,*token*\", with a * "
+           "at an end for any characters. It takes the default's place. Empty: all values are logged."),
+      bytes("binary_log.max_payload_bytes", &Config::binary_log_max_payload_bytes, 0, 16 * kMi,
+            "Most bytes of one message or metadata block that are logged, whatever the filter says. Copying them takes "
+            "an engine thread's time."),
+      bytes("binary_log.memory", &Config::binary_log_memory, 64 * kKi, kGi,
+            "Entries of one engine thread that wait for the file. Those that find no room are dropped and counted."),
+      bytes("binary_log.max_file_bytes", &Config::binary_log_max_file_bytes, kMi, 1024 * kGi,
+            "A file that would become larger gets the name FILE.1, and a new one begins."),
+      integer("binary_log.old_files", &Config::binary_log_old_files, 0, 1000, "files",
+              "FILE.1, FILE.2, ... that are kept, FILE.1 the youngest. 0: none, a full file is removed."),
   };
 }
 

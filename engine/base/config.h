@@ -40,6 +40,7 @@ struct Config {
   int64_t max_region_bytes = int64_t{16} << 30;
   int64_t max_total_region_bytes = int64_t{64} << 30;
   int64_t max_routes = 16'384;
+  int64_t max_total_descriptor_bytes = 256 << 20;
 
   int64_t max_line_names = 64;
   int64_t max_line_connections = 1024;
@@ -124,6 +125,16 @@ struct Config {
   std::string trace_service = "droverd";
   int64_t trace_sample_per_million = 0;
   int64_t trace_max_spans = 1000;
+
+  std::string binary_log_file;
+  std::string binary_log_filter;
+  std::string binary_log_redact =
+      "*auth*,*cookie*,*api-key*,*apikey*,*access-key*,*token*,*jwt*,*oidc*,*assertion*,*secret*,*passw*,*credential*,"
+      "*session*,*signature*";
+  int64_t binary_log_max_payload_bytes = 64 << 10;
+  int64_t binary_log_memory = 8 << 20;
+  int64_t binary_log_max_file_bytes = 64 << 20;
+  int64_t binary_log_old_files = 4;
 };
 
 // One row of the table.

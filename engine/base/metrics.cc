@@ -1,20 +1,17 @@
 #include "engine/base/metrics.h"
 
-#include <netdb.h>
 #include <prometheus/collectable.h>
 #include <prometheus/exposer.h>
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
-#include <sys/socket.h>
 #include <unistd.h>
-#include <cerrno>
-#include <cstring>
 #include <ctime>
 
 #include <algorithm>
 #include <charconv>
 #include <set>
 
+#include "engine/base/log.h"
 #include "engine/base/metrics_address.h"
 
 namespace drover::engine {
@@ -97,33 +94,6 @@ void append_methods(const std::map<std::string, MethodTotals>& methods, std::vec
     latency.metric.push_back(latency_sample(method, totals));
   }
   for (auto* one : {&started, &finished, &abandoned, &in, &out_bytes, &latency}) out.push_back(std::move(*one));
-}
-
-// Why an HTTP server cannot listen on `text`, or "": prometheus-cpp's server does not report it. Binds it for a moment.
-// `numeric`: the same without a name.
-std::string check_address(const std::string& text, std::string* numeric) {
-  std::string host, port;
-  if (!split_address(text, &host, &port)) {
-    return "'" + text + "' is not an address; expected HOST:PORT, such as 127.0.0.1:9464";
-  }
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE;
-  addrinfo* found = nullptr;
-  if (int code = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found); code != 0) {
-    return "cannot serve on '" + text + "': " + ::gai_strerror(code);
-  }
-  int fd = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  int on = 1;
-  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  bool bound = ::bind(fd, found->ai_addr, found->ai_addrlen) == 0 && ::listen(fd, 1) == 0;
-  std::string why = bound ? "" : "cannot serve on '" + text + "': " + std::strerror(errno);
-  ::close(fd);
-  char digits[NI_MAXHOST] = "";
-  ::getnameinfo(found->ai_addr, found->ai_addrlen, digits, sizeof digits, nullptr, 0, NI_NUMERICHOST);
-  *numeric = (found->ai_family == AF_INET6 ? "[" + std::string(digits) + "]" : std::string(digits)) + ":" + port;
-  ::freeaddrinfo(found);
-  return why;
 }
 
 // CPU time of a process in seconds; negative: there is no such process. By its clock, for which no file is opened.
@@ -312,8 +282,13 @@ std::string MetricsExporter::start(const std::string& address) {
 
 std::string MetricsExporter::prepare(const std::string& address) {
   impl_->address = address;
-  std::string wrong = check_address(address, &impl_->numeric);
-  return wrong.empty() ? "" : "metrics.address: " + wrong;
+  const Listening where = resolve_listening(address);
+  if (!where.error.empty()) return "metrics.address: " + where.error;
+  if (!where.left_out.empty()) {
+    log::warn("metrics are not served at all of the address", {{"address", address}, {"left_out", where.left_out}});
+  }
+  impl_->numeric = where.numeric;
+  return "";
 }
 
 std::string MetricsExporter::start() {

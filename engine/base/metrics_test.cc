@@ -2,11 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "engine/base/metrics_address.h"
+#include "object/unique_fd.h"
 
 namespace drover::engine {
 namespace {
@@ -85,6 +87,71 @@ TEST(Metrics, APortThatIsTakenIsAnErrorThatNamesAddressKeyAndReason) {
   EXPECT_EQ(exporter.start(text), "metrics.address: cannot serve on '" + text + "': Address already in use");
   ::close(taken);
   EXPECT_EQ(exporter.start(text), "");
+}
+
+// What "localhost" leads to, where it leads to both families. 192.0.2.1 is no machine's (RFC 5737).
+class MetricsListening : public testing::Test {
+ protected:
+  void name(std::initializer_list<const char*> hosts) {
+    for (const char* host : hosts) {
+      addrinfo hints{}, *found = nullptr;
+      hints.ai_socktype = SOCK_STREAM;
+      hints.ai_flags = AI_NUMERICHOST;
+      ASSERT_EQ(::getaddrinfo(host, port_.c_str(), &hints, &found), 0) << host;
+      if (!all_.empty()) all_.back()->ai_next = found;
+      all_.push_back(found);
+    }
+  }
+  Listening choose(bool ipv6 = true) { return choose_listening("name:" + port_, port_, all_.front(), ipv6); }
+  void SetUp() override {
+    const UniqueFd fd(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in6 any{};
+    any.sin6_family = AF_INET6;
+    any.sin6_addr = in6addr_loopback;
+    socklen_t size = sizeof any;
+    if (!fd || ::bind(fd.get(), reinterpret_cast<sockaddr*>(&any), size) != 0) GTEST_SKIP() << "no IPv6 here";
+    ASSERT_EQ(::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&any), &size), 0);
+    port_ = std::to_string(ntohs(any.sin6_port));
+  }
+  void TearDown() override {
+    if (!all_.empty()) ::freeaddrinfo(all_.front());
+  }
+
+  std::string port_;
+  std::vector<addrinfo*> all_;
+};
+
+TEST_F(MetricsListening, IsOnAllThatTheNameLeadsTo) {
+  name({"127.0.0.1", "::1", "127.0.0.1"});
+  const Listening where = choose();
+  EXPECT_EQ(where.error, "");
+  EXPECT_EQ(where.numeric, "127.0.0.1:" + port_ + ",[::1]:" + port_);
+  EXPECT_EQ(where.left_out, "");
+}
+
+TEST_F(MetricsListening, LeavesOutWhatThisMachineOrTheServerLacks) {
+  name({"192.0.2.1", "::1", "127.0.0.1"});
+  EXPECT_EQ(choose().numeric, "[::1]:" + port_ + ",127.0.0.1:" + port_);
+  EXPECT_EQ(choose().left_out, "192.0.2.1:" + port_ + ": Cannot assign requested address");
+  const Listening without = choose(false);
+  EXPECT_EQ(without.error, "");
+  EXPECT_EQ(without.numeric, "127.0.0.1:" + port_);
+  EXPECT_THAT(without.left_out,
+              HasSubstr("[::1]:" + port_ + ": the engine's HTTP server (civetweb) was built without"));
+}
+
+TEST_F(MetricsListening, IsAnErrorWhereAllIsLeftOut) {
+  name({"192.0.2.1", "::1"});
+  EXPECT_EQ(choose(false).error, "cannot serve on 'name:" + port_ + "': 192.0.2.1:" + port_ +
+                                     ": Cannot assign requested address, [::1]:" + port_ +
+                                     ": the engine's HTTP server (civetweb) was built without IPv6");
+}
+
+TEST_F(MetricsListening, IsAnErrorWhereAnyIsTaken) {
+  name({"::1", "127.0.0.1"});
+  MetricsExporter taken;
+  ASSERT_EQ(taken.start("127.0.0.1:" + port_), "");
+  EXPECT_EQ(choose().error, "cannot serve on 'name:" + port_ + "': Address already in use");
 }
 
 TEST(MetricsAddress, AnIpv6AddressHasBrackets) {

@@ -16,7 +16,7 @@ FileStamp stamp_of(const std::string& path) {
           int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
 }
 
-bool read_small_file(const std::string& path, size_t most, std::string* out, std::string* error) {
+bool read_small_file(const std::string& path, size_t most, SecretText* out, std::string* error) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat status;
   if (fd < 0 || ::fstat(fd, &status) != 0) {
@@ -29,8 +29,7 @@ bool read_small_file(const std::string& path, size_t most, std::string* out, std
   const ssize_t n = regular ? ::pread(fd, out->data(), out->size(), 0) : -1;
   ::close(fd);
   if (n == static_cast<ssize_t>(out->size())) return true;
-  ::explicit_bzero(out->data(), out->size());  // it may be a part of a key
-  out->clear();
+  *out = SecretText();
   *error = path + ": " +
            (regular ? "it changed while it was read" : "not a file of at most " + std::to_string(most >> 20) + " MiB");
   return false;

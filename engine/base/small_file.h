@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/base/secret_text.h"
+
 namespace drover::engine {
 
 // What is told of a file without reading it; of a file that cannot be looked at: all zero.
@@ -21,6 +23,6 @@ FileStamp stamp_of(const std::string& path);
 
 // A regular file of at most `most` bytes, whole MiB. False: `error` says why not, and `out` has nothing of
 // it.
-bool read_small_file(const std::string& path, size_t most, std::string* out, std::string* error);
+bool read_small_file(const std::string& path, size_t most, SecretText* out, std::string* error);
 
 }  // namespace drover::engine

@@ -253,7 +253,8 @@ std::shared_ptr<const DescriptorIndex> HostRegistration::index(std::string set, 
   if (totals_.descriptors.bytes() + made->memory() > options_.max_total_descriptor_bytes) {
     *too_large = true;
     *why = "with them, all hosts' would have " + std::to_string(totals_.descriptors.bytes() + made->memory()) +
-           " bytes; at most " + std::to_string(options_.max_total_descriptor_bytes) + " are allowed";
+           " bytes; at most " + std::to_string(options_.max_total_descriptor_bytes) +
+           " are allowed (hosts.max_total_descriptor_bytes)";
     return nullptr;
   }
   totals_.descriptors.add(made);

@@ -13,6 +13,7 @@
 #include "channel/secret_memory.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "engine/base/secret_text.h"
 #include "engine/tls/credentials.h"
 
 namespace drover::engine {
@@ -188,11 +189,11 @@ bool HostSession::take_listen_tls(const ListenTls& listen, std::vector<UniqueFd>
   static_assert(kMaxCredentialBytes == tls::kMaxPems && kMaxCredentialPairs == tls::kMaxPairs);
   std::optional<std::string> text = read_secret(fds[0].get(), listen.size, kMaxCredentialBytes, error);
   if (!text) return false;
+  const WipedAtEnd wiped(*text);
   tls::Credentials credentials;
   credentials.clients = static_cast<tls::ClientCertificates>(listen.clients);
-  const bool split = tls::split_credentials(*text, listen.pairs, &credentials);
-  tls::wipe(*text);
-  if (!split) return refuse(error, ControlCode::kBadValue, "ListenTls: its PEM texts are not as many as it says");
+  if (!tls::split_credentials(*text, listen.pairs, &credentials))
+    return refuse(error, ControlCode::kBadValue, "ListenTls: its PEM texts are not as many as it says");
   std::string why;
   const tls::Version least = identities != nullptr ? identities->least() : tls::Version::k12;
   security.context = tls::Context::make(credentials, least, &why);

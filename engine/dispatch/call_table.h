@@ -77,7 +77,7 @@ struct CallState {
   char* message = nullptr;
   size_t message_size = 0;
   size_t message_capacity = 0;  // of the buffer, with one byte behind the message
-  size_t arriving = 0;          // charged while the message arrives into the region, or is parsed in slices
+  size_t arriving = 0;          // charged while the message arrives into the region, and until its call is started
   std::unique_ptr<char, FreeDeleter> heap_message;
 
   LongParse* parse = nullptr;  // of the request, or of the oldest message of its input

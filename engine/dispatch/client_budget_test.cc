@@ -96,6 +96,36 @@ TEST(ClientBudget, AnAnnouncedLengthTakesAShareOfTheRegionAndTheHeapAsItArrives)
   EXPECT_EQ(engine.ledger.thread().held(Resource::kMemory), 0u);
 }
 
+// They lie in rx until their calls start, however small they are.
+TEST(ClientBudget, MessagesThatWaitInTheRegionAreItsClientsShareUntilTheyStart) {
+  constexpr size_t kRx = 4 << 20;
+  TestThread engine;
+  FakeHost host(engine, {.rx_bytes = kRx, .ring_slots = 1024});
+  for (int i = 0; i < 8; ++i) engine.call(std::string(300'000, 'l'));  // more than half of rx: what follows waits
+  ASSERT_GT(engine.dispatcher.waiting_calls(), 0u);
+  const std::string wire = echo_wire(std::string(20'000, 'w'));
+  size_t in_region = 0;
+  for (int i = 0; i < 150; ++i) {
+    Call& call = engine.begin();
+    std::span<char> buffer = engine.dispatcher.message_buffer(call, wire.size(), 0);
+    in_region += buffer.size() == wire.size();
+    for (size_t have = 0; have < wire.size(); have = buffer.size()) {
+      if (have != 0) buffer = engine.dispatcher.message_buffer(call, wire.size(), have);
+      ASSERT_GT(buffer.size(), have);
+      wire.copy(buffer.data() + have, buffer.size() - have, have);
+    }
+    engine.dispatcher.message(call, {}, More::kLast);
+  }
+  EXPECT_GT(in_region, 10u);
+  EXPECT_GE(held(engine.client, Resource::kArriving), in_region * wire.size());
+  EXPECT_LE(held(engine.client, Resource::kArriving), kRx / 2);
+  EXPECT_TRUE(engine.pump_until([&] {
+    host.serve();
+    return engine.transport.answers.size() == engine.calls.size();
+  }));
+  EXPECT_EQ(engine.ledger.thread().held(Resource::kArriving), 0u);
+}
+
 TEST(ClientBudget, RequestsOnTheHeapAreRefusedBeyondTheBudget) {
   LedgerLimits limits;
   limits[Level::kConnection].memory = 100'000;

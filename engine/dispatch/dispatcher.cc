@@ -199,7 +199,6 @@ void Dispatcher::message(Call& call, std::string_view wire, More more) {
   }
   if (state.message != nullptr) {
     wire = {state.message, state.message_size};
-    if (wire.size() < LongParses::kLeastBytes) RequestMemory::arrived(state);
   }
   if (calls_.may_start(state) && try_start(state, wire)) return;
   calls_.wait(state, wire);
@@ -265,8 +264,10 @@ DROVER_INLINE bool Dispatcher::start_built(CallState& state, const WorkerChoice:
   try {
     state.runs.reserve(state.runs.size() + 1 + built.more.size());
     if (built.run.chunks > kSmallChunks || link.rx_is_scarce() || !built.more.empty() || !state.runs.empty() ||
-        state.rx_holder != nullptr) [[unlikely]]
+        state.rx_holder != nullptr) [[unlikely]] {
       Calls::hold_rx(state, link, rx_bytes(state, link, built));
+      RequestMemory::arrived(state);  // it lay in one of the runs
+    }
   } catch (const std::bad_alloc&) {
     built.free(link.rx());
     throw;
@@ -300,11 +301,10 @@ DROVER_NOINLINE bool Dispatcher::start_long(CallState& state, const WorkerChoice
   BuiltRequest built;
   switch (calls_.parses().begin(request, &built)) {
     case LongParses::Begun::kOver:
-      RequestMemory::arrived(state);
       return start_built(state, choice, std::move(built));
     case LongParses::Begun::kLater:
       calls_.parsing(state);
-      Calls::hold_rx(state, *choice.link, request.wire.size());
+      Calls::hold_rx(state, *choice.link, LongParse::least_rx(request));
       return true;
     case LongParses::Begun::kNoMemory:
       break;
@@ -345,7 +345,6 @@ bool Dispatcher::parsed(CallState& state, LongParse& parse) {
       return true;
     }
   }
-  RequestMemory::arrived(state);
   if (!start_built(state, choice, std::exchange(parse.built(), BuiltRequest()))) calls_.wait(state, {});
   return true;
 }

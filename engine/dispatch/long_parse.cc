@@ -6,8 +6,16 @@
 
 namespace drover::engine {
 
+// Nobody else takes memory of the link's rx meanwhile: there is one thread.
 bool LongParse::step(int64_t end_ns) {
   end_ns_ = end_ns;
+  const int64_t before = request_.link->rx().free_chunks();
+  const bool over = go_on();
+  taken_chunks_ += before - request_.link->rx().free_chunks();
+  return over;
+}
+
+bool LongParse::go_on() {
   if (!begun_) {
     begun_ = true;
     if (!fiber_.start([this] { run(); })) {

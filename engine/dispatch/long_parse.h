@@ -29,6 +29,9 @@ class LongParse {
   // How much memory of the engine one takes that is suspended: about what it touches of its stack.
   static constexpr size_t kStackBytes = 32 << 10;
 
+  // What RxShares counts of one whose object has not become larger: its wire bytes, and as a large one.
+  static size_t least_rx(const Request& request) { return request.wire.size() + 1; }
+
   LongParse() = default;
   ~LongParse() { stop(); }
   LongParse(const LongParse&) = delete;
@@ -39,6 +42,7 @@ class LongParse {
     request_ = request;
     built_ = BuiltRequest();
     begun_ = stopped_ = false;
+    taken_chunks_ = 0;
   }
   const Request& request() const { return request_; }
   // Goes on until it is over or that time has come (CLOCK_MONOTONIC); but always by one slice. True: it is over.
@@ -46,6 +50,8 @@ class LongParse {
   bool begun() const { return begun_; }
   // Ends it, and gives its memory back. built() fails.
   void stop();
+  // Of rx, for the object so far.
+  size_t taken_bytes() const { return static_cast<size_t>(taken_chunks_) * kChunkSize; }
   // Once it is over.
   BuiltRequest& built() { return built_; }
 
@@ -54,8 +60,10 @@ class LongParse {
   LongParse* previous = nullptr;
   bool charged = false;       // for its stack
   int64_t over_since_ns = 0;  // 0: it is not over
+  size_t counted = 0;         // of taken_bytes, in RxShares
 
  private:
+  bool go_on();
   static bool pause(void* self) { return static_cast<LongParse*>(self)->pause_if_due(); }
   bool pause_if_due();
   void run();
@@ -64,6 +72,7 @@ class LongParse {
   BuiltRequest built_;
   Fiber fiber_;
   int64_t end_ns_ = 0;
+  int64_t taken_chunks_ = 0;
   bool begun_ = false;
   bool stopped_ = false;
 };

@@ -31,6 +31,7 @@ LongParses::Begun LongParses::begin(const LongParse::Request& request, BuiltRequ
   CallState& state = *request.state;
   std::unique_ptr<LongParse> parse = spare();
   parse->take(request);
+  parse->counted = LongParse::least_rx(request);
   auto line = lines_.find(state.payer);
   if (line == lines_.end()) {
     if (parse->step(monotonic_ns() + options_.at_once_ns)) {
@@ -123,7 +124,21 @@ bool LongParses::step(LongParse& parse, int64_t until_ns) {
     parse.built().no_memory = true;
     return true;
   }
-  return parse.step(until_ns);
+  const bool over = parse.step(until_ns);
+  count(parse);
+  return over;
+}
+
+// What the object takes beyond what its call began with. A call that is counted already has its place in RxShares, so
+// that nothing is allocated.
+void LongParses::count(LongParse& parse) {
+  CallState& state = *parse.request().state;
+  HostLink& link = *parse.request().link;
+  const size_t taken = parse.taken_bytes();
+  if (state.rx_holder != &link || taken <= parse.counted) return;
+  link.rx_shares.add(*state.payer, taken - parse.counted);
+  state.rx_held += taken - parse.counted;
+  parse.counted = taken;
 }
 
 }  // namespace drover::engine

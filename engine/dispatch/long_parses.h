@@ -103,6 +103,7 @@ class LongParses {
   void drop_parse(CallState& state);
   void step_all();
   bool step(LongParse& parse, int64_t until_ns);
+  static void count(LongParse& parse);
   static bool charge(LongParse& parse);
   static void discharge(LongParse& parse);
   void leave_line(Account* payer);

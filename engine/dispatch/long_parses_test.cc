@@ -143,6 +143,28 @@ TEST_F(LongParsesTest, AConnectionHoldsOneStackAndItsRequestsFollowEachOther) {
   EXPECT_EQ(held(Resource::kArriving), 0u);
 }
 
+// An object may be many times as large as its wire bytes: what it has taken counts while it grows.
+TEST_F(LongParsesTest, WhatAnObjectHasTakenOfRxIsItsClientsShareWhileItIsParsed) {
+  start();
+  auto large = host({.rx_bytes = 8 << 20});
+  const std::string wire = items(256 << 10);
+  call(wire, Place::kHeap);
+  uint32_t waited = 0, turns = 0;
+  for (; large->calls.empty() && waited == 0 && turns < 10'000; ++turns) {
+    Call& next = call(items(40 << 10), Place::kHeap);
+    waited = engine_->dispatcher.waiting_calls();
+    engine_->dispatcher.abandon(next);
+    engine_->pump();
+    large->take();
+  }
+  EXPECT_EQ(waited, 1u) << "before the first is over; turns: " << turns;
+  EXPECT_GT(turns, 2u) << "its wire bytes alone are no share";
+  engine_->abandon_calls();
+  answer(*large);
+  engine_->pump();
+  expect_nothing_held();
+}
+
 TEST_F(LongParsesTest, AnotherAddressDoesNotWaitForAllThatOneHasSent) {
   start();
   auto large = host();

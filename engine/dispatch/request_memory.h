@@ -2,7 +2,8 @@
 // that they are decoded in place, or on the heap within a budget.
 //
 // A client announces a message's length before it sends it. Memory of the region is reserved for the whole of it, as
-// kArriving of the call's account; memory on the heap grows with what has come, as its kMemory.
+// kArriving of the call's account, until the call is started; memory on the heap grows with what has come, as its
+// kMemory.
 //
 // The runs belong to the call's pinned host and go back with it; only heap memory is freed here.
 // Thread-safety: none; one engine thread.
@@ -26,7 +27,7 @@ class RequestMemory {
   // The same on the heap: room for a part of at least `least` bytes, as state.message_capacity says. Called again for
   // more; what the memory holds stays. False: over a budget, or no memory.
   bool on_heap(CallState& state, size_t size, size_t least);
-  // The message has come.
+  // The call is started: what it holds of the region is counted as its host's from now on.
   static void arrived(CallState& state);
   // The call's message is no longer needed.
   void release(CallState& state);

@@ -8,7 +8,9 @@
 // An account that holds as much starts no further call, and no further message of a stream, at that host until it holds
 // less; so requests of one client for a slow handler leave room to the others. A message waits without a time-out while
 // the host has others of its stream to consume. The last request that was started may exceed the share: a client alone
-// may use all of rx for one request. A request whose parsing is under way counts as its wire bytes.
+// may use all of rx for one request. A request whose parsing is under way counts as its wire bytes, or as what its
+// object has taken so far, if that is more. One that has arrived in rx and waits there counts as kArriving (account.h),
+// until it is started.
 //
 // Small requests are counted only if they begin where rx is scarce: more than an eighth of it is in use. Those that are
 // not counted take no more than that eighth, and the fast path has nothing to do with shares.

@@ -95,7 +95,7 @@ bool StreamRequests::push(CallState& state, std::string_view wire, bool last) {
   } else {
     const LongParse::Request request{&state, true, &link, state.method, state.lane, wire, false};
     const LongParses::Begun begun = calls_.parses().begin(request, &built);
-    if (begun == LongParses::Begun::kLater) return hold_rx(state, wire.size()), false;
+    if (begun == LongParses::Begun::kLater) return hold_rx(state, LongParse::least_rx(request)), false;
     if (begun == LongParses::Begun::kNoMemory) throw std::bad_alloc();
   }
   if (!built.ok()) [[unlikely]]

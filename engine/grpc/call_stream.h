@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "engine/binary_log/call_logger.h"
 #include "engine/call/call.h"
 #include "engine/grpc/call_trace.h"
 #include "engine/grpc/grpc_wire.h"
@@ -41,6 +42,7 @@ struct CallStream : http2::Stream, Call {
   uint32_t held = 0;  // received bytes that are kept from the connection's window while the call waits
   std::unique_ptr<MessageCoding> coding;  // once a message of the call is compressed
   std::unique_ptr<CallTrace> trace;       // of a call that the engine has a span for
+  binary_log::LoggedCall log;             // new, unless the call is logged
   ReplyFields reply;
   int64_t progress_ns = 0;           // when the request, then the reply, last moved as much as it must,
   size_t moved_before = 0;           // and how far it had come then: bytes received, then bytes that are left to send

@@ -52,6 +52,10 @@ void GrpcConnection::give_request(CallStream& stream) {
     const std::string_view message = request->output();
     context_.scratch.pace.spend(1 + message.size() / kMessageBytesAUnit);
     stream.metrics->request_bytes.add(message.size());
+    if (stream.log.limits != nullptr) [[unlikely]] {
+      log_request(stream, message);
+      log_half_close(stream);
+    }
     context_.sink->message(stream, message, More::kLast);
   }
   coder_.end(std::move(request));
@@ -63,6 +67,8 @@ StreamAssembler::Took GrpcConnection::give_message(CallStream& stream, std::stri
   stream.io->delivering(message.size());
   count_received();
   stream.metrics->request_bytes.add(message.size());
+  if (stream.log.limits != nullptr) [[unlikely]]
+    log_request(stream, message);
   context_.sink->message(stream, message, More::kMay);
   return stream.begun && !stream.ignore_data ? StreamAssembler::Took::kMore : StreamAssembler::Took::kOver;
 }
@@ -206,8 +212,8 @@ void GrpcConnection::work_on_messages(int64_t end_ns) {
       CallStream& stream = *over.stream;
       if (over.is_reply) {
         stream.reply_streams ? go_on_with_replies(stream) : send_compressed_reply(stream);
-      } else if (!stream.begun || stream.ignore_data) {
-        if (stream.coding->inflater != nullptr) coder_.end(MessageCoder::take_request(stream));  // answered meanwhile
+      } else if (!MessageCoder::is_wanted(stream)) {
+        coder_.drop_request(stream);
       } else {
         stream.request_streams ? go_on_with_messages(stream) : give_request(stream);
       }

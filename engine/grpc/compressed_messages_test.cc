@@ -143,7 +143,7 @@ TEST(CompressedRequest, WhoseErrorTheClientDoesNotTakeEndsItsStream) {
       const int32_t id = client.request(path, TestClient::framed(message, 1), kGzip);
       client.pump();
       EXPECT_TRUE(client[id].closed);
-      EXPECT_EQ(client[id].error, NGHTTP2_INTERNAL_ERROR);
+      EXPECT_EQ(client[id].error, NGHTTP2_ENHANCE_YOUR_CALM);
       EXPECT_EQ(rig.sink.open_calls, 0);
       EXPECT_EQ(held(rig), 0u);
     }
@@ -304,6 +304,54 @@ TEST(CompressedRequest, WhoseCallIsCancelledMeanwhileIsForgotten) {
     EXPECT_EQ(held(rig), 0u);
     EXPECT_TRUE(rig.sink.messages.empty());
   }
+}
+
+// Each takes more than a turn's time, and comes in a turn of its own.
+TEST(CompressedRequest, OneOfAConnectionIsHalfDoneAtMost) {
+  const std::string text(3 << 20, 'x'), message = as_request(text);  // a few kilobytes
+  for (const char* path : {"/echo", "/stream"}) {
+    Rig rig;
+    TestClient client(rig, 16 << 20);
+    std::vector<int32_t> ids;
+    size_t first = 0, most = 0;
+    for (int i = 0; i < 12; ++i) {
+      ids.push_back(client.request(path, message, kGzip));
+      rig.now += 1'000'000;
+      rig.receive(client.take_bytes());
+      ASSERT_TRUE(rig.connection->has_messages_to_code());
+      (i == 0 ? first : most) = held(rig);
+    }
+    EXPECT_LT(most, first + 12 * (message.size() + 20'000)) << "of the others, what came";
+    client.pump();
+    for (const int32_t id : ids) ASSERT_TRUE(client[id].body == TestClient::framed(text)) << path;
+    EXPECT_EQ(rig.sink.open_calls, 0);
+    EXPECT_EQ(held(rig), 0u);
+  }
+}
+
+TEST(CompressedRequest, WhoseCallIsAnsweredMeanwhileIsLetGoOf) {
+  Rig rig;
+  rig.context.coders.at_once(rig.now, [] { return monotonic_ns() % 2 == 3; });  // the turn's time is spent
+  rig.sink.echoes = false;
+  TestClient client(rig);
+  const int32_t id = client.request("/stream", as_request(std::string(4 << 20, 0)), kGzip, true);
+  rig.receive(client.take_bytes());
+  rig.connection->work_on_messages(0);  // a little
+  ASSERT_TRUE(rig.connection->has_messages_to_code());
+  rig.writable = 0;  // the answer stays, and with it the call
+  Reply reply;
+  reply.code = StatusCode::kDeadlineExceeded;
+  rig.reply(*rig.sink.last_begun, reply);
+  rig.connection->work_on_messages(0);
+  EXPECT_FALSE(rig.connection->has_messages_to_code());
+  EXPECT_TRUE(rig.sink.messages.empty());
+  rig.writable = SIZE_MAX;
+  client.pump();
+  EXPECT_EQ(client[id].trailer("grpc-status"), "4");
+  client.half_close(id);
+  client.pump();
+  EXPECT_EQ(rig.sink.open_calls, 0);
+  EXPECT_EQ(held(rig), 0u);
 }
 
 TEST(CompressedRequest, OfAnEncodingThatIsSwitchedOffIsUnimplemented) {

@@ -132,12 +132,17 @@ void GrpcConnection::on_headers(http2::Stream& http2_stream, http2::Head& http2_
     return;
   }
   int64_t timeout_ns = kNoDeadline;
-  if (Status error = check_request(head, timeout, timeout_ns); !error.ok()) return refuse(stream, error);
+  if (Status error = check_request(head, timeout, timeout_ns); !error.ok()) {
+    return refuse_head(stream, head, timeout_ns, error);
+  }
   if (context_.auth != nullptr) [[unlikely]] {
     stream.start_ns = stream.progress_ns;
     auto& with_token = static_cast<RequestHead&>(http2_head);
-    if (Status error = context_.auth->admit(with_token, peer_, stream); !error.ok()) return refuse(stream, error);
+    Status error = context_.auth->admit(with_token, peer_, stream);
+    if (!error.ok()) return refuse_head(stream, head, timeout_ns, error);
   }
+  if (context_.log != nullptr) [[unlikely]]
+    begin_log_of(stream, head, timeout_ns);
   stream.path = head.path;
   stream.memo = &head.memo;
   stream.authority = head.authority;
@@ -241,6 +246,10 @@ void GrpcConnection::on_end(http2::Stream& http2_stream) {
   if (size >= kMessageBytesAUnit) context_.scratch.pace.spend(size / kMessageBytesAUnit);
   stream.metrics->request_bytes.add(size);
   const bool view = stream.assembler.is_view();
+  if (stream.log.limits != nullptr) [[unlikely]] {
+    log_request(stream, stream.assembler.whole());
+    log_half_close(stream);
+  }
   context_.sink->message(stream, stream.assembler.view(), More::kLast);
   // The region had no room: what this message takes meanwhile counts against the connection's window.
   if (size > 0 && view && stream.begun && !stream.replied && consumed_ >= size && context_.sink->waits(stream)) {
@@ -253,6 +262,8 @@ void GrpcConnection::on_end(http2::Stream& http2_stream) {
 void GrpcConnection::end_request(CallStream& stream) {
   if (Status error = stream.io->requests.finish(); !error.ok()) return fail_request(stream, error);
   stream.request_done = true;
+  if (stream.log.limits != nullptr) [[unlikely]]
+    log_half_close(stream);
   context_.sink->half_close(stream);
 }
 
@@ -349,6 +360,8 @@ void GrpcConnection::send_reply(CallStream& stream, const Reply& reply) {
   const bool body = reply.has_message && reply.code == StatusCode::kOk;
   if (body) [[likely]]
     count_sent();
+  if (stream.log.limits != nullptr) [[unlikely]]
+    log_reply(stream, reply);
   const bool trailers_only = !body && reply.initial.empty() && !stream.headers_sent;
   const bool accept = reply.code == StatusCode::kUnimplemented && stream.head() &&
                       (!stream.request().encoding_name.empty() || refuses(stream, stream.request().encoding));
@@ -377,6 +390,8 @@ void GrpcConnection::send_reply(CallStream& stream, const Reply& reply) {
 // Of a reply that does not stream: its headers, before it.
 void GrpcConnection::send_headers_of(CallStream& stream, const Reply& reply) {
   if (stream.failed || stream.replied || stream.headers_sent) return;
+  if (stream.log.limits != nullptr) [[unlikely]]
+    log_reply(stream, reply);
   stream.headers_sent = true;
   stream.reply.start_headers(reply.initial);
   if (reply.compress != Compress::kNo) choose_reply_compression(stream, reply.compress);
@@ -398,7 +413,7 @@ void GrpcConnection::send_only_message(CallStream& stream, std::span<const Piece
 bool GrpcConnection::headers_fit(CallStream& stream) {
   if (stream.reply.largest_block() <= session_.max_send_header_bytes()) return true;
   log::warn(g_headers_limit, "reply not sent: its metadata is larger than the client takes", {{"peer", peer_.address}});
-  session_.reset(stream, http2::ErrorCode::kInternalError);
+  session_.reset(stream, http2::ErrorCode::kEnhanceYourCalm);
   return false;
 }
 
@@ -407,6 +422,8 @@ bool GrpcConnection::headers_fit(CallStream& stream) {
 bool GrpcConnection::send_step(CallStream& stream, const Reply& reply) {
   if (stream.failed || stream.replied) return true;
   StreamIo& io = *stream.io;
+  if (stream.log.limits != nullptr) [[unlikely]]
+    log_reply(stream, reply);
   if (!io.headers_sent) {
     io.headers_sent = true;
     stream.reply.start_headers(reply.initial);
@@ -437,6 +454,8 @@ bool GrpcConnection::send_end(CallStream& stream, const Reply& reply) {
   if (stream.trace != nullptr) [[unlikely]]
     stream.trace->span->code = reply.code;
   stream.metrics->finished[std::min<size_t>(static_cast<size_t>(reply.code), 16)].add();
+  if (stream.log.limits != nullptr) [[unlikely]]
+    log_reply(stream, reply);
   reply_bytes_ -= stream.reply.memory();
   if (!stream.io->headers_sent) stream.reply.start_headers(reply.initial);
   stream.reply.start_end(reply, false);
@@ -606,6 +625,7 @@ void GrpcConnection::finish_sent() {
 void GrpcConnection::end_call(CallStream& stream, bool sent) {
   if (!stream.begun) return;
   stream.begun = false;
+  stream.log.given_up = !sent;
   if (sent && stream.streams()) {
     for (size_t left = stream.io->replies.referenced(); left != 0; --left) context_.sink->reply_sent(stream);
     sent = !stream.io->aborted;
@@ -624,6 +644,8 @@ void GrpcConnection::release(CallStream& stream) {
     coder_.forget(stream);
   if (stream.trace != nullptr) [[unlikely]]
     end_trace_of(stream);
+  if (stream.log.limits != nullptr) [[unlikely]]
+    end_log_of(stream);
   release_window(stream);
   reply_bytes_ -= stream.reply.memory();
   if (stream.streams() && stream.io != nullptr) {

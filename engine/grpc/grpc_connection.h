@@ -154,6 +154,14 @@ class GrpcConnection final : private http2::SessionHandler {
   void refuse(CallStream& stream, const Status& error);   // gRPC status, trailers-only
   void refuse_http(CallStream& stream, uint32_t status);  // HTTP status and a line of text
 
+  // logged_calls.cc
+  void refuse_head(CallStream& stream, const RequestHead& head, int64_t timeout_ns, const Status& error);
+  [[gnu::cold]] void begin_log_of(CallStream& stream, const RequestHead& head, int64_t timeout_ns);
+  [[gnu::cold]] void log_request(CallStream& stream, std::string_view message);
+  [[gnu::cold]] void log_half_close(CallStream& stream);
+  [[gnu::cold]] void log_reply(CallStream& stream, const Reply& reply);
+  [[gnu::cold]] void end_log_of(CallStream& stream);
+
   // compressed_messages.cc
   std::span<char> message_memory(CallStream& stream, size_t size, size_t received);
   void decompress_request(CallStream& stream);

@@ -488,7 +488,7 @@ TEST(GrpcConnection, MetadataThatCannotBeSentResetsTheStream) {
   GrpcConnection::reply(static_cast<CallStream&>(*rig.sink.held[0]), reply);
   client.pump();
   EXPECT_TRUE(client[id].closed);
-  EXPECT_EQ(client[id].error, uint32_t{NGHTTP2_INTERNAL_ERROR});
+  EXPECT_EQ(client[id].error, uint32_t{NGHTTP2_ENHANCE_YOUR_CALM});
   EXPECT_EQ(rig.sink.open_calls, 0);
 }
 

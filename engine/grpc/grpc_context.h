@@ -8,6 +8,7 @@
 
 #include "engine/base/account.h"
 #include "engine/base/metrics.h"
+#include "engine/binary_log/call_logger.h"
 #include "engine/call/call.h"
 #include "engine/grpc/call_auth.h"
 #include "engine/grpc/call_stream.h"
@@ -50,8 +51,9 @@ class GrpcContext {
   SendBatch batch;
   http2::SessionScratch scratch;
   CoderPool coders;
-  trace::Tracer* tracer = nullptr;  // null: no call gets a span; outlives this
-  std::unique_ptr<CallAuth> auth;   // null: no call needs a token
+  trace::Tracer* tracer = nullptr;        // null: no call gets a span; outlives this
+  binary_log::CallLogger* log = nullptr;  // null: no call is logged; outlives this
+  std::unique_ptr<CallAuth> auth;         // null: no call needs a token
 
  private:
   const int64_t* now_ns_;

@@ -108,6 +108,8 @@ class RequestAssembler {
   bool is_view() const { return view_ != nullptr; }
   // After finish() returned no error: the message if it is a view, else an empty view (it is in alloc's memory).
   std::string_view view() const { return view_ ? std::string_view(view_, size_) : std::string_view(); }
+  // After finish() returned no error: the message, wherever it lies.
+  std::string_view whole() const { return view_ ? view() : std::string_view(buffer_.data(), size_); }
   uint32_t message_size() const { return size_; }
   // The message has the compressed flag. Known before alloc is called.
   bool compressed() const { return prefix_[0] != 0; }

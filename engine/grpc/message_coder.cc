@@ -17,7 +17,9 @@ MessageCoding& MessageCoder::coding_of(CallStream& stream) {
 bool MessageCoder::begin_request(CallStream& stream, std::string_view message, int64_t turn_ns) {
   MessageCoding& coding = coding_of(stream);
   coding.message = message;
-  return pool_.at_once(turn_ns, [&] { return step_request(stream); });
+  if (pool_.at_once(turn_ns, [&] { return step_request(stream); })) return true;
+  if (!requests_.empty() && coding.inflater != nullptr) pool_.keep(std::move(coding.inflater));
+  return false;
 }
 
 // True: it is over.
@@ -43,6 +45,11 @@ void MessageCoder::add_request(CallStream& stream, std::string_view message) {
 std::unique_ptr<Inflater> MessageCoder::take_request(CallStream& stream) {
   stream.coding->collected.clear();
   return std::move(stream.coding->inflater);
+}
+
+void MessageCoder::drop_request(CallStream& stream) {
+  stream.coding->collected.clear();
+  if (stream.coding->inflater != nullptr) pool_.keep(std::move(stream.coding->inflater));
 }
 
 Status MessageCoder::status_of(const CallStream& stream, const Inflater& request) {
@@ -77,7 +84,9 @@ bool MessageCoder::begin_reply(CallStream& stream, std::span<const Piece> pieces
   MessageCoding& coding = coding_of(stream);
   coding.pieces = pieces;
   coding.size = size;
-  return pool_.at_once(turn_ns, [&] { return step_reply(stream); });
+  if (pool_.at_once(turn_ns, [&] { return step_reply(stream); })) return true;
+  if (!replies_.empty() && coding.deflater != nullptr) pool_.keep(std::move(coding.deflater));
+  return false;
 }
 
 // True: it is over.
@@ -112,7 +121,7 @@ MessageCoder::Over MessageCoder::work(int64_t end_ns) {
     reply_was_last_ = requests_.empty() || (!replies_.empty() && !reply_was_last_);
     std::deque<CallStream*>& list = reply_was_last_ ? replies_ : requests_;
     CallStream& stream = *list.front();
-    if (reply_was_last_ ? step_reply(stream) : step_request(stream)) {
+    if (reply_was_last_ ? step_reply(stream) : !is_wanted(stream) || step_request(stream)) {
       list.pop_front();
       (reply_was_last_ ? stream.coding->reply_waits : stream.coding->request_waits) = false;
       return {&stream, reply_was_last_};

@@ -5,8 +5,9 @@
 //                              '--> waits --> work(): slices of later turns --> over
 //
 // A message that waits stays where it is. Those that wait at a connection are worked on one after the other, requests
-// and replies in turn; what is not compressed does not wait for them. All that a message takes is charged to the
-// connection, with zlib's state.
+// and replies in turn; what is not compressed does not wait for them. So one request and one reply of a connection are
+// half done at most: one that comes beside them and is not over at once begins anew when its turn comes. All that a
+// message takes is charged to the connection, with zlib's state. A request of a call that has ended is let go of.
 // Thread-safety: none; one engine thread.
 #pragma once
 
@@ -49,6 +50,9 @@ class MessageCoder {
   // Not ok: why there is no message.
   static Status status_of(const CallStream& stream, const Inflater& request);
   void end(std::unique_ptr<Inflater> request) { pool_.keep(std::move(request)); }
+  // Of a call that has ended towards its client.
+  static bool is_wanted(const CallStream& stream) { return stream.begun && !stream.ignore_data; }
+  void drop_request(CallStream& stream);
 
   // ---- replies
   bool begin_reply(CallStream& stream, std::span<const Piece> pieces, size_t size, int64_t turn_ns);
@@ -63,7 +67,7 @@ class MessageCoder {
     CallStream* stream = nullptr;  // null: none
     bool is_reply = false;
   };
-  // Goes on until that time (CLOCK_MONOTONIC), or until a message is over, which waits no more.
+  // Goes on until that time (CLOCK_MONOTONIC), or until a message is over, or its call has ended: it waits no more.
   Over work(int64_t end_ns);
   // The call is over.
   void forget(CallStream& stream);

@@ -55,6 +55,8 @@ class Transport final : public ReplySink, public TurnEnd, public ConnectionSink,
   void check_tokens(auth::TokenChecker& checker) { context_->check_tokens(checker); }
   // Calls get spans; `tracer` outlives it. Before the loop runs.
   void make_spans(trace::Tracer& tracer) { context_->tracer = &tracer; }
+  // Calls go to the binary log; `logger` outlives it. Before the loop runs.
+  void log_calls(binary_log::CallLogger& logger) { context_->log = &logger; }
   // The thread's listening sockets, for Listeners.
   Acceptor& acceptor() { return acceptor_; }
   const SocketView& sockets() const { return sockets_; }

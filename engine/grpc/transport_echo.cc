@@ -1,7 +1,7 @@
-// transport_echo ADDRESS [SPIN_US [auto|uring|epoll]]: one engine thread whose CallSink answers every call with the
-// request's own bytes. No dispatcher, no host: measures what sockets, HTTP/2 and gRPC's framing cost, and takes odd
-// clients for tests. Metadata is echoed: x-... as initial, y-... as trailing; "x-status: N" ends the call with status
-// N.
+// transport_echo ADDRESS [SPIN_US [auto|uring|epoll [LOG_FILE [FILTER]]]]: one engine thread whose CallSink answers
+// every call with the request's own bytes. No dispatcher, no host: measures what sockets, HTTP/2 and gRPC's framing
+// cost, and takes odd clients for tests. Metadata is echoed: x-... as initial, y-... as trailing; "x-status: N" ends
+// the call with status N. With LOG_FILE calls go to a binary log, by FILTER ("*").
 #include <unistd.h>
 #include <csignal>
 
@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "engine/base/log.h"
+#include "engine/binary_log/call_logger.h"
 #include "engine/grpc/echo_sink.h"
 #include "engine/grpc/transport.h"
 #include "engine/net/event_loop.h"
@@ -38,6 +39,17 @@ int main(int argc, char** argv) {
   g_transport = &transport;
   signal(SIGTERM, [](int) { g_loop->stop(); });
   signal(SIGINT, [](int) { g_loop->stop(); });
+  binary_log::Rules rules;
+  if (std::string wrong = binary_log::Filter::parse(argc > 5 ? argv[5] : "*", &rules.filter); !wrong.empty()) {
+    log::error(wrong);
+    return 1;
+  }
+  binary_log::LogWriter writer(argc > 4 ? argv[4] : "", {64 << 20, 1, true}, metrics);
+  binary_log::CallLogger logger(rules, {}, writer.add_ring(8 << 20), writer, metrics);
+  if (argc > 4) {
+    transport.log_calls(logger);
+    writer.start();
+  }
   Listeners listeners({{&loop, &transport.acceptor()}});
   ListenResult listening = listeners.listen(address, 1);
   if (!listening.error.empty()) {

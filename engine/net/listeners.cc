@@ -67,27 +67,32 @@ struct Opened {
   std::shared_ptr<SocketFile> file;
   std::string error;
   bool late = false;
-  bool path_refused = false;
 };
 
 // An errand. If it is late, its end closes the socket and removes the file.
 struct PathListen {
   UniqueFd socket;
   std::string path;
+  Listeners::WhyRefused why_refused;
   std::shared_ptr<SocketFile> file = std::make_shared<SocketFile>();
   SocketFileError why = {};
   bool ok = false;
+
+  void run() {
+    ok = file->listen(socket.get(), path, kBacklog, &why);
+    if (!ok && why.os_error == EACCES) why.message += why_refused(path);
+  }
 };
 
-bool listen_at_path(int fd, const std::string& path, Errands* errands, Opened* opened) {
+bool listen_at_path(int fd, const std::string& path, const Listeners::WhyRefused& why_refused, Errands* errands,
+                    Opened* opened) {
   UniqueFd own(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
   if (!own) return opened->error = errno_text("fcntl"), false;
-  auto errand = std::make_shared<PathListen>(PathListen{.socket = std::move(own), .path = path});
-  Errands::Outcome outcome = errands->run(
-      [errand] { errand->ok = errand->file->listen(errand->socket.get(), errand->path, kBacklog, &errand->why); });
+  auto errand =
+      std::make_shared<PathListen>(PathListen{.socket = std::move(own), .path = path, .why_refused = why_refused});
+  Errands::Outcome outcome = errands->run([errand] { errand->run(); });
   if (outcome == Errands::Outcome::kDone) {
     opened->error = errand->why.message;
-    opened->path_refused = errand->why.os_error == EACCES;
     opened->file = errand->file;
     return errand->ok;
   }
@@ -100,18 +105,20 @@ bool listen_at_path(int fd, const std::string& path, Errands* errands, Opened* o
 }
 
 // Binds to the name and listens.
-bool listen_unix(int fd, const SocketAddress& address, Errands* errands, Opened* opened) {
-  if (!address.unix_path.empty()) return listen_at_path(fd, address.unix_path, errands, opened);
+bool listen_unix(int fd, const SocketAddress& address, const Listeners::WhyRefused& why_refused, Errands* errands,
+                 Opened* opened) {
+  if (!address.unix_path.empty()) return listen_at_path(fd, address.unix_path, why_refused, errands, opened);
   auto* name = reinterpret_cast<const sockaddr*>(&address.storage);
   if (::bind(fd, name, address.size) == 0 && ::listen(fd, kBacklog) == 0) return true;
   opened->error = errno_text("bind");
   return false;
 }
 
-Opened open_unix(const SocketAddress& address, size_t count, Errands* errands) {
+Opened open_unix(const SocketAddress& address, size_t count, const Listeners::WhyRefused& why_refused,
+                 Errands* errands) {
   Opened opened;
   UniqueFd fd = make_socket(address, &opened.error);
-  if (!fd || !listen_unix(fd.get(), address, errands, &opened)) return opened;
+  if (!fd || !listen_unix(fd.get(), address, why_refused, errands, &opened)) return opened;
   for (size_t i = 1; i < count; ++i) {
     UniqueFd another(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
     if (!another) return opened.error = errno_text("fcntl"), std::move(opened);
@@ -156,10 +163,10 @@ ListenResult Listeners::listen(std::string_view text, uint32_t listener, std::sh
   std::string error = "no usable address";
   for (const SocketAddress& address : parsed.candidates) {
     bool is_unix = address.storage.ss_family == AF_UNIX;
-    Opened opened = is_unix ? open_unix(address, threads_.size(), &errands_) : open_inet(address, threads_.size());
+    Opened opened =
+        is_unix ? open_unix(address, threads_.size(), why_refused_, &errands_) : open_inet(address, threads_.size());
     if (opened.fds.size() != threads_.size()) {
       error = "cannot listen on " + std::string(text) + ": " + opened.error;
-      if (opened.path_refused) error += where_paths_may_be_;
       remove(std::move(opened.file));
       if (opened.late) return {0, error, true};
       continue;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -55,8 +56,10 @@ class Listeners {
 
   // Before the first listen().
   void use(ActivatedSockets sockets) { activated_ = std::move(sockets); }
-  // Added to the error of a Unix path that must not be made: where one may.
-  void explain_refused_paths(std::string where) { where_paths_may_be_ = std::move(where); }
+  // What is added to the error of a Unix path that must not be made (EACCES). Called by the errands' threads, since it
+  // may look at the path; before the first listen().
+  using WhyRefused = std::function<std::string(const std::string& path)>;
+  void explain_refused_paths(WhyRefused why) { why_refused_ = std::move(why); }
 
  private:
   struct Open {
@@ -73,7 +76,7 @@ class Listeners {
 
   const std::vector<Thread> threads_;
   ActivatedSockets activated_;
-  std::string where_paths_may_be_;
+  WhyRefused why_refused_ = [](const std::string&) { return std::string(); };
   Errands errands_;
   std::mutex mutex_;
   std::vector<Open> open_;

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -66,8 +67,17 @@ int landlock_abi() {
   return abi > 0 ? static_cast<int>(abi) : 0;
 }
 
+// Moving files between directories (ABI 2) is refused by older ones anyway; ioctl (ABI 5) is the seccomp filter's.
+std::vector<std::string> landlock_gaps(int abi) {
+  std::vector<std::string> gaps;
+  if (abi < 3) gaps.emplace_back("truncating files (ABI 3, Linux 6.2)");
+  if (abi < 4) gaps.emplace_back("connecting by TCP (ABI 4, Linux 6.7)");
+  if (abi < kLeastAbi) gaps.emplace_back("connecting to abstract Unix sockets (ABI 6, Linux 6.12)");
+  return gaps;
+}
+
 bool limit_files(const FileRules& rules, Granted* granted, std::string* error) {
-  const int abi = landlock_abi();
+  const int abi = std::min(landlock_abi(), rules.newest_abi);
   if (abi == 0) return *error = "this kernel has no Landlock", false;
   const Handled handled = handled_by(abi);
   UniqueFd ruleset(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &handled, sizeof handled, 0)));
@@ -78,7 +88,8 @@ bool limit_files(const FileRules& rules, Granted* granted, std::string* error) {
   } kinds[] = {{rules.readable, kReadFile},
                {rules.sockets, kSockets},
                {rules.removable, LANDLOCK_ACCESS_FS_REMOVE_FILE},
-               {rules.appended, LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG}};
+               {rules.appended, LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG},
+               {rules.rotated, LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG}};
   std::vector<std::string> missing;
   for (const auto& kind : kinds) {
     for (const std::string& path : kind.paths) {

@@ -8,10 +8,11 @@
 //   ABI 5  ioctl of devices                         6.10
 //   ABI 6  abstract Unix sockets, signals           6.12
 //
-// What an older kernel does not know is not limited, and Granted says so. Binding to TCP ports is never limited: hosts
-// name them at any time. Source: Documentation/userspace-api/landlock.rst.
+// What an older kernel does not know is not limited, and landlock_gaps() names it. Binding to TCP ports is never
+// limited: hosts name them at any time. Source: Documentation/userspace-api/landlock.rst.
 #pragma once
 
+#include <climits>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct FileRules {
   std::vector<std::string> removable;  // directories of files to be removed
   // Directories of files that are made and written at their end, each time anew (log rotation moves them away).
   std::vector<std::string> appended;
+  int newest_abi = INT_MAX;  // for tests: as a kernel does that knows no newer one
+  // Directories of such files that are moved away within their directory, or removed.
+  std::vector<std::string> rotated;
 };
 
 struct Granted {
@@ -35,6 +39,11 @@ struct Granted {
 
 // The kernel's ABI; 0: it has no Landlock, or it is off.
 int landlock_abi();
+
+// From this ABI on, Landlock has its part of all that docs/security.md says of the sandbox.
+inline constexpr int kLeastAbi = 6;
+// What a kernel with that ABI (1 or later) does not keep the process from: "connecting by TCP (ABI 4, Linux 6.7)".
+std::vector<std::string> landlock_gaps(int abi);
 
 // False: nothing has changed, and `error` says why. Needs no_new_privs, and is for good.
 bool limit_files(const FileRules& rules, Granted* granted, std::string* error);

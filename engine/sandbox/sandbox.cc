@@ -34,7 +34,9 @@ constexpr bool kSanitizer = false;
 constexpr const char* kWhyNotHere =
     "this build has a sanitizer, which reads /proc, starts a symbolizer and traces itself";
 
-// Linux 4.17. The filter is for calls that the kernel then slowed down on old kernels; the engine runs no foreign code.
+// SECCOMP_FILTER_FLAG_SPEC_ALLOW (Linux 4.17). Without it, kernels before 5.16 take a process with a filter for one
+// that runs foreign code, and turn off a CPU optimisation for it (Speculative Store Bypass), which slows down all that
+// it does. The engine runs its own code only.
 constexpr unsigned kNoSpeculationLimit = 1u << 2;
 
 int threads_of_process() {
@@ -54,6 +56,7 @@ bool limit_system_calls(const Policy& policy, std::string* error) {
   SystemCallOptions options;
   options.datagrams = policy.datagrams;
   options.appends = !policy.files.appended.empty();
+  options.renames = !policy.files.rotated.empty();
   options.process = ::getpid();
   std::vector<sock_filter> filter = compile_filter(allowed_system_calls(options), deadly_system_calls());
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
@@ -64,6 +67,19 @@ bool limit_system_calls(const Policy& policy, std::string* error) {
   *error = failed > 0 ? "thread " + std::to_string(failed) + " has another seccomp filter"
                       : std::string("seccomp: ") + std::strerror(errno);
   return false;
+}
+
+std::string joined(const std::vector<std::string>& texts, const char* between) {
+  std::string out;
+  for (const std::string& text : texts) out += (out.empty() ? "" : between) + text;
+  return out;
+}
+
+void tell_gaps(int abi, std::vector<std::string>* missing) {
+  const std::vector<std::string> gaps = landlock_gaps(abi);
+  if (gaps.empty()) return;
+  missing->push_back("Landlock: ABI " + std::to_string(abi) + " of this kernel does not keep from " +
+                     joined(gaps, ", "));
 }
 
 // Each step says whether it is in force, or leaves a line in `missing`.
@@ -80,7 +96,9 @@ class Entering {
       return false;
     });
     out_.privileges = limited && no_new;
-    step("Landlock", [&](std::string* why) { return limit_files(policy_.files, &out_.files, why); });
+    if (step("Landlock", [&](std::string* why) { return limit_files(policy_.files, &out_.files, why); })) {
+      tell_gaps(out_.files.abi, &out_.missing);
+    }
     out_.system_calls = step("seccomp", [&](std::string* why) { return limit_system_calls(policy_, why); });
   }
 
@@ -97,12 +115,6 @@ class Entering {
   Outcome& out_;
 };
 
-std::string lines_of(const std::vector<std::string>& texts) {
-  std::string out;
-  for (const std::string& text : texts) out += (out.empty() ? "" : "; ") + text;
-  return out;
-}
-
 }  // namespace
 
 std::vector<std::string> missing_here() {
@@ -111,7 +123,9 @@ std::vector<std::string> missing_here() {
 #endif
   if (kSanitizer) return {kWhyNotHere};
   std::vector<std::string> out;
-  if (landlock_abi() == 0) out.emplace_back("Landlock: this kernel has no Landlock");
+  const int abi = landlock_abi();
+  if (abi == 0) out.emplace_back("Landlock: this kernel has no Landlock");
+  if (abi != 0) tell_gaps(abi, &out);
   if (!has_seccomp()) out.emplace_back("seccomp: this kernel has no seccomp filters");
   return out;
 }
@@ -131,7 +145,7 @@ bool enter(const Policy& policy, Outcome* outcome, std::string* error) {
     outcome->entered = outcome->privileges || outcome->files.abi > 0 || outcome->system_calls;
   }
   if (policy.mode == Mode::kOn || outcome->missing.empty()) return true;
-  *error = "engine.sandbox=require: " + lines_of(outcome->missing);
+  *error = "engine.sandbox=require: " + joined(outcome->missing, "; ");
   return false;
 }
 

@@ -1,10 +1,12 @@
-// The sandbox: what droverd may still do once it serves. It is entered after the configuration, the certificates, the
-// log and the io_uring rings, and before the first other thread, the control socket and the first byte of anybody.
+// The sandbox: what droverd may still do once it serves. It is entered when the configuration, the certificates, the
+// log, the io_uring rings and the control socket are there, before the first other thread, and before the first byte
+// that a client or a host has sent is read.
 //
-//   enter:  capabilities -> no core dumps -> no_new_privs -> Landlock (landlock.h) -> seccomp (system_calls.h)
+//   enter:  no core dumps -> capabilities -> no_new_privs -> Landlock (landlock.h) -> seccomp (system_calls.h)
 //
-// Nothing of it can be taken back, and all threads made later have it. Parts that the kernel does not have are named in
-// Outcome::missing; with kRequired they are an error instead. Under valgrind, which makes code, it must be off.
+// Nothing of it can be taken back, and all threads made later have it. What the kernel lacks is named in
+// Outcome::missing: a part, or what its Landlock does not know yet (landlock_gaps). With kRequired that is an error
+// instead. Under valgrind, which makes code, the sandbox must be off.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +32,7 @@ struct Outcome {
   bool system_calls = false;         // seccomp is in force
   bool privileges = false;           // no_new_privs is set, capabilities are limited
   Granted files;                     // abi 0: Landlock is not in force
-  std::vector<std::string> missing;  // why a part is not in force
+  std::vector<std::string> missing;  // why a part is not in force, or not whole
 };
 
 // False: `error` says why the process must not go on. In kOff only core dumps are set.

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <linux/capability.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -40,7 +41,9 @@ constexpr int kWorked = 0;
 class Sandbox : public testing::Test {
  protected:
   void SetUp() override {
-    if (!missing_here().empty()) GTEST_SKIP() << missing_here().front();
+    for (const std::string& what : missing_here()) {
+      if (!what.starts_with("Landlock: ABI")) GTEST_SKIP() << what;
+    }
     char name[] = "/tmp/drover-sandbox-XXXXXX";
     ASSERT_NE(::mkdtemp(name), nullptr);
     directory_ = name;
@@ -48,7 +51,7 @@ class Sandbox : public testing::Test {
       std::filesystem::create_directory(directory_ + "/" + part);
       std::ofstream(directory_ + "/" + part + "/file") << "text";
     }
-    policy_.mode = Mode::kRequired;
+    policy_.mode = landlock_abi() >= kLeastAbi ? Mode::kRequired : Mode::kOn;
     policy_.files.sockets = {directory_ + "/sockets"};
     policy_.files.readable = {directory_ + "/readable"};
   }
@@ -151,6 +154,21 @@ TEST_F(Sandbox, FilesAreWrittenAtTheirEndsWhereThePolicySays) {
     EXPECT_EQ(opening("other/file", flags), EPERM) << flags;
   }
   EXPECT_EQ(opening("other/file", O_RDONLY), EACCES);
+}
+
+TEST_F(Sandbox, FilesAreMovedWithinTheirDirectoryWhereThePolicySays) {
+  policy_.files.appended = policy_.files.rotated = {directory_ + "/other"};
+  const std::string file = directory_ + "/other/file", old = file + ".1";
+  const auto moving = [&](const std::string& from, const std::string& to) {
+    return in_sandbox([&] { return told(::rename(from.c_str(), to.c_str())); });
+  };
+  EXPECT_EQ(moving(file, old), kWorked);
+  EXPECT_TRUE(std::filesystem::exists(old));
+  EXPECT_EQ(opening("other/file", O_WRONLY | O_APPEND | O_CREAT), kWorked);
+  EXPECT_EQ(moving(file, old), kWorked);  // in the place of one
+  EXPECT_EQ(moving(directory_ + "/sockets/file", directory_ + "/sockets/moved"), EACCES);
+  EXPECT_NE(moving(old, directory_ + "/sockets/moved"), kWorked);
+  EXPECT_EQ(in_sandbox([&] { return told(::unlink(old.c_str())); }), kWorked);
 }
 
 TEST_F(Sandbox, SocketsAreMadeAndRemovedWhereThePolicySays) {
@@ -347,6 +365,55 @@ TEST_F(Sandbox, ListenersOpenAtAnyTimeAndNobodyIsConnectedTo) {
               EACCES);
   }
   ::close(server);
+}
+
+TEST_F(Sandbox, AThreadChoosesItsOwnProcessorsOnly) {
+  EXPECT_EQ(in_sandbox([] {
+              cpu_set_t all;
+              if (::sched_getaffinity(0, sizeof all, &all) != 0) return kNotEntered;
+              return told(::sched_setaffinity(0, sizeof all, &all));
+            }),
+            kWorked);
+  const pid_t parent = ::getpid();
+  EXPECT_EQ(in_sandbox([&] {
+              cpu_set_t all;
+              if (::sched_getaffinity(0, sizeof all, &all) != 0) return kNotEntered;
+              return told(::sched_setaffinity(parent, sizeof all, &all));
+            }),
+            EPERM);
+}
+
+// ---- older kernels
+
+TEST(LandlockGaps, NameWhatAnOlderKernelDoesNotKeepFrom) {
+  EXPECT_EQ(landlock_gaps(2).size(), 3u);
+  ASSERT_EQ(landlock_gaps(3).size(), 2u);
+  EXPECT_EQ(landlock_gaps(3).front(), "connecting by TCP (ABI 4, Linux 6.7)");
+  EXPECT_EQ(landlock_gaps(kLeastAbi - 1),
+            std::vector<std::string>{"connecting to abstract Unix sockets (ABI 6, Linux 6.12)"});
+  EXPECT_TRUE(landlock_gaps(kLeastAbi).empty());
+  EXPECT_TRUE(landlock_gaps(kLeastAbi + 1).empty());
+}
+
+TEST_F(Sandbox, IsNotEnteredWhereItIsRequiredAndLandlockIsTooOld) {
+  policy_.mode = Mode::kRequired;
+  policy_.files.newest_abi = 3;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Outcome outcome;
+    std::string error;
+    const bool entered = enter(policy_, &outcome, &error);
+    ::_exit(!entered && error ==
+                            "engine.sandbox=require: Landlock: ABI 3 of this kernel does not keep from connecting "
+                            "by TCP (ABI 4, Linux 6.7), connecting to abstract Unix sockets (ABI 6, Linux 6.12)"
+                ? 0
+                : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  policy_.mode = Mode::kOn;
+  EXPECT_EQ(opening("other/file", O_RDONLY), EACCES) << "what the older one does limit";
 }
 
 // ---- what the engine goes on doing

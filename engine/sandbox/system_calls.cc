@@ -69,7 +69,6 @@ constexpr int kAlways[] = {
     k_fsync,
     k_fdatasync,
     k_ftruncate,
-    k_fallocate,
     k_pipe2,
     k_memfd_create,
     k_eventfd2,
@@ -140,7 +139,6 @@ constexpr int kAlways[] = {
     k_getppid,
     k_sched_yield,
     k_sched_getaffinity,
-    k_sched_setaffinity,
     k_sched_getparam,
     k_sched_getscheduler,
     k_sched_get_priority_max,
@@ -237,6 +235,7 @@ std::vector<SystemCallRule> allowed_system_calls(const SystemCallOptions& option
       {k_mmap, {{none_of(2, PROT_EXEC)}}},
       {k_mprotect, {{none_of(2, PROT_EXEC)}}},
       {k_clone, {{{0, kThread, kThread}, none_of(0, kNamespaces)}}},
+      {k_sched_setaffinity, {{is(0, 0)}}},  // the calling thread's
       {k_kill, {{is(0, self)}}},
       {k_tgkill, {{is(0, self)}}},
       {k_rt_tgsigqueueinfo, {{is(0, self)}}},
@@ -248,6 +247,9 @@ std::vector<SystemCallRule> allowed_system_calls(const SystemCallOptions& option
     constexpr uint32_t kHow = O_ACCMODE | O_APPEND | O_TRUNC;
     rules[0].any_of.push_back({{2, kHow, O_WRONLY | O_APPEND}});
     rules[1].any_of.push_back({{1, kHow, O_WRONLY | O_APPEND}});
+  }
+  if (options.renames) {
+    for (int number : {k_rename, k_renameat, k_renameat2}) rules.push_back({number});
   }
   append_sockets(options, rules);
   for (int number : kAlways) rules.push_back({number});

@@ -41,6 +41,7 @@ struct SystemCallRule {
 struct SystemCallOptions {
   bool datagrams = false;  // makes UDP sockets later: links to other engines
   bool appends = false;    // opens files to write at their end (FileRules::appended)
+  bool renames = false;    // moves files (FileRules::rotated)
   pid_t process = 0;       // the only one that signals may go to
 };
 

@@ -34,10 +34,10 @@ using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
 
 int no_password(char*, int, int, void*) { return -1; }
 
-Bio reader(const std::string& text) { return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
+Bio reader(std::string_view text) { return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
 
 // The certificates of `text`, at most `most`. False: `error` says why.
-bool read_certificates(const std::string& text, size_t most, const std::string& what, std::vector<Certificate>* out,
+bool read_certificates(std::string_view text, size_t most, const std::string& what, std::vector<Certificate>* out,
                        std::string* error) {
   Bio bio = reader(text);
   ERR_clear_error();

@@ -1,27 +1,17 @@
 #include "engine/tls/credentials.h"
 
-#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include <memory>
 
 namespace drover::engine::tls {
 
-Credentials::~Credentials() {
-  for (Pair& pair : pairs) wipe(pair.key);
-}
-
-void wipe(std::string& secret) {
-  OPENSSL_cleanse(secret.data(), secret.size());
-  secret.clear();
-}
-
 bool split_credentials(std::string_view text, uint32_t pairs, Credentials* out) {
   if (pairs == 0 || pairs > kMaxPairs || text.size() > kMaxPems) return false;
-  auto next = [&text](std::string* part) {
+  auto next = [&text](SecretText* part) {
     const size_t end = text.find('\0');
     if (end == std::string_view::npos) return false;
-    part->assign(text.substr(0, end));
+    *part = text.substr(0, end);
     text.remove_prefix(end + 1);
     return true;
   };
@@ -29,7 +19,7 @@ bool split_credentials(std::string_view text, uint32_t pairs, Credentials* out) 
   for (Credentials::Pair& pair : out->pairs) {
     if (!next(&pair.key) || !next(&pair.chain)) return false;
   }
-  out->roots.assign(text);
+  out->roots = text;
   return text.find('\0') == std::string_view::npos;
 }
 

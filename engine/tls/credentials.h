@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/secret_text.h"
+
 namespace drover::engine::tls {
 
 // Values are those of gRPC's grpc_ssl_client_certificate_request_type.
@@ -28,29 +30,26 @@ inline constexpr size_t kMaxRoots = 4096;
 inline constexpr size_t kMaxKey = 16 << 10;         // bytes of a key's PEM: no exponent takes long
 inline constexpr size_t kMaxChainBytes = 64 << 10;  // of a chain's: each handshake has a copy
 
-// Keys are wiped from memory when it goes.
+// A file of certificates may hold their keys, too: all of it is wiped from memory when it goes.
 struct Credentials {
   struct Pair {
-    std::string key;
-    std::string chain;  // the certificate, then those between it and its root
+    SecretText key;
+    SecretText chain;  // the certificate, then those between it and its root
   };
   Credentials() = default;
   Credentials(const Credentials&) = delete;
   Credentials& operator=(const Credentials&) = delete;
   Credentials(Credentials&&) = default;
   Credentials& operator=(Credentials&&) = default;
-  ~Credentials();
 
   std::vector<Pair> pairs;  // the first one is for clients that ask for no name, or for one that no pair has
-  std::string roots;        // for clients' certificates
+  SecretText roots;         // for clients' certificates
   ClientCertificates clients = ClientCertificates::kNone;
 };
 
 // `text` as a host sends it: key, chain, key, chain ..., roots, each but the last ended by a NUL; `pairs` of the
 // former. False: it has another shape.
 bool split_credentials(std::string_view text, uint32_t pairs, Credentials* out);
-// Overwrites the characters.
-void wipe(std::string& secret);
 // SHA-256 of all of it: the same credentials have the same. Empty if OpenSSL has no memory.
 std::string fingerprint(const Credentials& credentials);
 

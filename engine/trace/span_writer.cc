@@ -1,12 +1,7 @@
 #include "engine/trace/span_writer.h"
 
-#include <fcntl.h>
-#include <pthread.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <chrono>
-#include <cstring>
+#include <utility>
 
 #include "engine/base/log.h"
 
@@ -16,6 +11,7 @@ namespace {
 log::Limit g_write_limit;
 
 constexpr std::chrono::milliseconds kPeriod{200};
+constexpr mode_t kMode = 0640;
 
 // Paths are a client's to choose: what is no printable ASCII is a question mark.
 std::string quoted(std::string_view text) {
@@ -88,29 +84,14 @@ std::string otlp_json(std::span<const Span> spans, const std::string& service) {
 }
 
 SpanWriter::SpanWriter(std::string path, std::string service, std::vector<SpanRing*> rings)
-    : path_(std::move(path)), service_(std::move(service)), rings_(std::move(rings)), thread_([this] {
-        pthread_setname_np(pthread_self(), "spans");
-        run();
-      }) {}
-
-SpanWriter::~SpanWriter() {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_one();
-  thread_.join();
-}
-
-void SpanWriter::run() {
-  for (bool last = false; !last;) {
-    {
-      std::unique_lock<std::mutex> lock(mutex_);
-      last = wake_.wait_for(lock, kPeriod, [this] { return stopping_; });
-    }
-    while (write_some()) {
-    }
-  }
+    : service_(std::move(service)),
+      rings_(std::move(rings)),
+      file_(std::move(path), kMode),
+      thread_("spans", kPeriod, [this] {
+        while (write_some()) {
+        }
+      }) {
+  thread_.start();
 }
 
 // A line of spans. False: there were none.
@@ -118,23 +99,10 @@ bool SpanWriter::write_some() {
   spans_.clear();
   for (SpanRing* ring : rings_) ring->pop(kSpansALine - spans_.size(), &spans_);
   if (spans_.empty()) return false;
-  write_line(otlp_json(spans_, service_) + "\n");
+  if (std::string wrong = file_.append(otlp_json(spans_, service_) + "\n"); !wrong.empty()) {
+    log::error(g_write_limit, "spans not written", {{"why", wrong}});
+  }
   return true;
-}
-
-void SpanWriter::write_line(const std::string& line) {
-  const int fd = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
-  size_t done = 0;
-  while (fd >= 0 && done < line.size()) {
-    const ssize_t n = ::write(fd, line.data() + done, line.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    done += static_cast<size_t>(n);
-  }
-  if (done < line.size()) {
-    log::error(g_write_limit, "spans not written", {{"file", path_}, {"why", std::strerror(errno)}});
-  }
-  if (fd >= 0) ::close(fd);
 }
 
 }  // namespace drover::engine::trace

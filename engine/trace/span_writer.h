@@ -1,16 +1,14 @@
 // SpanWriter: writes the spans of all engine threads to a file, as lines of OTLP/JSON (opentelemetry-proto,
 // ExportTraceServiceRequest): what the OpenTelemetry Collector's otlpjsonfile receiver reads. A thread of its own,
-// which alone waits for the file. The file is opened for each write, so that it may be moved away.
+// which alone waits for the file (engine/base/writer_thread.h, engine/base/file_appender.h).
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "engine/base/file_appender.h"
+#include "engine/base/writer_thread.h"
 #include "engine/trace/span.h"
 
 namespace drover::engine::trace {
@@ -22,26 +20,20 @@ class SpanWriter {
  public:
   // The rings outlive it.
   SpanWriter(std::string path, std::string service, std::vector<SpanRing*> rings);
-  // Writes what is left.
-  ~SpanWriter();
+  // Writes what is left at its end.
   SpanWriter(const SpanWriter&) = delete;
   SpanWriter& operator=(const SpanWriter&) = delete;
 
  private:
   static constexpr size_t kSpansALine = 256;
 
-  void run();
   bool write_some();
-  void write_line(const std::string& line);
 
-  const std::string path_;
   const std::string service_;
   const std::vector<SpanRing*> rings_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;
+  FileAppender file_;
   std::vector<Span> spans_;
-  std::thread thread_;
+  WriterThread thread_;
 };
 
 }  // namespace drover::engine::trace

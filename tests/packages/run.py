@@ -17,7 +17,6 @@ import pwd
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -110,9 +109,7 @@ def start_engine(unit):
     return process, control, become
 
 
-def build_project(source, work):
-    sys.path.insert(0, str(source / "tests/consumer"))
-    import run as consumer
+def build_project(consumer, source, work):
     project, build = work / "project", work / "build"
     lines, count = re.subn(r"(?m)^add_subdirectory\(.*$", "find_package(drover REQUIRED)",
                            consumer.readme_lines(source / "README.md"))
@@ -122,30 +119,6 @@ def build_project(source, work):
         "-DCMAKE_C_COMPILER=gcc")
     run("cmake", "--build", build, "--target", "greeter_server")
     return build / "greeter_server"
-
-
-def greet(source, server, control, become):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{probe.getsockname()[1]}"
-    environment = {"PATH": "/usr/bin:/bin", "DROVER_ENGINE": f"unix:{control}"}
-    process = subprocess.Popen([server, address], env=environment, preexec_fn=become, stdin=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + 30
-        while True:
-            try:
-                socket.create_connection(address.rsplit(":", 1), timeout=1).close()
-                break
-            except OSError:
-                if process.poll() is not None or time.monotonic() > deadline:
-                    sys.exit(f"the greeter does not listen (exit status {process.poll()})")
-                time.sleep(0.05)
-        out = run(source / ".venv/bin/python", source / "examples/greeter/clients/greeter_client.py", address, "Ada")
-        if "Hello Ada" not in out:
-            sys.exit(f"the client got no greeting: {out}")
-    finally:
-        process.terminate()
-        process.wait(timeout=20)
 
 
 def main():
@@ -186,7 +159,10 @@ def main():
     work.mkdir()
     engine, control, become = start_engine(unit)
     try:
-        greet(source, build_project(source, work), control, become)
+        sys.path.insert(0, str(source / "tests/consumer"))
+        import run as consumer
+        consumer.greet(source, build_project(consumer, source, work), preexec_fn=become,
+                       env={"PATH": "/usr/bin:/bin", "DROVER_ENGINE": f"unix:{control}"})
     finally:
         engine.send_signal(signal.SIGTERM)
     if engine.wait(timeout=30) != 0:
