@@ -36,6 +36,7 @@ void AsyncCall::bind(const CallRequest& request) {
     generated::copy_from(call_of_.method->request_type(), request.message,
                          *static_cast<const Message*>(call_of_.request));
   }
+  unbound_ = false;
   queue_ = request.call_queue;
   context_ = request.context;
   context_->drover_bind(call_of_);
@@ -52,15 +53,20 @@ void AsyncCall::cancelled() {
   if (std::exchange(done_due_, false)) queue_->push(done_tag_, true);
 }
 
-void AsyncCall::over() {
-  bool was_cancelled = call_of_.cancelled.load(std::memory_order_acquire);
-  if (context_ != nullptr) context_->drover_unbind(was_cancelled);
+void AsyncCall::unbind_context() {
+  if (std::exchange(unbound_, true)) return;
+  was_cancelled_ = call_of_.cancelled.load(std::memory_order_acquire);
+  if (context_ != nullptr) context_->drover_unbind(was_cancelled_);
   context_ = nullptr;
+}
+
+void AsyncCall::over() {
+  unbind_context();
   kept_.reset();
   EventQueue* queue = queue_;
   bool finish_due = std::exchange(finish_due_, false);
   if (std::exchange(done_due_, false)) queue->push(done_tag_, true);
-  if (finish_due) queue->push(finish_tag_, !was_cancelled);
+  if (finish_due) queue->push(finish_tag_, !was_cancelled_);
 }
 
 void AsyncCall::recycle() {

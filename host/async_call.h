@@ -48,6 +48,8 @@ class AsyncCall final : public grpc::internal::StreamReactor, public WaitingCall
   void cancelled();
   // Of a call without a stream: the event of SendInitialMetadata.
   void headers_sent() { OnSendInitialMetadataDone(!call_of_.cancelled.load(std::memory_order_acquire)); }
+  // The application's context shows nothing of the call's memory from here on.
+  void unbind_context();
   // The call is completed. The last look at the application's objects.
   void over();
   void recycle() override;
@@ -87,6 +89,8 @@ class AsyncCall final : public grpc::internal::StreamReactor, public WaitingCall
   void* done_tag_ = nullptr;
   bool finish_due_ = false;      // Finish was called, and its event is due
   bool done_due_ = false;        // AsyncNotifyWhenDone was called, and its event is due
+  bool unbound_ = true;          // unbind_context was called, or bind was not
+  bool was_cancelled_ = false;   // as unbind_context has found it
   std::unique_ptr<Arena> kept_;  // a message that found no room in tx
 };
 

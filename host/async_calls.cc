@@ -42,6 +42,7 @@ bool AsyncCalls::matched(Call* call) {
 
 bool AsyncCalls::cancel(Call* call) {
   if (!call->bound) {
+    if (call->async == nullptr) return true;                         // it cannot be, and its answer waits for memory
     if (!call->method->requests->forget(*call->async)) return true;  // on its way to the application
     call->cancel_seen = true;
     call->status = grpc::Status::CANCELLED;
@@ -64,15 +65,13 @@ uint32_t AsyncCalls::most_waiting() const { return std::min(CallRequests::kMostW
 bool AsyncCalls::bind(Call* call, const CallRequest& request) {
   call->async->bind(request);
   if (call->interception != nullptr) [[unlikely]] {
-    if (!intercept(call, request)) return false;
+    const Intercepted ran = worker_.intercept(
+        call, call->intercept_event, CallEvent::Kind::kReceiveIntercepted, [call, &request](Resume resume) {
+          return call->interception->received_call(*request.context, request.message, std::move(resume));
+        });
+    if (ran != Intercepted::kDone) return ran == Intercepted::kLater;
   }
   return intercepted(call);
-}
-
-bool AsyncCalls::intercept(Call* call, const CallRequest& request) {
-  const uint64_t phase = worker_.begin_application(call);
-  call->interception->received_call(*request.context, request.message);
-  return worker_.end_application(phase, call->intercept_event, CallEvent::Kind::kReceiveIntercepted);
 }
 
 bool AsyncCalls::intercepted(Call* call) {

@@ -26,7 +26,7 @@ class AsyncCalls {
   bool start(Call* call);
   // The event of a call that has waited: a RequestX has come, or none will.
   bool matched(Call* call);
-  // The interceptors of a matched call have let it go on, on a thread that had lost the lead.
+  // The interceptors of a matched call have let it go on: later, or on a thread that had lost the lead.
   bool intercepted(Call* call);
   bool cancel(Call* call);
   // The call is completed.
@@ -39,7 +39,6 @@ class AsyncCalls {
   // How many may wait for a RequestX.
   uint32_t most_waiting() const;
   bool bind(Call* call, const CallRequest& request);
-  bool intercept(Call* call, const CallRequest& request);
   bool refuse(Call* call, grpc::StatusCode code, const char* why);
 
   StreamWorker& worker_;

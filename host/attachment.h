@@ -35,7 +35,8 @@ struct Offer {
   std::vector<std::string> engine_names;
   ReplyCompressionDefaults compression;
   uint32_t method_flags = 0;  // of MethodFlag, of all methods: the compressions that are refused
-  // As in Hello: 0 is the engine's own setting.
+  // As in Hello: 0 is the engine's own setting. Where they differ from what `options` has they are wishes, and an
+  // engine that has no room for them is asked for less (host/runtime.cc).
   uint32_t ring_slots = 0;
   uint64_t rx_bytes = 0, tx_bytes = 0;
   // Of servers with asynchronous methods. The threads that wait for events lead the workers; no crew is started.

@@ -215,14 +215,24 @@ Message* Call::parse_reply(const grpc::ByteBuffer& wire, Arena* into) const {
   return generated::merge_from_wire(type, made, wire.drover_view(), false).ok() ? made : nullptr;
 }
 
+bool Call::intercept(Resume resume) {
+  const bool by_callback = method->kind == grpc::internal::Method::Kind::kCallback;
+  return interception->received_call(
+      by_callback ? static_cast<grpc::ServerContextBase&>(callback_context_) : sync_context_, nullptr,
+      std::move(resume));
+}
+
+grpc::Status Call::status_of_throw() {
+  return grpc::Status(grpc::StatusCode::UNKNOWN, "Unexpected error in RPC handling");
+}
+
 void Call::run_handler() {
+  if (interceptor_threw()) [[unlikely]] {
+    status = status_of_throw();
+    return;
+  }
   handler_of_this_thread = this;
   try {
-    if (interception != nullptr) [[unlikely]] {
-      bool by_callback = method->kind == grpc::internal::Method::Kind::kCallback;
-      interception->received_call(
-          by_callback ? static_cast<grpc::ServerContextBase&>(callback_context_) : sync_context_, nullptr);
-    }
     if (method->kind == grpc::internal::Method::Kind::kSync) {
       status = method->call(*method, &sync_context_, request, reply);
     } else {
@@ -235,7 +245,7 @@ void Call::run_handler() {
         status = grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "");
     }
   } catch (...) {
-    status = grpc::Status(grpc::StatusCode::UNKNOWN, "Unexpected error in RPC handling");
+    status = status_of_throw();
     reactor = nullptr;
   }
   handler_of_this_thread = nullptr;

@@ -142,8 +142,16 @@ class Call {
   // A message of the client's stream at a region offset that was checked, into the application's message. False: no
   // such object can be; it is reported.
   bool copy_request(uint64_t offset, Message* to);
-  // Runs the handler on this thread; catches what it throws.
+  // Shows the call to its interceptors, as CallInterception has it. For a call that the application has not asked for.
+  bool intercept(Resume resume);
+  bool interceptor_threw() const {
+    return interception != nullptr && interception->threw.load(std::memory_order_relaxed);
+  }
+  // Runs the handler on this thread; catches what it throws. Behind an interceptor that has thrown: only sets the
+  // status.
   void run_handler();
+  // In which a call ends whose handler or interceptor has thrown, as in gRPC.
+  static grpc::Status status_of_throw();
   // After the handler: binds the reactor. True if the status is known already.
   bool bind_reactor();
   // Reply and trailer, as region offsets for COMPLETE (0: none). False: no room in tx for now.

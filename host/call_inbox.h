@@ -35,14 +35,16 @@ struct CallEvent {
     kHandlerReturned,       // on a thread that had lost the lead
     kFinished,              // Finish was called
     kInitialMetadataAsked,  // StartSendInitialMetadata was called
-    kReactionReturned,      // OnCancel or OnSendInitialMetadataDone, on a thread that had lost the lead
-    kDoneReturned,          // OnDone, on a thread that had lost the lead
-    kMatched,               // the application has asked for this call
-    kReceiveIntercepted,    // interceptors have seen a call before the application, on a thread that had lost the lead
-    kHeadersIntercepted,    // the same of its initial metadata, in front of the answer
-    kEndIntercepted,        // the same of its answer
-    kCloseIntercepted,      // the same of its end
-    kLookAsked,             // another thread than the leader has done something with the call's stream
+    kReactionReturned,    // OnCancel or OnSendInitialMetadataDone, on a thread that had lost the lead; of a stream also
+                          // interceptors that have proceeded later
+    kDoneReturned,        // OnDone, on a thread that had lost the lead
+    kMatched,             // the application has asked for this call
+    kCallIntercepted,     // interceptors have seen a call before its handler: later, or on a thread without the lead
+    kReceiveIntercepted,  // the same of a call that a completion queue waits for
+    kHeadersIntercepted,  // the same of its initial metadata, in front of the answer
+    kEndIntercepted,      // the same of its answer
+    kCloseIntercepted,    // the same of its end
+    kLookAsked,           // another thread than the leader has done something with the call's stream
   };
   CallEvent* next = nullptr;
   Call* call = nullptr;

@@ -4,7 +4,7 @@
 #include <google/protobuf/message.h>
 #include <google/protobuf/repeated_field.h>
 #include <grpc++/grpc++.h>
-#include <grpc/support/log.h>
+#include <grpcpp/ext/admin_services.h>
 #include <grpcpp/ext/channelz_service_plugin.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
@@ -22,6 +22,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "channel/layout.h"
+#include "host/server_parts.h"
 #include "host_test.grpc.pb.h"
 
 namespace {
@@ -308,11 +310,14 @@ TEST(BuilderApi, TakesWhatServersSet) {
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::channelz::experimental::InitChannelzService();
   grpc::ServerBuilder builder;
+  grpc::AddAdminServices(&builder);
+  builder.experimental().EnableCallMetricRecording(nullptr);
   int port = -1;
   builder.AddListeningPort("127.0.0.1:0", grpc::SslServerCredentials(grpc::SslServerCredentialsOptions()), &port);
   builder.RegisterService(&service);
   builder.SetMaxReceiveMessageSize(16 << 20).SetMaxSendMessageSize(-1);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 1000);
+  builder.AddChannelArgument(GRPC_ARG_MAX_MESSAGE_LENGTH, 1 << 20);
   builder.AddChannelArgument("name", std::string("value"));
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MAX_POLLERS, 8);
@@ -322,6 +327,47 @@ TEST(BuilderApi, TakesWhatServersSet) {
   std::unique_ptr<grpc::Server> server(builder.BuildAndStart());
   EXPECT_EQ(server, nullptr);
   EXPECT_EQ(port, 0);
+}
+
+TEST(BuilderApi, APortWithoutCredentialsIsNotServed) {
+  Greeter service;
+  grpc::ServerBuilder builder;
+  int port = -1;
+  builder.AddListeningPort("127.0.0.1:0", nullptr, &port);
+  builder.RegisterService(&service);
+  testing::internal::CaptureStderr();
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(server, nullptr);
+  EXPECT_EQ(port, 0);
+  EXPECT_NE(said.find("127.0.0.1:0: no credentials"), std::string::npos) << said;
+}
+
+TEST(BuilderApi, MessagesOfTheLargestSizeHaveRoomInSharedMemory) {
+  using drover::host::kMostRegionBytes;
+  using drover::host::region_bytes_for;
+  constexpr uint64_t kMi = 1 << 20;
+  EXPECT_EQ(region_bytes_for(0, 1), 0u) << "the engine's own size";
+  EXPECT_EQ(region_bytes_for(16 * kMi, 1), 0u);
+  for (uint64_t mib : {21, 64, 200, 499}) {
+    const uint64_t bytes = region_bytes_for(static_cast<int>(mib * kMi), 1);
+    EXPECT_GT(bytes, 2 * mib * kMi) << "a connection may have half of it";
+    EXPECT_LT(bytes, 2 * mib * kMi + 32 * kMi);
+    EXPECT_EQ(bytes % drover::kChunkSize, 0u);
+  }
+  EXPECT_EQ(region_bytes_for(501 * kMi, 1), kMostRegionBytes);
+  EXPECT_EQ(region_bytes_for(-1, 1), kMostRegionBytes);
+}
+
+TEST(BuilderApi, WorkersShareTheMostRoomButHaveTheStandardSizeEach) {
+  using drover::host::kMostRegionBytes;
+  using drover::host::region_bytes_for;
+  constexpr uint64_t kMi = 1 << 20;
+  EXPECT_EQ(region_bytes_for(-1, 4), kMostRegionBytes / 4);
+  EXPECT_EQ(region_bytes_for(21 * kMi, 4), region_bytes_for(21 * kMi, 1)) << "which is less than its share";
+  EXPECT_EQ(region_bytes_for(-1, 3) % drover::kChunkSize, 0u);
+  EXPECT_EQ(region_bytes_for(-1, 16), 0u) << "the engine's own size";
+  EXPECT_EQ(region_bytes_for(200 * kMi, 256), 0u);
 }
 
 TEST(LogApi, Compiles) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <grpcpp/alarm.h>
 #include <grpcpp/server_builder.h>
+#include <grpcpp/support/server_interceptor.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -10,8 +11,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 
+#include "host/call_interception.h"
 #include "host/call_requests.h"
 #include "host/engine_testing.h"
 #include "host/event_queue.h"
@@ -21,6 +24,8 @@
 namespace drover::host {
 namespace {
 
+using grpc::experimental::InterceptionHookPoints;
+using grpc::experimental::InterceptorBatchMethods;
 using hosttest::Reply;
 using hosttest::Request;
 using hosttest::Testing;
@@ -52,6 +57,25 @@ void wait_for(const std::function<bool()>& condition, int timeout_ms = 5000) {
   EXPECT_TRUE(condition());
 }
 
+// An interceptor for each call, which does as `hook` says.
+using Hook = std::function<void(InterceptorBatchMethods*)>;
+
+class HookFactory final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  explicit HookFactory(Hook hook) : hook_(std::move(hook)) {}
+  grpc::experimental::Interceptor* CreateServerInterceptor(grpc::experimental::ServerRpcInfo*) override {
+    return new Hooked(hook_);
+  }
+
+ private:
+  struct Hooked final : grpc::experimental::Interceptor {
+    explicit Hooked(Hook run) : hook(std::move(run)) {}
+    void Intercept(InterceptorBatchMethods* batch) override { hook(batch); }
+    const Hook hook;
+  };
+  const Hook hook_;
+};
+
 class CompletionQueueTest : public testing::TestWithParam<bool> {
  protected:
   ~CompletionQueueTest() override {
@@ -76,6 +100,12 @@ class CompletionQueueTest : public testing::TestWithParam<bool> {
     crew = std::make_unique<Crew>(Crew::Options());
     poller->keep(worker);
     crew->add(worker);
+  }
+  void start_with(Hook hook) {
+    InterceptorFactories factories;
+    factories.push_back(std::make_unique<HookFactory>(std::move(hook)));
+    start();
+    link->interceptors = std::make_shared<const InterceptorFactories>(std::move(factories));
   }
   void kill_engine() {
     link->gone.store(true);
@@ -623,11 +653,136 @@ TEST_P(CompletionQueueTest, AnEngineThatBreaksTheChannelDoesNoHarm) {
   ASSERT_EQ(next(), (Event{3, false}));
 }
 
+// The first call of its Call, which has nothing of a completion queue yet.
+TEST_P(CompletionQueueTest, AFirstCallThatLeadsOutOfRxIsAnsweredAndNotTheApplications) {
+  start();
+  Unary one(service, *queue, 1);
+  CallSlot slot{};
+  slot.type = static_cast<uint8_t>(RequestSlotType::kCall);
+  slot.method = kEcho;
+  slot.call = 77;
+  slot.generation = 1077;
+  slot.deadline_ns = kNoDeadline;
+  slot.request = UINT64_MAX - 7;
+  slot.rx_chunks = 1;
+  engine->push(0, to_slot(slot));
+  auto got = answer(slot.call);
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->status, 13u);
+  EXPECT_NE(link->broken.load(), nullptr);
+  EXPECT_TRUE(quiet());
+  requests->close();
+  ASSERT_EQ(next(), (Event{1, false}));
+}
+
+// An interceptor of a call's end that proceeds when it is told to. It may be the thread that calls Finish.
+TEST_P(CompletionQueueTest, FinishDoesNotWaitForInterceptorsAlsoWithoutAnEngine) {
+  std::atomic<InterceptorBatchMethods*> held{nullptr};
+  start_with([&held](InterceptorBatchMethods* batch) {
+    if (!batch->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) return batch->Proceed();
+    held.store(batch);
+  });
+  Unary before(service, *queue, 1), after(service, *queue, 2);
+  engine->call<Request>(kEcho, text("a"));
+  ASSERT_EQ(next(), (Event{1, true}));
+  engine->call<Request>(kEcho, text("b"));
+  ASSERT_EQ(next(), (Event{2, true}));
+  before.responder.Finish(before.reply, grpc::Status::OK, tag(3));
+  wait_for([&] { return poller->serve_if_free(), held.load() != nullptr; });
+  held.exchange(nullptr)->Proceed();
+  ASSERT_EQ(next(), (Event{3, true}));
+  kill_engine();
+  EXPECT_TRUE(quiet(50));
+  after.responder.Finish(after.reply, grpc::Status::OK, tag(4));
+  wait_for([&] { return held.load() != nullptr; });
+  held.load()->Proceed();
+  ASSERT_EQ(next(), (Event{4, false}));
+}
+
+TEST_P(CompletionQueueTest, ACallThatItsInterceptorHoldsIsNotTheApplicationsYet) {
+  std::atomic<InterceptorBatchMethods*> held{nullptr};
+  start_with([&held](InterceptorBatchMethods* batch) {
+    if (!batch->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) return batch->Proceed();
+    static_cast<Request*>(batch->GetRecvMessage())->set_text("changed");
+    held.store(batch);
+  });
+  Unary one(service, *queue, 1);
+  const uint32_t call = engine->call<Request>(kEcho, text("a"));
+  wait_for([&] { return poller->serve_if_free(), held.load() != nullptr; });
+  EXPECT_TRUE(quiet());
+  held.load()->Proceed();
+  ASSERT_EQ(next(), (Event{1, true}));
+  one.reply.set_text(one.request.text());
+  one.responder.Finish(one.reply, grpc::Status::OK, tag(2));
+  ASSERT_EQ(next(), (Event{2, true}));
+  const auto got = answer(call);
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->status, 0u);
+  EXPECT_EQ(engine->reply<Reply>(*got)->text(), "changed");
+}
+
+// The application has the call all the same: its request has no other end.
+TEST_P(CompletionQueueTest, ACallWhoseInterceptorThrowsEndsInUnknown) {
+  start_with([](InterceptorBatchMethods* batch) {
+    if (batch->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
+      throw std::runtime_error("an interceptor's");
+    }
+    batch->Proceed();
+  });
+  Unary one(service, *queue, 1);
+  const uint32_t call = engine->call<Request>(kEcho, text("a"));
+  ASSERT_EQ(next(), (Event{1, true}));
+  one.responder.Finish(one.reply, grpc::Status::OK, tag(2));
+  ASSERT_EQ(next(), (Event{2, true}));
+  const auto got = answer(call);
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->status, 2u);
+  EXPECT_EQ(engine->message(*got), "Unexpected error in RPC handling");
+}
+
 std::string leader(const testing::TestParamInfo<bool>& info) { return info.param ? "ByQueues" : "ByACrew"; }
 INSTANTIATE_TEST_SUITE_P(Led, CompletionQueueTest, testing::Values(true, false), leader);
 INSTANTIATE_TEST_SUITE_P(Led, BusyThreads, testing::Values(true, false), leader);
 
 // ---- queues and alarms without a server
+
+// Of a server that has no engine, or none any more.
+TEST(CompletionQueue, AThreadThatStandsByWithoutAnEngineSleeps) {
+  class Counting final : public TurnWork {
+   public:
+    bool take_turn() override { return poller_.take_turn(); }
+    void serve(EventQueue& queue, int64_t until_ns, uint32_t seen) override { poller_.serve(queue, until_ns, seen); }
+    void end_turn() override { poller_.end_turn(); }
+    bool begin_wait(EventQueue& queue) override {
+      ++waits;
+      return poller_.begin_wait(queue);
+    }
+    void end_wait(EventQueue& queue, bool stood_by) override { poller_.end_wait(queue, stood_by); }
+    bool quiet() override { return poller_.quiet(); }
+    bool stand_by_deeply() override { return poller_.stand_by_deeply(); }
+    void wake() override { poller_.wake(); }
+    std::atomic<int> waits{0};
+
+   private:
+    QueuePoller poller_;
+  };
+  auto work = std::make_shared<Counting>();
+  auto queue = make_queue();
+  queue->drover_events().join(work);
+  std::thread waiting([&] {
+    void* got = nullptr;
+    bool ok = false;
+    EXPECT_FALSE(queue->Next(&got, &ok));
+  });
+  wait_for([&] { return work->waits > 0; });
+  std::this_thread::sleep_for(milliseconds(500));
+  EXPECT_LT(work->waits, 100) << "it looked once a millisecond";
+  const int settled = work->waits;
+  std::this_thread::sleep_for(milliseconds(300));
+  EXPECT_LE(work->waits, settled + 1);
+  queue->Shutdown();
+  waiting.join();
+}
 
 TEST(CompletionQueue, NextTimesOutAndEndsAfterShutdown) {
   grpc::CompletionQueue queue;

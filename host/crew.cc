@@ -67,6 +67,9 @@ void Crew::thread_main(std::list<std::thread>::iterator self) {
     if (lead == Worker::Lead::kDone) {
       std::erase_if(watched_, [&](const Watched& one) { return one.worker == worker; });
       quiet_.notify_all();
+      lock.unlock();
+      worker->let_go();
+      lock.lock();
     }
     ++spare_;
     exhausted_ = false;

@@ -35,9 +35,10 @@ class TurnWork {
   // Around a sleep at the queue. True: the thread stands by.
   virtual bool begin_wait(EventQueue& queue) = 0;
   virtual void end_wait(EventQueue& queue, bool stood_by) = 0;
-  // No turn has begun or ended since the last look, and one is underway. For the thread that stands by.
+  // No turn has begun or ended since the last look, and there is none to take. For the thread that stands by.
   virtual bool quiet() = 0;
-  // The next end of a turn pokes the thread that stands by. False: no turn is underway.
+  // The next end of a turn, or the first one that can be taken, pokes the thread that stands by. False: there is a turn
+  // to take.
   virtual bool stand_by_deeply() = 0;
   // The thread that has the turn looks at its queue again. Called with the queue's lock.
   virtual void wake() = 0;

@@ -2,10 +2,9 @@
 
 #include <grpcpp/server_context.h>
 
+#include <atomic>
 #include <bitset>
-#include <condition_variable>
 #include <cstring>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -34,10 +33,20 @@ ServerRpcInfo::Type type_of(const grpc::internal::Method& method) {
 }  // namespace
 
 // One Intercept of each interceptor; what it does not have is null. Lives until the last has proceeded.
+//
+// An Intercept and its Proceed may be on two threads, and end in either order. The later of the two goes on:
+//
+//   kRuns --Proceed--> kProceeded --Intercept returns--> its thread runs the next one
+//   kRuns --Intercept returns--> kReturned --Proceed--> that thread runs the next one
 class Interception::Batch final : public grpc::experimental::InterceptorBatchMethods {
  public:
-  explicit Batch(Interception& of) : of_(of) {}
+  // What ended() does with it.
+  enum class About { kOther, kMessage, kMessageSent, kEnd, kLastMessageSent };
 
+  Batch(Interception& of, bool received, Resume resume, About about = About::kOther)
+      : resume(std::move(resume)), about(about), of_(of), received_(received) {}
+
+  Interception& of() { return of_; }
   Batch& add(InterceptionHookPoints hook) {
     hooks_.set(static_cast<size_t>(hook));
     return *this;
@@ -54,22 +63,43 @@ class Interception::Batch final : public grpc::experimental::InterceptorBatchMet
   std::optional<ByteBuffer> serialized;
   std::optional<Pairs> initial, trailing;
 
-  // Runs one, and waits for its Proceed.
-  void run(Interceptor& interceptor) {
-    proceeded_ = false;
-    interceptor.Intercept(this);
-    if (QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_CANCEL)) return;
-    std::unique_lock lock(mutex_);
-    wake_.wait(lock, [this] { return proceeded_; });
+  Resume resume;
+  const About about;
+  const Message** replaces = nullptr;  // kMessage: where what is to be sent is stored
+
+  // Runs the interceptors that have not run, up to one that throws. False: one of them proceeds later; the batch may be
+  // gone.
+  bool go_on() {
+    const Interceptors& all = *of_.interceptors_;
+    while (next_ < all.size()) {
+      Interceptor& one = *all[received_ ? all.size() - 1 - next_ : next_];
+      ++next_;
+      state_.store(State::kRuns, std::memory_order_relaxed);
+      try {
+        one.Intercept(this);
+      } catch (...) {
+        of_.threw.store(true, std::memory_order_relaxed);
+        return true;
+      }
+      if (state_.exchange(State::kReturned, std::memory_order_acq_rel) != State::kProceeded) return false;
+    }
+    return true;
+  }
+  // TryCancel: no interceptor is waited for.
+  void tell(const Interceptors& interceptors) {
+    for (const auto& interceptor : interceptors) interceptor->Intercept(this);
   }
 
   bool QueryInterceptionHookPoint(InterceptionHookPoints type) override {
     return hooks_.test(static_cast<size_t>(type));
   }
   void Proceed() override {
-    std::lock_guard lock(mutex_);
-    proceeded_ = true;
-    wake_.notify_one();  // with the lock: the batch may be gone without it
+    if (QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_CANCEL)) return;
+    if (state_.exchange(State::kProceeded, std::memory_order_acq_rel) != State::kReturned) return;
+    if (!go_on()) return;
+    Interception& of = of_;
+    const Resume then = resume;
+    if (of.ended(std::unique_ptr<Batch>(this))) then();
   }
   void Hijack() override { fatal("an interceptor of a server has called Hijack"); }
 
@@ -136,9 +166,10 @@ class Interception::Batch final : public grpc::experimental::InterceptorBatchMet
 
   Interception& of_;
   std::bitset<static_cast<size_t>(InterceptionHookPoints::NUM_INTERCEPTION_HOOKS)> hooks_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool proceeded_ = false;
+  enum class State : uint8_t { kRuns, kProceeded, kReturned };
+  const bool received_;
+  size_t next_ = 0;  // of the interceptors
+  std::atomic<State> state_{State::kRuns};
 };
 
 Interception::~Interception() = default;
@@ -147,82 +178,120 @@ void Interception::recycle() {
   interceptors_.reset();
   received_.reset();
   sent_.reset();
-  end_seen = initial_seen_ = reply_sent_ = headers_seen = headers_run = end_waits = false;
+  threw.store(false, std::memory_order_relaxed);
+  call_seen = end_seen = initial_seen_ = reply_sent_ = headers_seen = headers_run = end_waits = false;
 }
 
-void Interception::run(Batch& batch, bool received) {
-  const Interceptors& all = *interceptors_;
-  for (size_t i = 0; i < all.size(); ++i) batch.run(*all[received ? all.size() - 1 - i : i]);
-  if (batch.initial) call_.set_added_metadata(false, std::move(*batch.initial));
-  if (batch.trailing) call_.set_added_metadata(true, std::move(*batch.trailing));
+bool Interception::run(std::unique_ptr<Batch> batch) {
+  Interception& of = batch->of();
+  Batch* const running = batch.release();  // its own owner, until all have proceeded
+  return running->go_on() && of.ended(std::unique_ptr<Batch>(running));
 }
 
-void Interception::received_call(grpc::ServerContextBase& context, Message* message) {
+bool Interception::ended(std::unique_ptr<Batch> batch) {
+  if (batch->initial) call_.set_added_metadata(false, std::move(*batch->initial));
+  if (batch->trailing) call_.set_added_metadata(true, std::move(*batch->trailing));
+  switch (batch->about) {
+    case Batch::About::kOther:
+      break;
+    case Batch::About::kMessage:
+      message_replaced(*batch);
+      break;
+    case Batch::About::kMessageSent:
+      sent_.reset();
+      break;
+    case Batch::About::kEnd:
+      end_replaced(*batch);
+      break;
+    case Batch::About::kLastMessageSent:
+      sent_.reset();
+      return closed(std::move(batch->resume));
+  }
+  return true;
+}
+
+bool Interception::received_call(grpc::ServerContextBase& context, Message* message, Resume resume) {
   const grpc::internal::Method& method = *call_.method;
   std::shared_ptr<OfCall> of_call(new OfCall);
   if (method.any) of_call->path = call_.path();
   of_call->info.method_ = method.any ? of_call->path.c_str() : method.path;
   of_call->info.type_ = type_of(method);
   of_call->info.context_ = &context;
-  for (const auto& factory : factories_) {
-    if (Interceptor* made = factory->CreateServerInterceptor(&of_call->info)) of_call->interceptors.emplace_back(made);
+  try {
+    for (const auto& factory : factories_) {
+      Interceptor* made = factory->CreateServerInterceptor(&of_call->info);
+      if (made != nullptr) of_call->interceptors.emplace_back(made);
+    }
+  } catch (...) {
+    threw.store(true, std::memory_order_relaxed);
+    return true;
   }
-  if (of_call->interceptors.empty()) return;
+  if (of_call->interceptors.empty()) return true;
   interceptors_ = {of_call, &of_call->interceptors};
-  Batch batch(*this);
-  batch.add(InterceptionHookPoints::POST_RECV_INITIAL_METADATA);
-  batch.context = &context;
+  auto batch = std::make_unique<Batch>(*this, true, std::move(resume));
+  batch->add(InterceptionHookPoints::POST_RECV_INITIAL_METADATA);
+  batch->context = &context;
   if (!method.request_streams) {
-    batch.add(InterceptionHookPoints::POST_RECV_MESSAGE);
-    batch.received = message;
-    batch.received_in_call = message == nullptr;
+    batch->add(InterceptionHookPoints::POST_RECV_MESSAGE);
+    batch->received = message;
+    batch->received_in_call = message == nullptr;
   }
-  run(batch, true);
+  return run(std::move(batch));
 }
 
-void Interception::received_message(Message* message) {
-  if (interceptors_ == nullptr) return;
-  Batch batch(*this);
-  batch.add(InterceptionHookPoints::POST_RECV_MESSAGE).received = message;
-  run(batch, true);
+bool Interception::received_message(Message* message, Resume resume) {
+  if (interceptors_ == nullptr) return true;
+  auto batch = std::make_unique<Batch>(*this, true, std::move(resume));
+  batch->add(InterceptionHookPoints::POST_RECV_MESSAGE).received = message;
+  return run(std::move(batch));
 }
 
-const Message* Interception::sends_message(const Message& message) {
-  if (interceptors_ == nullptr) return &message;
-  Batch batch(*this);
-  batch.add(InterceptionHookPoints::PRE_SEND_MESSAGE).sent = &message;
-  if (!std::exchange(initial_seen_, true)) batch.add(InterceptionHookPoints::PRE_SEND_INITIAL_METADATA);
-  run(batch, false);
-  if (!batch.serialized) return batch.sent;
+bool Interception::sends_message(const Message** message, Resume resume) {
+  if (interceptors_ == nullptr) return true;
+  auto batch = std::make_unique<Batch>(*this, false, std::move(resume), Batch::About::kMessage);
+  batch->add(InterceptionHookPoints::PRE_SEND_MESSAGE).sent = *message;
+  batch->replaces = message;
+  if (!std::exchange(initial_seen_, true)) batch->add(InterceptionHookPoints::PRE_SEND_INITIAL_METADATA);
+  return run(std::move(batch));
+}
+
+void Interception::message_replaced(Batch& batch) {
+  *batch.replaces = batch.sent;
+  if (!batch.serialized) return;
   sent_ = std::make_unique<Arena>();
-  return call_.parse_reply(*batch.serialized, sent_.get());
+  *batch.replaces = call_.parse_reply(*batch.serialized, sent_.get());
 }
 
-void Interception::sends_initial_metadata() {
-  if (interceptors_ == nullptr || std::exchange(initial_seen_, true)) return;
-  Batch batch(*this);
-  run(batch.add(InterceptionHookPoints::PRE_SEND_INITIAL_METADATA), false);
+bool Interception::sends_initial_metadata(Resume resume) {
+  if (interceptors_ == nullptr || std::exchange(initial_seen_, true)) return true;
+  auto batch = std::make_unique<Batch>(*this, false, std::move(resume));
+  batch->add(InterceptionHookPoints::PRE_SEND_INITIAL_METADATA);
+  return run(std::move(batch));
 }
 
-void Interception::message_sent(bool ok) {
-  if (interceptors_ == nullptr) return;
-  Batch batch(*this);
-  batch.add(InterceptionHookPoints::POST_SEND_MESSAGE).sent_ok = ok;
-  run(batch, true);
-  sent_.reset();
+bool Interception::message_sent(bool ok, Resume resume) {
+  if (interceptors_ == nullptr) return true;
+  auto batch = std::make_unique<Batch>(*this, true, std::move(resume), Batch::About::kMessageSent);
+  batch->add(InterceptionHookPoints::POST_SEND_MESSAGE).sent_ok = ok;
+  return run(std::move(batch));
 }
 
-void Interception::sends_end() {
-  if (interceptors_ == nullptr) return;
-  Batch batch(*this);
-  batch.add(InterceptionHookPoints::PRE_SEND_STATUS);
-  if (!std::exchange(initial_seen_, true)) batch.add(InterceptionHookPoints::PRE_SEND_INITIAL_METADATA);
+bool Interception::sends_end(Resume resume) {
+  if (call_.interceptor_threw()) call_.status = Call::status_of_throw();
+  if (interceptors_ == nullptr) return true;
+  auto batch = std::make_unique<Batch>(*this, false, std::move(resume), Batch::About::kEnd);
+  batch->add(InterceptionHookPoints::PRE_SEND_STATUS);
+  if (!std::exchange(initial_seen_, true)) batch->add(InterceptionHookPoints::PRE_SEND_INITIAL_METADATA);
   if (call_.status.ok() && !call_.method->reply_streams) {
-    batch.add(InterceptionHookPoints::PRE_SEND_MESSAGE).sent = static_cast<const Message*>(call_.reply);
+    batch->add(InterceptionHookPoints::PRE_SEND_MESSAGE).sent = static_cast<const Message*>(call_.reply);
     reply_sent_ = true;
   }
-  run(batch, false);
+  return run(std::move(batch));
+}
+
+void Interception::end_replaced(Batch& batch) {
   if (batch.status) call_.status = std::move(*batch.status);
+  if (call_.interceptor_threw()) call_.status = Call::status_of_throw();
   if (batch.serialized) {
     Message* parsed = call_.parse_reply(*batch.serialized, &call_.arena);
     if (parsed != nullptr) {
@@ -237,19 +306,22 @@ void Interception::sends_end() {
   if (lacks_reply) call_.reply = call_.method->create_reply(call_.arena);
 }
 
-void Interception::closed() {
-  if (interceptors_ == nullptr) return;
+bool Interception::closed(Resume resume) {
+  if (interceptors_ == nullptr) return true;
   if (std::exchange(reply_sent_, false)) {
-    message_sent(call_.status.ok() && !call_.cancelled.load(std::memory_order_relaxed));
+    auto sent = std::make_unique<Batch>(*this, true, std::move(resume), Batch::About::kLastMessageSent);
+    sent->add(InterceptionHookPoints::POST_SEND_MESSAGE).sent_ok =
+        call_.status.ok() && !call_.cancelled.load(std::memory_order_relaxed);
+    return run(std::move(sent));
   }
-  Batch batch(*this);
-  run(batch.add(InterceptionHookPoints::POST_RECV_CLOSE), true);
+  auto batch = std::make_unique<Batch>(*this, true, std::move(resume));
+  batch->add(InterceptionHookPoints::POST_RECV_CLOSE);
+  return run(std::move(batch));
 }
 
 void Interception::tell_of_cancel(const Interceptors& interceptors) {
-  Batch batch(*this);
-  batch.add(InterceptionHookPoints::PRE_SEND_CANCEL);
-  for (const auto& interceptor : interceptors) batch.run(*interceptor);
+  Batch batch(*this, false, nullptr);
+  batch.add(InterceptionHookPoints::PRE_SEND_CANCEL).tell(interceptors);
 }
 
 }  // namespace drover::host

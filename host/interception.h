@@ -21,13 +21,13 @@ class Interception final : public CallInterception {
   Interception(Call& call, const InterceptorFactories& factories) : call_(call), factories_(factories) {}
   ~Interception() override;
 
-  void received_call(grpc::ServerContextBase& context, Message* message) override;
-  void received_message(Message* message) override;
-  const Message* sends_message(const Message& message) override;
-  void sends_initial_metadata() override;
-  void message_sent(bool ok) override;
-  void sends_end() override;
-  void closed() override;
+  bool received_call(grpc::ServerContextBase& context, Message* message, Resume resume) override;
+  bool received_message(Message* message, Resume resume) override;
+  bool sends_message(const Message** message, Resume resume) override;
+  bool sends_initial_metadata(Resume resume) override;
+  bool message_sent(bool ok, Resume resume) override;
+  bool sends_end(Resume resume) override;
+  bool closed(Resume resume) override;
   std::shared_ptr<const Interceptors> interceptors() const override { return interceptors_; }
   void tell_of_cancel(const Interceptors& interceptors) override;
   void recycle() override;
@@ -41,7 +41,12 @@ class Interception final : public CallInterception {
     Interceptors interceptors;
   };
 
-  void run(Batch& batch, bool received);
+  // Each is true if all interceptors have proceeded; else they go on later, with `batch`, which deletes itself.
+  static bool run(std::unique_ptr<Batch> batch);
+  bool ended(std::unique_ptr<Batch> batch);
+  // What a batch does at its end, by what it is about.
+  void message_replaced(Batch& batch);
+  void end_replaced(Batch& batch);
 
   Call& call_;
   const InterceptorFactories& factories_;

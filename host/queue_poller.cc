@@ -99,12 +99,12 @@ void QueuePoller::end_wait(EventQueue& queue, bool stood_by) {
 
 bool QueuePoller::quiet() {
   uint64_t turns = turns_.load(std::memory_order_relaxed);
-  return std::exchange(seen_turns_, turns) == turns && turn_.load(std::memory_order_relaxed);
+  return std::exchange(seen_turns_, turns) == turns && nothing_to_take();
 }
 
 bool QueuePoller::stand_by_deeply() {
   deep_.store(true, std::memory_order_seq_cst);
-  return turn_.load(std::memory_order_seq_cst);
+  return nothing_to_take();
 }
 
 void QueuePoller::wake() {

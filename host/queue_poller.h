@@ -11,7 +11,7 @@
 //
 // A thread that leaves with an event gives the turn up and wakes no other: it will be back in a moment. One of those
 // that sleep stands by. It looks once a millisecond whether the turn is free, and takes it. When nothing has moved for
-// some looks it sleeps on until a turn ends.
+// some looks it sleeps on until a turn ends, or, while the server has no engine, until there is one.
 //
 // Thread-safe.
 #pragma once
@@ -57,6 +57,10 @@ class QueuePoller final : public TurnWork {
 
  private:
   void forget_ended();
+  // A turn is underway, whose end wakes the thread that stands by; or there is no worker, and lead() wakes it.
+  bool nothing_to_take() const {
+    return turn_.load(std::memory_order_seq_cst) || !leads_.load(std::memory_order_seq_cst);
+  }
 
   std::atomic<bool> leads_{false};  // there is a worker to lead
   std::atomic<bool> turn_{false};

@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "host/listen_address.h"
 #include "host/log.h"
@@ -47,7 +48,7 @@ Runtime::Runtime(Offer offer) : offer_(std::move(offer)) {
 std::unique_ptr<Runtime> Runtime::start(Offer offer, std::vector<uint32_t>* ports, std::string* error) {
   std::unique_ptr<Runtime> runtime(new Runtime(std::move(offer)));
   AttachError why;
-  auto attachment = Attachment::open(runtime->offer_, ports, &why);
+  auto attachment = runtime->attach(ports, &why, [] { return false; });
   if (!attachment) {
     *error = why.message;
     runtime->stopped_ = true;
@@ -56,6 +57,23 @@ std::unique_ptr<Runtime> Runtime::start(Offer offer, std::vector<uint32_t>* port
   runtime->adopt(std::move(attachment), *ports);
   runtime->control_ = std::thread([raw = runtime.get()] { raw->control_main(); });
   return runtime;
+}
+
+std::unique_ptr<Attachment> Runtime::attach(std::vector<uint32_t>* ports, AttachError* error,
+                                            const std::function<bool()>& give_up) {
+  auto attachment = Attachment::open(offer_, ports, error, give_up);
+  const HostOptions& asked = offer_.options;
+  const bool wished = offer_.rx_bytes != asked.rx_bytes || offer_.tx_bytes != asked.tx_bytes;
+  if (attachment || error->code != ControlCode::kResourceExhausted || !wished) return attachment;
+  const std::string refusal = printable(error->message);
+  // Not for good: the next engine may have the room.
+  const uint64_t wished_rx = std::exchange(offer_.rx_bytes, asked.rx_bytes);
+  const uint64_t wished_tx = std::exchange(offer_.tx_bytes, asked.tx_bytes);
+  attachment = Attachment::open(offer_, ports, error, give_up);
+  offer_.rx_bytes = wished_rx;
+  offer_.tx_bytes = wished_tx;
+  if (attachment) log(LogLevel::kWarning, "%s: large messages may find no room", refusal.c_str());
+  return attachment;
 }
 
 Runtime::~Runtime() {
@@ -174,7 +192,7 @@ void Runtime::reattach() {
   while (!shutting_down()) {
     std::vector<uint32_t> ports;
     AttachError error;
-    auto attachment = Attachment::open(offer_, &ports, &error, [this] { return shutting_down(); });
+    auto attachment = attach(&ports, &error, [this] { return shutting_down(); });
     if (attachment) {
       log(LogLevel::kWarning, "attached to another engine");
       return adopt(std::move(attachment), ports);

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -45,6 +46,9 @@ class Runtime {
   using Clock = std::chrono::steady_clock;
 
   explicit Runtime(Offer offer);
+  // Attachment::open, with as much shared memory as the engine has room for.
+  std::unique_ptr<Attachment> attach(std::vector<uint32_t>* ports, AttachError* error,
+                                     const std::function<bool()>& give_up);
   void adopt(std::unique_ptr<Attachment> attachment, const std::vector<uint32_t>& ports);
   void control_main();
   void serve_until_change();

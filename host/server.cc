@@ -182,6 +182,16 @@ ServerBuilder& ServerBuilder::SetDefaultCompressionAlgorithm(grpc_compression_al
   return *this;
 }
 
+// Shared memory for the largest messages, unless the options have a size.
+void ServerBuilder::ask_for_room(drover::host::Offer* offer) const {
+  using drover::host::region_bytes_for;
+  const drover::host::HostOptions& options = offer->options;
+  offer->rx_bytes = options.rx_bytes != 0 ? options.rx_bytes : region_bytes_for(max_receive_bytes_, options.workers);
+  const bool unlimited = max_receive_bytes_ < 0 || max_send_bytes_ < 0;  // replies are often as large as requests
+  const int largest = unlimited ? -1 : std::max(max_receive_bytes_, max_send_bytes_);
+  offer->tx_bytes = options.tx_bytes != 0 ? options.tx_bytes : region_bytes_for(largest, options.workers);
+}
+
 void ServerBuilder::offer_compression(drover::host::Offer* offer) const {
   using drover::host::reply_compression;
   auto disabled = [this](grpc_compression_algorithm one) { return (disabled_compression_ >> one & 1) != 0; };
@@ -220,7 +230,7 @@ void ServerBuilder::prepare_queues(Server::Parts& parts, drover::host::Offer* of
   auto is_async = [](const internal::Method& method) { return method.kind == Kind::kAsync; };
   if (std::none_of(offer->methods.begin(), offer->methods.end(), is_async)) return;
   offer->poller = std::make_shared<drover::host::QueuePoller>();
-  // A thread may have to wait for an interceptor, and so none of the application's.
+  // An interceptor may block before it returns, and so none of the application's threads serves the rings.
   offer->led_by_queues = !queues_.empty() && callback_generic_ == nullptr && offer->interceptors == nullptr;
   auto by_queue = [](const internal::Method& method) {
     return method.kind == Kind::kAsync || method.kind == Kind::kGeneric;
@@ -280,8 +290,6 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
   drover::host::Offer offer;
   offer.options = *options;
   offer.load_reports = load_reports_;
-  offer.rx_bytes = options->rx_bytes;
-  offer.tx_bytes = options->tx_bytes;
   for (const Port& port : ports_) {
     auto address = drover::host::decoded_address(port.address);
     if (!address) return error = port.address + ": a path has no NUL", fail();
@@ -289,7 +297,7 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
     offer.tls.push_back(port.credentials->drover_tls());
   }
   offer_methods(*parts, &offer);
-  offer.channelz = channelz_service;
+  offer.channelz = channelz_service || channelz_;
   if (server_reflection) offer.descriptors = drover::host::descriptors_of(services_);
   if (!interceptor_creators_.empty()) {
     offer.interceptors = std::make_shared<const drover::host::InterceptorFactories>(std::move(interceptor_creators_));
@@ -297,6 +305,7 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
   if (offer.methods.empty()) return error = "no service has a method", fail();
   offer_compression(&offer);
   prepare_queues(*parts, &offer);
+  ask_for_room(&offer);
   std::vector<uint32_t> bound;
   parts->runtime = drover::host::Runtime::start(std::move(offer), &bound, &error);
   if (parts->runtime == nullptr) return fail();
@@ -330,6 +339,16 @@ std::string descriptors_of(const std::vector<grpc::Service*>& services) {
     }
   }
   return set;
+}
+
+uint64_t region_bytes_for(int max_message_bytes, uint32_t workers) {
+  constexpr uint64_t kStandard = 64 << 20;  // channel.rx_bytes and channel.tx_bytes
+  constexpr uint64_t kBeside = 24 << 20;    // for other messages, and for what an object has beside its bytes
+  uint64_t bytes = kMostRegionBytes / std::max<uint32_t>(workers, 1) / kChunkSize * kChunkSize;
+  if (max_message_bytes >= 0) {
+    bytes = std::min(bytes, ((2 * static_cast<uint64_t>(max_message_bytes) + kBeside) / kChunkSize + 1) * kChunkSize);
+  }
+  return bytes <= kStandard ? 0 : bytes;
 }
 
 void add_limit_flags(int max_receive_bytes, int max_send_bytes, HostOptions* options) {

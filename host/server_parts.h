@@ -18,6 +18,12 @@ std::string descriptors_of(const std::vector<grpc::Service*>& services);
 
 // ServerBuilder's message limits as flags of an engine that we start; 0: not set, -1: no limit.
 void add_limit_flags(int max_receive_bytes, int max_send_bytes, HostOptions* options);
+// Shared memory, as Hello asks for it, for messages of up to that many bytes; negative: without a limit. 0: the
+// engine's own size has room for them. The size is that of address space: memory is taken when messages use it. Each
+// worker has it once for each thread of the engine, and all of it counts in the engine's limits.
+uint64_t region_bytes_for(int max_message_bytes, uint32_t workers);
+// The most that region_bytes_for gives to all workers together. One worker: for messages of up to 500 MiB.
+inline constexpr uint64_t kMostRegionBytes = uint64_t{1} << 30;
 
 }  // namespace drover::host
 

@@ -53,6 +53,7 @@ bool Streams::detach(Call* call) {
   stream->write_reported = stream->waits_for_memory = stream->metadata_started = false;
   stream->reads = stream->writes = stream->handler_returned = stream->done_started = false;
   stream->write_intercepted = stream->metadata_intercepted = stream->metadata_intercepts = false;
+  stream->read_intercepted = stream->write_over = false;
   stream->silent_reads = 0;
   stream->memory_deadline_ns = 0;
   stream->failure = grpc::Status();
@@ -65,10 +66,27 @@ bool Streams::detach(Call* call) {
 
 template <typename Code>
 bool Streams::run(Call* call, Code&& code, CallEvent& event, CallEvent::Kind kind) {
-  here = {&worker_, call, worker_.begin_application(call)};
+  const Here before = std::exchange(here, {&worker_, call, worker_.begin_application(call)});
   code();
-  uint64_t phase = std::exchange(here, {}).phase;
-  return worker_.end_application(phase, event, kind);
+  uint64_t phase = std::exchange(here, before).phase;
+  if (worker_.end_application(phase)) [[likely]]
+    return true;
+  event.kind = kind;
+  call->post(event);
+  return false;
+}
+
+// The event's kind is stored first: it may be posted, and served, before `run` has returned.
+Intercepted StreamWorker::intercept(Call* call, CallEvent& event, CallEvent::Kind kind,
+                                    const std::function<bool(Resume)>& run) {
+  event.kind = kind;
+  Call* const streaming = call->stream != nullptr ? call : nullptr;
+  const Here before = std::exchange(here, {this, streaming, begin_application(streaming)});
+  const bool done = run([call, &event] { call->post(event); });
+  const uint64_t phase = std::exchange(here, before).phase;
+  if (end_application(phase)) return done ? Intercepted::kDone : Intercepted::kLater;
+  if (done) call->post(event);
+  return Intercepted::kLost;
 }
 
 bool Streams::start(Call* call) {
@@ -77,6 +95,16 @@ bool Streams::start(Call* call) {
     call->no_room = true;
     return worker_.complete(call);
   }
+  if (call->interception != nullptr) [[unlikely]] {
+    call->interception->call_seen = true;
+    const Intercepted ran = worker_.intercept(call, call->intercept_event, CallEvent::Kind::kCallIntercepted,
+                                              [call](Resume resume) { return call->intercept(std::move(resume)); });
+    if (ran != Intercepted::kDone) return ran == Intercepted::kLater;
+  }
+  return run_handler(call);
+}
+
+bool Streams::run_handler(Call* call) {
   return run(
              call, [call] { call->run_handler(); }, call->handler_event, CallEvent::Kind::kHandlerReturned) &&
          after_handler(call) && worker_.serve_deferred();
@@ -269,6 +297,17 @@ bool Streams::react(Call* call, bool* running, CallEvent& event, void (*code)(St
   return true;
 }
 
+// The same for interceptors; true also if they have not all proceeded.
+bool Streams::intercept(Call* call, bool* running, CallEvent& event, const std::function<bool(Resume)>& run) {
+  *running = true;
+  ++call->reactions_running;
+  const Intercepted ran = worker_.intercept(call, event, CallEvent::Kind::kReactionReturned, run);
+  if (ran != Intercepted::kDone) return ran == Intercepted::kLater;
+  --call->reactions_running;
+  *running = false;
+  return true;
+}
+
 bool Streams::reaction_returned(Call* call, CallEvent& event) {
   Stream& stream = *call->stream;
   --call->reactions_running;
@@ -315,9 +354,8 @@ bool Streams::settle_metadata(Call* call, bool* moved) {
   if (!can || stream.metadata_started || stream.metadata_intercepts) return true;
   if (call->interception != nullptr && !std::exchange(stream.metadata_intercepted, true)) [[unlikely]] {
     *moved = true;
-    return react(
-        call, &stream.metadata_intercepts, call->initial_metadata_event,
-        [](StreamReactor& reactor, bool) { reactor.call_->interception->sends_initial_metadata(); }, true);
+    return intercept(call, &stream.metadata_intercepts, call->initial_metadata_event,
+                     [call](Resume resume) { return call->interception->sends_initial_metadata(std::move(resume)); });
   }
   stream.metadata_wanted = false;
   stream.metadata_started = true;
@@ -339,82 +377,98 @@ bool Streams::settle_read(Call* call, bool* moved) {
   Stream& stream = *call->stream;
   if (stream.reads) return true;  // the last OnReadDone is still running
   auto& reactor = static_cast<StreamReactor&>(*call->reactor);
-  bool ok = false;
-  if (!call->completed && !call->cancelled.load(std::memory_order_relaxed)) {
-    if (!stream.requests.empty()) {
-      ok = call->copy_request(stream.requests.front(), reactor.read_into_);
-      stream.requests.pop();
-    } else if (!stream.requests.ended()) {
-      return true;
+  if (!stream.read_intercepted) {
+    bool ok = false;
+    if (!call->completed && !call->cancelled.load(std::memory_order_relaxed)) {
+      if (!stream.requests.empty()) {
+        ok = call->copy_request(stream.requests.front(), reactor.read_into_);
+        stream.requests.pop();
+      } else if (!stream.requests.ended()) {
+        return true;
+      }
+    }
+    stream.read_fine = ok;
+    if (call->interception != nullptr) [[unlikely]] {
+      stream.read_intercepted = *moved = true;
+      drover::Message* message = ok ? reactor.read_into_ : nullptr;
+      return intercept(call, &stream.reads, stream.read_event, [call, message](Resume resume) {
+        return call->interception->received_message(message, std::move(resume));
+      });
     }
   }
-  stream.read_wanted = false;
+  stream.read_wanted = stream.read_intercepted = false;
   *moved = true;
   return react(
-      call, &stream.reads, stream.read_event,
-      [](StreamReactor& r, bool fine) {
-        CallInterception* interception = r.call_->interception.get();
-        if (interception != nullptr) interception->received_message(fine ? r.read_into_ : nullptr);
-        r.OnReadDone(fine);
-      },
-      ok);
+      call, &stream.reads, stream.read_event, [](StreamReactor& r, bool fine) { r.OnReadDone(fine); },
+      stream.read_fine && !call->interceptor_threw());
 }
 
 bool Streams::settle_write(Call* call, bool* moved) {
   Stream& stream = *call->stream;
   if (stream.writes || stream.waits_for_memory) return true;
   if (call->interception != nullptr && stream.metadata_wanted) return true;  // which go first
-  auto& reactor = static_cast<StreamReactor&>(*call->reactor);
-  bool ok = !call->completed && !call->cancelled.load(std::memory_order_relaxed) && stream.failure.ok();
-  if (ok && call->interception != nullptr && !std::exchange(stream.write_intercepted, true)) [[unlikely]] {
-    *moved = true;
-    return react(
-        call, &stream.writes, stream.write_event,
-        [](StreamReactor& r, bool) {
-          if (r.write_from_ == nullptr) return;
-          r.write_from_ = r.call_->interception->sends_message(*r.write_from_);
-          if (r.write_from_ == nullptr) r.put_ = StreamReactor::kCannotBePut;
-        },
-        true);
-  }
-  if (ok) {
-    ReplyQueue::Put result = ReplyQueue::Put::kDone;
-    if (reactor.put_ == StreamReactor::kNotPut) {
-      if (!stream.replies.has_room()) return true;
-      result = stream.replies.put(*call, reactor.write_from_, reactor.write_as_it_is_);
-    } else if (reactor.put_ == StreamReactor::kCannotBePut) {
-      result = ReplyQueue::Put::kTooDeep;
+  if (!stream.write_over) {
+    bool ok = !call->completed && !call->cancelled.load(std::memory_order_relaxed) && stream.failure.ok() &&
+              !call->interceptor_threw();
+    if (ok && call->interception != nullptr && !std::exchange(stream.write_intercepted, true)) [[unlikely]] {
+      *moved = true;
+      return intercept_write(call);
     }
-    if (result == ReplyQueue::Put::kNoMemory) {
-      int64_t now = monotonic_ns();
-      if (stream.memory_deadline_ns == 0) stream.memory_deadline_ns = now + link_.reply_memory_wait_ns;
-      if (now < stream.memory_deadline_ns || !stream.replies.all_released()) {
-        stream.waits_for_memory = true;
-        waiting_for_memory_.push_back(call);
-        return true;
-      }
-    }
-    stream.memory_deadline_ns = 0;
-    ok = result == ReplyQueue::Put::kDone;
-    if (ok) {
-      call->initial_metadata_sent = true;
-      push_replies(call);
-    } else {
-      stream.failure = failure_of(result);
+    if (ok && !do_write(call, &ok)) return true;
+    stream.write_fine = ok;
+    if (call->interception != nullptr) [[unlikely]] {
+      stream.write_over = *moved = true;
+      return intercept(call, &stream.writes, stream.write_event,
+                       [call, ok](Resume resume) { return call->interception->message_sent(ok, std::move(resume)); });
     }
   }
-  stream.write_wanted = stream.write_intercepted = false;
+  stream.write_wanted = stream.write_intercepted = stream.write_over = false;
   *moved = true;
-  if (!stream.write_reported && call->interception == nullptr) return true;
+  if (!stream.write_reported) return true;
   return react(
-      call, &stream.writes, stream.write_event,
-      [](StreamReactor& r, bool fine) {
-        CallInterception* interception = r.call_->interception.get();
-        const bool reported = r.call_->stream->write_reported;  // the leader sets it for the next one behind this
-        if (interception != nullptr) interception->message_sent(fine);
-        if (reported) r.OnWriteDone(fine);
-      },
-      ok);
+      call, &stream.writes, stream.write_event, [](StreamReactor& r, bool fine) { r.OnWriteDone(fine); },
+      stream.write_fine);
+}
+
+// They may replace the message, or leave none.
+bool Streams::intercept_write(Call* call) {
+  auto& reactor = static_cast<StreamReactor&>(*call->reactor);
+  if (reactor.write_from_ == nullptr) return true;
+  return intercept(call, &call->stream->writes, call->stream->write_event, [call, &reactor](Resume resume) {
+    return call->interception->sends_message(&reactor.write_from_, std::move(resume));
+  });
+}
+
+// False: there is no room for it now.
+bool Streams::do_write(Call* call, bool* ok) {
+  Stream& stream = *call->stream;
+  auto& reactor = static_cast<StreamReactor&>(*call->reactor);
+  ReplyQueue::Put result = ReplyQueue::Put::kDone;
+  if (reactor.put_ == StreamReactor::kCannotBePut ||
+      (reactor.put_ == StreamReactor::kNotPut && reactor.write_from_ == nullptr)) {
+    result = ReplyQueue::Put::kTooDeep;
+  } else if (reactor.put_ == StreamReactor::kNotPut) {
+    if (!stream.replies.has_room()) return false;
+    result = stream.replies.put(*call, reactor.write_from_, reactor.write_as_it_is_);
+  }
+  if (result == ReplyQueue::Put::kNoMemory) {
+    int64_t now = monotonic_ns();
+    if (stream.memory_deadline_ns == 0) stream.memory_deadline_ns = now + link_.reply_memory_wait_ns;
+    if (now < stream.memory_deadline_ns || !stream.replies.all_released()) {
+      stream.waits_for_memory = true;
+      waiting_for_memory_.push_back(call);
+      return false;
+    }
+  }
+  stream.memory_deadline_ns = 0;
+  *ok = result == ReplyQueue::Put::kDone;
+  if (*ok) {
+    call->initial_metadata_sent = true;
+    push_replies(call);
+  } else {
+    stream.failure = failure_of(result);
+  }
+  return true;
 }
 
 grpc::Status Streams::failure_of(ReplyQueue::Put result) {
@@ -479,6 +533,14 @@ void Streams::wait(Call* call, const std::function<bool()>& ready, int64_t longe
     here.worker->hand_over(here.phase);
   }
   call->stream->parking.wait(ready, longest_ns);
+}
+
+void Streams::give_up_lead(Call* call) {
+  if (here.call != call || !here.worker->enter(here.phase)) return;
+  here.worker->streams().flush(call);
+  here.worker->ring_bells();
+  here.worker->leave(here.phase);
+  here.worker->hand_over(here.phase);
 }
 
 }  // namespace drover::host

@@ -26,6 +26,7 @@
 
 #include "channel/ring.h"
 #include "host/call_inbox.h"
+#include "host/call_interception.h"
 #include "host/stream.h"
 
 namespace drover::host {
@@ -43,10 +44,12 @@ class StreamWorker {
   virtual void recycle_if_over(Call* call) = 0;
   // Serves the slot that lead_while has left.
   virtual bool serve_deferred() = 0;
-  // Around the application's code for that call; `begin` gives the phase for the other functions. `end` posts the event
-  // if the lead was lost.
+  // Around the application's code for that call; `begin` gives the phase for the other functions.
   virtual uint64_t begin_application(Call* call) = 0;
-  virtual bool end_application(uint64_t phase, CallEvent& event, CallEvent::Kind kind) = 0;
+  virtual bool end_application(uint64_t phase) = 0;
+  // Runs interceptors of that call by `run`, a function of CallInterception. Unless all have proceeded and the lead is
+  // kept, the call goes on with `event`, which comes when they have: the caller leaves the call alone.
+  Intercepted intercept(Call* call, CallEvent& event, CallEvent::Kind kind, const std::function<bool(Resume)>& run);
 
   // ---- a thread in the application's code
   // It has the lead still.
@@ -75,6 +78,8 @@ class Streams {
   // Gives the call a stream, before its handler starts.
   void attach(Call* call);
   bool start(Call* call);
+  // The same behind its interceptors.
+  bool run_handler(Call* call);
   bool after_handler(Call* call);
   // OnCancel, and the end of what waits.
   bool cancel(Call* call);
@@ -109,6 +114,8 @@ class Streams {
   static void announce_read(Call* call);
   // Returns once `ready` does or `longest_ns` have passed (negative: no limit).
   static void wait(Call* call, const std::function<bool()>& ready, int64_t longest_ns);
+  // Gives the lead to another thread, if this one has it: it is about to wait.
+  static void give_up_lead(Call* call);
   static constexpr uint32_t kSilentReads = 8;
   // The status that the call ends in, whatever the handler returns.
   static grpc::Status failure_of(ReplyQueue::Put result);
@@ -120,11 +127,14 @@ class Streams {
   template <typename Code>
   bool run(Call* call, Code&& code, CallEvent& event, CallEvent::Kind kind);
   bool react(Call* call, bool* running, CallEvent& event, void (*code)(grpc::internal::StreamReactor&, bool), bool ok);
+  bool intercept(Call* call, bool* running, CallEvent& event, const std::function<bool(Resume)>& run);
 
   bool settle(Call* call);
   bool settle_metadata(Call* call, bool* moved);
   bool settle_read(Call* call, bool* moved);
   bool settle_write(Call* call, bool* moved);
+  bool intercept_write(Call* call);
+  bool do_write(Call* call, bool* ok);
   void take_asked(Call* call, bool from_event);
   void push_replies(Call* call);
   void push_consumed(Call* call);

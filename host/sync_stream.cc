@@ -2,6 +2,10 @@
 // leader has to learn of it (host/streams.h).
 #include <grpcpp/support/sync_stream.h>
 
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
 #include "channel/doorbell.h"
 #include "host/call.h"
 #include "host/streams.h"
@@ -11,6 +15,7 @@ namespace {
 
 using drover::host::Call;
 using drover::host::ReplyQueue;
+using drover::host::Resume;
 using drover::host::Stream;
 using drover::host::Streams;
 
@@ -45,18 +50,41 @@ bool put(Call& call, const drover::Message* message, bool as_it_is = false) {
   return false;
 }
 
+// Runs interceptors by a function of CallInterception. If they proceed later the handler waits, as in gRPC: it is the
+// handler's own thread, and another one has the lead.
+template <typename Run>
+void intercept(Call* call, Run&& run) {
+  std::mutex mutex;
+  std::condition_variable wake;
+  bool proceeded = false;
+  const bool done = run([&] {
+    std::lock_guard lock(mutex);
+    proceeded = true;
+    wake.notify_one();  // with the lock: it is gone without it
+  });
+  if (done) return;
+  Streams::give_up_lead(call);
+  std::unique_lock lock(mutex);
+  wake.wait(lock, [&] { return proceeded; });
+}
+
 }  // namespace
 
 void SyncStream::send_initial_metadata() {
   if (call_->initial_metadata_sent) return;
-  if (call_->interception != nullptr) call_->interception->sends_initial_metadata();
+  if (drover::host::CallInterception* interception = call_->interception.get()) {
+    intercept(call_, [&](Resume resume) { return interception->sends_initial_metadata(std::move(resume)); });
+  }
   put(*call_, nullptr);
 }
 
 bool SyncStream::read(drover::Message* message) {
   const bool came = take(message);
-  if (call_->interception != nullptr) call_->interception->received_message(came ? message : nullptr);
-  return came;
+  if (drover::host::CallInterception* interception = call_->interception.get()) {
+    drover::Message* shown = came ? message : nullptr;
+    intercept(call_, [&](Resume resume) { return interception->received_message(shown, std::move(resume)); });
+  }
+  return came && !call_->interceptor_threw();
 }
 
 bool SyncStream::take(drover::Message* message) {
@@ -76,10 +104,12 @@ bool SyncStream::take(drover::Message* message) {
 
 bool SyncStream::write(const drover::Message& message, const WriteOptions& options) {
   const bool as_it_is = options.get_no_compression();
-  if (call_->interception == nullptr) return put(*call_, &message, as_it_is);
-  const drover::Message* shown = call_->interception->sends_message(message);
-  const bool sent = shown != nullptr && put(*call_, shown, as_it_is);
-  call_->interception->message_sent(sent);
+  drover::host::CallInterception* interception = call_->interception.get();
+  if (interception == nullptr) return put(*call_, &message, as_it_is);
+  const drover::Message* shown = &message;
+  intercept(call_, [&](Resume resume) { return interception->sends_message(&shown, std::move(resume)); });
+  const bool sent = shown != nullptr && !call_->interceptor_threw() && put(*call_, shown, as_it_is);
+  intercept(call_, [&](Resume resume) { return interception->message_sent(sent, std::move(resume)); });
   return sent;
 }
 

@@ -2,19 +2,15 @@
 // COMPLETEs. Leadership: which thread may do that.
 //
 // Exactly one thread, the *leader*, works on a Worker's rings, calls and free lists at any time; none of that needs
-// locks. The leader runs handlers itself, inline. While it is in the application's code the Worker's `phase` is odd:
-//
-//   leader:   phase = 2n+1 ; handler ... ; CAS phase 2n+1 -> 2n+2         succeeded: still the leader, send the answer
-//   Crew:                       CAS phase 2n+1 -> 2n+2 after ~1 ms        succeeded: another thread leads from here on
-//
-// so that a handler that blocks delays only its own call: the Crew's monitor (host/crew.h) gives the lead to a spare
-// thread. The thread that lost it posts an event to the Worker's inbox once its handler returns, and becomes a spare.
-// On the hot path this costs one store and one exchange on a line that no other thread touches.
+// locks. The leader runs handlers itself, inline. While it is in the application's code the Worker's phase is odd
+// (host/lead_phase.h), so that a handler that blocks delays only its own call: once the Crew's monitor (host/crew.h)
+// has seen the same odd phase for about 1 ms, it gives the lead to a spare thread. The thread that lost it posts an
+// event to the Worker's inbox once its handler returns, and becomes a spare.
 //
 // Finish from any other thread goes through the same inbox (host/call_inbox.h).
 //
-// Doorbells: engine threads are rung once a round of slots, and within a round as soon as the first unannounced answer
-// is older than kBellDelayUs because a handler took long. For a leader whose handler blocks, the monitor rings.
+//   rings and doorbells   host/engine_channels.h        from the handler's return on   host/answers.h
+//   calls                 host/call_pool.h              streams                        host/streams.h
 //
 // The engine's death (`EngineLink::gone`): every call is cancelled, answers are dropped, and the Worker ends with its
 // last call.
@@ -27,16 +23,17 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
-#include <vector>
 
 #include "channel/doorbell.h"
 #include "channel/layout.h"
-#include "channel/ring.h"
+#include "host/answers.h"
 #include "host/async_calls.h"
 #include "host/call.h"
 #include "host/call_inbox.h"
+#include "host/call_pool.h"
+#include "host/engine_channels.h"
 #include "host/engine_link.h"
+#include "host/lead_phase.h"
 #include "host/streams.h"
 
 namespace drover::host {
@@ -64,23 +61,25 @@ class Worker final : private StreamWorker, private InboxOwner {
 
   enum class Lead { kLost, kDone };
   // Leads until another thread has taken over (kLost: the Worker must not be used any more) or until the engine is
-  // gone and no call is left (kDone). The caller has the lead: it is the first, or take_over succeeded for it.
+  // gone and no call is left but asynchronous ones (kDone). The caller has the lead: it is the first, or take_over
+  // succeeded for it.
   Lead lead();
+  // After kDone, once nothing takes the lead over any more: those who end the asynchronous calls that are left serve
+  // them.
+  void let_go() { unlock_lead(); }
   // What lead() does until it would sleep. False: the lead was lost.
   bool serve();
 
   // ---- any thread
   // The phase; odd while the application's code runs. See take_over.
-  uint64_t phase() const { return phase_.load(std::memory_order_acquire); }
+  uint64_t phase() const { return phase_.now(); }
   // Takes the lead away from a thread that is still in the same piece of application code as when `odd_phase` was read.
-  bool take_over(uint64_t odd_phase) {
-    return phase_.compare_exchange_strong(odd_phase, odd_phase + 1, std::memory_order_acq_rel);
-  }
+  bool take_over(uint64_t odd_phase) { return phase_.take_over(odd_phase); }
   // The leader looks at all calls for ones that have become cancelled; also after a change of EngineLink's flags.
   void request_cancel_scan() { inbox_.request_cancel_scan(); }
   // Rings for answers that a leader has pushed, but not announced before its handler blocked. One thread at a time: the
   // Crew's monitor.
-  void ring_for_stuck_leader();
+  void ring_for_stuck_leader() { channels_.ring_for_stuck_leader(); }
   // Once the engine is gone: wakes the leader, whatever that engine has left in the word that it sleeps on.
   void wake_if_ending() {
     if (link_->gone.load(std::memory_order_relaxed)) [[unlikely]]
@@ -90,7 +89,7 @@ class Worker final : private StreamWorker, private InboxOwner {
   void hold_handlers(bool hold) { hold_handlers_.store(hold, std::memory_order_relaxed); }
   // Before the first lead().
   void set_successors(Successors* successors) { successors_ = successors; }
-  uint32_t calls_in_flight() const { return in_flight_.load(std::memory_order_acquire); }
+  uint32_t calls_in_flight() const { return calls_.in_flight(); }
   uint64_t sleeps() const { return sleeps_.load(std::memory_order_relaxed); }
 
   // ---- led by the threads that wait for events (host/queue_poller.h), in place of lead()
@@ -117,117 +116,74 @@ class Worker final : private StreamWorker, private InboxOwner {
   uint32_t asynchronous_calls() const { return asynchronous_.bound_calls(); }
 
   static constexpr int kRoundSlots = 64;
-  static constexpr uint64_t kBellDelayUs = 50;
-  static constexpr uint32_t kMostIndexedCalls = 1u << 20;
-  static constexpr uint32_t kMostCalls = 1u << 20;  // at once; an engine with more to do has other workers
-  static constexpr uint32_t kFirstChunkRun = 16;
-  // In tx_call: the initial metadata of a call, in front of its COMPLETE.
-  static constexpr uint32_t kHeadersBit = uint32_t{1} << 30;
+  static constexpr uint32_t kHeadersBit = Answers::kHeadersBit;
 
  private:
-  struct Channel {
-    HostChannel ends;
-    EngineBell bell;
-    bool rung = true;                   // false: an answer was pushed without ringing
-    std::deque<Slot> backlog;           // answers that found the ring full
-    std::vector<Call*> by_engine_call;  // for CANCEL
-  };
-
   // Each returns false if the lead was lost.
   bool round(bool* worked);
-  bool serve_channel(Channel& channel, uint32_t engine_thread, bool* worked);
-  bool serve_slot(Channel& channel, uint32_t engine_thread, const Slot& slot);
+  bool serve_channel(uint32_t engine_thread, bool* worked);
+  bool serve_slot(uint32_t engine_thread, const Slot& slot);
   bool serve_inbox(bool* worked);
   bool serve_event(CallEvent& event);
   bool serve_deferred() override;
-  bool start_call(Channel& channel, uint32_t engine_thread, const CallSlot& slot);
+  bool start_call(uint32_t engine_thread, const CallSlot& slot);
   bool run_unary(Call* call);
+  bool run_handler(Call* call);
+  bool intercept_call(Call* call);
   bool start_or_hold(Call* call);
   bool start_now(Call* call);
+  bool start_held(bool* worked);
+  bool cancel(Call* call) { return answers_.cancel(call); }
+  bool scan_for_cancelled();
+  bool complete(Call* call) override { return answers_.complete(call); }
+  bool run_done(Call* call) override { return answers_.run_done(call); }
   void kick() override;
   void unlock_lead();
-  bool start_held(bool* worked);
-  bool after_handler(Call* call);
-  bool after_initial_metadata(Call* call);
-  void send_headers(Call* call);
-  bool cancel(Call* call);
-  bool scan_for_cancelled();
-  bool retry_waiting(bool* worked);
-  bool complete(Call* call) override;
-  bool headers_intercepted(Call* call);
-  static bool finishes_later(const Call& call);
-  void push_finished(const Call& call);
-  bool intercept_end(Call* call);
-  bool completed(Call* call);
-  bool run_done(Call* call) override;
-
-  // Runs the application's code; false: the lead was lost meanwhile, and `event` has been posted with `kind`.
-  template <typename Code>
-  bool run_application(Code&& code, CallEvent& event, CallEvent::Kind kind);
 
   // ---- for streams
-  void push(uint32_t engine_thread, const Slot& slot) override { push(channels_[engine_thread], slot); }
+  void push(uint32_t engine_thread, const Slot& slot) override { channels_.push(engine_thread, slot); }
   uint64_t begin_application(Call* call) override;
-  bool end_application(uint64_t phase, CallEvent& event, CallEvent::Kind kind) override;
+  bool end_application(uint64_t phase) override;
   bool leads(uint64_t odd_phase) const override { return phase() == odd_phase; }
-  bool enter(uint64_t odd_phase) override {
-    return phase_.compare_exchange_strong(odd_phase, odd_phase + 1, std::memory_order_acq_rel);
-  }
-  void leave(uint64_t odd_phase) override { phase_.store(odd_phase, std::memory_order_release); }
+  bool enter(uint64_t odd_phase) override { return phase_.enter(odd_phase); }
+  void leave(uint64_t odd_phase) override { phase_.leave(odd_phase); }
   bool lead_while(const std::function<bool()>& ready, int64_t deadline_ns) override;
   void hand_over(uint64_t odd_phase) override {
     if (successors_ != nullptr) successors_->hand_over(*this, odd_phase);
   }
   Streams& streams() override { return streams_; }
+  void ring_bells() override { channels_.ring_bells(); }
+  void recycle_if_over(Call* call) override { answers_.recycle_if_over(call); }
   bool serve_quietly(bool* worked);
 
   bool read_call(const CallSlot& slot, Call* call);
-  Call* find_call(Channel& channel, uint32_t engine_thread, uint32_t engine_call, uint32_t generation);
   void release(uint32_t tx_call);
-  void push(Channel& channel, const Slot& slot);
-  void flush_backlogs();
-  void ring_bells() override;
-  void end_call(Call* call);
-  void recycle_if_over(Call* call) override;
-  Call* take_call();
-  // Null: tx is full.
-  void* take_first_chunk();
   bool anything_to_do() const;
   int64_t next_deadline() const;
   const std::shared_ptr<EngineLink> link_;
-  const uint32_t index_;
   WorkerShared* const shared_;
   WorkerWaiter waiter_;
-  std::vector<Channel> channels_;
-  std::vector<std::unique_ptr<Call>> calls_;  // by id
-  std::vector<ChunkRun> first_chunk_runs_;    // behind the calls' first chunks
-  ChunkRun unused_first_chunks_{};            // the rest of the last of them
-  std::vector<Call*> free_calls_;
-  std::deque<Call*> waiting_for_memory_;
-  std::deque<Call*> held_;  // synchronous calls that wait until fewer handlers block
+  alignas(64) CallInbox inbox_;  // other threads write to it: away from what only the leader uses
+  LeadPhase phase_{inbox_};
+  EngineChannels channels_;
+  CallPool calls_;
   Streams streams_;
   AsyncCalls asynchronous_;
+  Answers answers_;
+  std::deque<Call*> held_;       // synchronous calls that wait until fewer handlers block
   Call* interrupted_ = nullptr;  // of a stream, whose code runs or ran on the thread that led before
   Slot deferred_slot_{};         // taken by a thread that could not serve it, if has_deferred_
   uint32_t deferred_thread_ = 0;
   bool has_deferred_ = false;
   Successors* successors_ = nullptr;
   CallEvent* inbox_taken_ = nullptr;  // taken from inbox_, in order, not yet served
-  uint64_t unannounced_since_ = 0;    // cycles, of the first answer that no bell has been rung for
-  bool backlogged_ = false;
-  bool unannounced_ = false;
-  bool scan_underway_ = false;  // a pass of scan_for_cancelled was begun and not finished
-  uint32_t active_ = 0;
+  bool scan_underway_ = false;        // a pass of scan_for_cancelled was begun and not finished
 
   // Taken by a thread in lead(), all the time; else by the thread that serves calls, for a moment.
   std::atomic<bool> lead_taken_{true};
   std::atomic<bool> deadline_changed_{false};  // since the turn whose thread sleeps
   std::atomic<bool> hold_handlers_{false};
-  alignas(64) std::atomic<uint64_t> phase_{0};
-  std::atomic<uint32_t> in_flight_{0};
   std::atomic<uint64_t> sleeps_{0};
-  alignas(64) CallInbox inbox_;
-  std::vector<EngineBell> monitor_bells_;
 };
 
 }  // namespace drover::host

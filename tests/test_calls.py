@@ -118,6 +118,16 @@ def early_call(service, millis, request=None, **more):
     return method(request or service.messages.MetadataRequest(), metadata=(("x-early", str(millis)),), **more)
 
 
+@pytest.mark.parametrize("where", ["initial", "trailing"])
+def test_metadata_that_are_larger_than_the_client_takes_end_the_call_in_resource_exhausted(service, where):
+    messages = service.messages
+    too_large = [messages.Pair(key=f"x-{i}", value=b"m" * 1000) for i in range(40)]
+    with pytest.raises(grpc.RpcError) as error:
+        service.Metadata(messages.MetadataRequest(**{where: too_large}), timeout=20)
+    assert error.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert service.Echo(messages.EchoRequest(text="x")).text == "x"
+
+
 def test_initial_metadata_may_come_long_before_the_reply(service):
     start = time.monotonic()
     call = early_call(service, 2000, timeout=20)
@@ -247,3 +257,33 @@ def test_messages_of_200_mb_pass_where_there_is_room_for_them(make_server, stubs
         payload = bytes(range(250)) * 800_000
         assert stub.Echo(messages.EchoRequest(payload=payload), timeout=100).payload == payload
         assert len(stub.Sized(messages.SizedRequest(size=200_000_000), timeout=100).payload) == 200_000_000
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS, ids="-".join)
+def test_messages_as_large_as_the_builder_allows_pass_without_a_variable(make_server, stubs, flavour):
+    messages, services = stubs
+    largest = 64 << 20
+    server = make_server(*flavour, "--largest", str(largest))
+    with grpc.insecure_channel(server.address, options=OPTIONS) as channel:
+        stub = services.TestServiceStub(channel)
+        payload = bytes(range(250)) * (largest // 250 - 1)
+        for _ in range(2):
+            assert stub.Echo(messages.EchoRequest(payload=payload), timeout=100).payload == payload
+        with pytest.raises(grpc.RpcError) as error:
+            stub.Echo(messages.EchoRequest(payload=payload + bytes(1000)), timeout=100)
+        assert error.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+def test_shared_memory_for_messages_without_a_limit_is_taken_when_it_is_used(make_server, stubs):
+    messages, services = stubs
+    server = make_server("drover", "--largest", "-1")
+    with grpc.insecure_channel(server.address, options=OPTIONS) as channel:
+        stub = services.TestServiceStub(channel)
+        assert stub.Echo(messages.EchoRequest(text="x")).text == "x"
+        assert mapped_kib(server.process.pid, "VmSize") > 2 << 20, "1 GiB each way"
+        assert mapped_kib(server.process.pid, "RssShmem") < 8 << 10
+
+
+def mapped_kib(pid, name):
+    with open(f"/proc/{pid}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(name + ":"))

@@ -13,6 +13,7 @@ import pytest
 
 from certificates import Authority
 from conftest import TESTS
+from processes import wait_for
 
 SERVICE = "grpc.channelz.v1.Channelz"
 # gRPC C++ has no setting that the environment of Drover's runs changes.
@@ -88,13 +89,6 @@ def age(timestamp):
     return time.time() - timestamp.seconds - timestamp.nanos / 1e9
 
 
-def eventually(look, seconds=10):
-    end = time.monotonic() + seconds
-    while not look():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
-
-
 @pytest.fixture(params=KINDS)
 def served(request, make_server, messages, stubs):
     """(kind, server, Channelz, a channel for calls)."""
@@ -135,9 +129,9 @@ def test_calls_of_a_server_are_counted_by_their_end(served, stubs):
         looks[0] += own
         return channelz.server().data
 
-    eventually(lambda: data().calls_started == before.calls_started + 8 + looks[0])
+    wait_for(lambda: data().calls_started == before.calls_started + 8 + looks[0])
     left.cancel()
-    eventually(lambda: data().calls_failed == before.calls_failed + 3)
+    wait_for(lambda: data().calls_failed == before.calls_failed + 3)
     now = data()
     assert now.calls_started == before.calls_started + 8 + looks[0]
     assert now.calls_succeeded == before.calls_succeeded + 5 + looks[0]
@@ -164,7 +158,7 @@ def test_a_connection_counts_streams_and_messages(served, stubs):
     def data():
         return channelz.connection_of(server_found, peer).data
 
-    eventually(lambda: data().streams_failed == 1)
+    wait_for(lambda: data().streams_failed == 1)
     now = data()
     assert now.streams_started == 1 + 3 + 1 + 1 + 1 + 1
     assert now.streams_succeeded == 7
@@ -193,7 +187,7 @@ def test_a_connection_has_both_addresses_and_goes_when_it_closes(served, stubs):
             return error.code() == grpc.StatusCode.NOT_FOUND
         return False
 
-    eventually(gone)
+    wait_for(gone)
 
 
 def test_what_is_not_there_is_not_found(served):
@@ -281,7 +275,7 @@ def test_several_engine_threads_are_seen_as_one(make_server, messages, stubs, tm
         peers = [peer_of(channel, stubs) for channel in channels]
         channelz = Channelz(channels[0], messages)
         found = channelz.server()
-        eventually(lambda: channelz.server().data.calls_succeeded == 16)
+        wait_for(lambda: channelz.server().data.calls_succeeded == 16)
         ids = [one.ref.socket_id for one in channelz.connections(found, max_results=3)]
         assert len(ids) == 16 and ids == sorted(set(ids))
         assert len({number >> 2 & 255 for number in ids}) > 1, "the kernel spreads them over the threads"
@@ -302,7 +296,7 @@ def test_a_second_host_of_the_user_is_seen_until_it_leaves(make_server, messages
         names = [server.ref.name for server in channelz.servers()]
         assert len(names) == 2 and str(first.process.pid) in names[0] and str(second.process.pid) in names[1]
         second.stop()
-        eventually(lambda: len(channelz.servers()) == 1)
+        wait_for(lambda: len(channelz.servers()) == 1)
 
 
 def test_reflection_describes_it(make_server):

@@ -281,6 +281,42 @@ def test_what_does_not_fit_into_the_region_ends_in_resource_exhausted(engine, ma
         assert outcomes.count("ok") >= 20, outcomes
 
 
+def test_an_engine_with_less_memory_than_is_wished_for_serves_and_the_next_is_asked_again(
+        engine, droverd, make_server, stubs):
+    messages, services = stubs
+    control, first, _ = engine("--hosts.max_region_bytes=512MiB")
+    server = make_server("drover", "--largest", "-1", env={"DROVER_ENGINE": control, "DROVER_WORKERS": "1"})
+    said = [line for line in server.stderr().splitlines() if "large messages may find no room" in line]
+    assert len(said) == 1 and "hosts.max_region_bytes" in said[0], server.stderr()
+    with grpc.insecure_channel(server.address, options=[("grpc.max_receive_message_length", -1)]) as channel:
+        stub = services.TestServiceStub(channel)
+        assert stub.Echo(messages.EchoRequest(text="fits"), timeout=20).text == "fits"
+        with pytest.raises(grpc.RpcError) as error:
+            stub.Sized(messages.SizedRequest(size=100 << 20), timeout=60)
+        assert error.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+    first.kill()
+    first.wait()
+    second = subprocess.Popen([droverd, f"--engine.control_socket={control}"])
+    try:
+        with grpc.insecure_channel(server.address, options=[("grpc.max_receive_message_length", -1)]) as channel:
+            stub = services.TestServiceStub(channel)
+            reply = stub.Sized(messages.SizedRequest(size=100 << 20), timeout=60, wait_for_ready=True)
+            assert len(reply.payload) == 100 << 20
+        assert server.stderr().count("large messages may find no room") == 1
+    finally:
+        second.kill()
+        second.wait()
+
+
+def test_a_wish_that_no_engine_can_grant_at_all_is_an_error_without_that_warning(engine, build_dir):
+    control, _, _ = engine("--hosts.max_total_region_bytes=1GiB", "--hosts.max_region_bytes=1GiB",
+                           "--channel.rx_bytes=400MiB", "--channel.tx_bytes=400MiB")
+    done = subprocess.run([build_dir / "tests" / "test_server", "--largest", "-1"], capture_output=True, text=True,
+                          timeout=60, env=dict(os.environ, DROVER_ENGINE=control, DROVER_WORKERS="2"))
+    assert done.returncode == 1
+    assert "hosts.max_region_bytes" in done.stderr and "may find no room" not in done.stderr, done.stderr
+
+
 def test_metrics_count_requests_errors_and_latency_by_method(engine, make_server, stubs):
     messages, services = stubs
     control, _, metrics = engine()

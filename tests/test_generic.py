@@ -127,6 +127,14 @@ def test_a_synchronous_handler_may_have_its_messages_as_streams(server, stubs):
     assert [item.number for item in items] == list(range(50))
 
 
+def test_a_streamed_unary_method_without_a_write_is_an_error(server, stubs):
+    messages, services = stubs
+    stub = services.TestServiceStub(server.channel)
+    code, details = status_of(lambda: stub.Sized(messages.SizedRequest(size=-1)))
+    assert (code, details) == (grpc.StatusCode.INTERNAL, "Service did not provide response message")
+    assert status_of(lambda: stub.Sized(messages.SizedRequest(size=-2))) == (grpc.StatusCode.NOT_FOUND, "no reply")
+
+
 def test_a_client_that_leaves_is_seen(server, stubs):
     messages, services = stubs
     stub = services.TestServiceStub(server.channel)

@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
   grpc::ServerBuilder builder;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials());
   builder.RegisterService(&service);
-  grpc::experimental::EnableCallMetricRecording(&builder);
+  builder.experimental().EnableCallMetricRecording(nullptr);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr) {
     std::cerr << "cannot listen on " << address << std::endl;

@@ -39,7 +39,7 @@ std::shared_ptr<const LoadReports> reports_of(ServerMetricRecorder* of_server) {
   struct Builder : grpc::ServerBuilder {
     using grpc::ServerBuilder::drover_load_reports;
   } builder;
-  grpc::experimental::EnableCallMetricRecording(&builder, of_server);
+  builder.experimental().EnableCallMetricRecording(of_server);
   return builder.drover_load_reports();
 }
 

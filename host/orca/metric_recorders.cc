@@ -91,6 +91,15 @@ class OrcaReports final : public LoadReports {
 
 }  // namespace drover::host
 
+namespace grpc {
+
+void ServerBuilder::experimental_type::EnableCallMetricRecording(
+    experimental::ServerMetricRecorder* server_metric_recorder) {
+  experimental::EnableCallMetricRecording(builder_, server_metric_recorder);
+}
+
+}  // namespace grpc
+
 namespace grpc::experimental {
 
 using drover::host::LoadValues;

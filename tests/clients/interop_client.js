@@ -17,7 +17,7 @@ const credentials = caFile ? grpc.credentials.createSsl(fs.readFileSync(caFile))
 const proto = path.resolve(__dirname, '../interop/interop.proto');
 const {testing} = grpc.loadPackageDefinition(loader.loadSync(proto, {defaults: true, keepCase: true})).grpc;
 const channel = new grpc.Channel(address, credentials, {});
-const connect = (Service) => new Service(address, credentials, {channelOverride: channel});
+const connect = (Service, channelOverride = channel) => new Service(address, credentials, {channelOverride});
 const stub = connect(testing.TestService);
 const echo = connect(testing.EchoService);
 
@@ -91,6 +91,13 @@ async function status(code, message) {
 function echoed(result, initial, trailing, what) {
   assert.deepStrictEqual(result.initial.get(INITIAL), [initial], `initial metadata of ${what}`);
   assert.deepStrictEqual(result.trailing.get(TRAILING), [trailing], `trailing metadata of ${what}`);
+}
+
+// A stub whose requests are compressed, or not: @grpc/grpc-js has that by channel.
+function stubThat(compresses) {
+  if (!compresses) return stub;
+  const options = {'grpc.default_compression_algorithm': grpc.compressionAlgorithms.gzip};
+  return connect(testing.TestService, new grpc.Channel(address, credentials, options));
 }
 
 function metadataOf(initial, trailing) {
@@ -184,6 +191,38 @@ const cases = {
     }, grpc.status.DEADLINE_EXCEEDED);
     assert.ok(Date.now() - began < 1500, 'an end at the deadline');
     await emptyUnary();
+  },
+
+  async client_compressed_unary() {
+    for (const compressed of [true, false]) {
+      const request = {expect_compressed: {value: compressed}, response_size: 314159, payload: zeros(271828)};
+      const {replies} = await succeeds((done) => stubThat(compressed).UnaryCall(request, within(), done));
+      assert.deepStrictEqual(bodies(replies), [Buffer.alloc(314159)]);
+    }
+  },
+
+  async client_compressed_streaming() {
+    for (const compressed of [true, false]) {
+      const requests = [27182, 45904].map((size) => ({expect_compressed: {value: compressed}, payload: zeros(size)}));
+      const {replies} = await succeeds(
+        (done) => sending(stubThat(compressed).StreamingInputCall(within(), done), requests));
+      assert.strictEqual(replies[0].aggregated_payload_size, 73086);
+    }
+  },
+
+  async server_compressed_unary() {
+    for (const [value, size] of [[true, 314159], [false, 92653]]) {
+      const request = {response_compressed: {value}, response_size: size};
+      const {replies} = await succeeds((done) => stub.UnaryCall(request, within(), done));
+      assert.deepStrictEqual(bodies(replies), [Buffer.alloc(size)]);
+    }
+  },
+
+  async server_compressed_streaming() {
+    const wanted = [[true, 31415], [false, 92653]];
+    const request = {response_parameters: wanted.map(([value, size]) => ({size, compressed: {value}}))};
+    const {replies} = await succeeds(() => stub.StreamingOutputCall(request, within()));
+    assert.deepStrictEqual(bodies(replies), wanted.map(([, size]) => Buffer.alloc(size)));
   },
 
   unimplemented_method: () => fails((done) => stub.UnimplementedCall({}, within(), done), grpc.status.UNIMPLEMENTED),

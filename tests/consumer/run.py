@@ -87,11 +87,12 @@ def work_folder(options):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def call(source, server, environment):
+def greet(source, server, **started):
+    """A stock client greets `server`, which subprocess.Popen starts with `started`."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"
-    process = subprocess.Popen([server, address], env=environment, stdin=subprocess.DEVNULL)
+    process = subprocess.Popen([server, address], stdin=subprocess.DEVNULL, **started)
     try:
         deadline = time.monotonic() + START_SECONDS
         while True:
@@ -161,7 +162,7 @@ def main():
         run("cmake", "-G", "Ninja", "-S", project, "-B", build, *settings)
         check_names(build)
         run("cmake", "--build", build, "-j", options.jobs)
-        call(options.source, build / "greeter_server", environment)
+        greet(options.source, build / "greeter_server", env=environment)
         call_lines(build, work, environment)
     print("the greeter and the key-value service of a project outside the tree answer")
 

@@ -278,6 +278,8 @@ class CallService final : public Calls {
     SizedRequest request;
     if (!streamer->Read(&request)) return grpc::Status(grpc::StatusCode::INTERNAL, "no request");
     if (streamer->Read(&request)) return grpc::Status(grpc::StatusCode::INTERNAL, "two requests");
+    if (request.size() == -1) return grpc::Status::OK;  // without a Write
+    if (request.size() == -2) return grpc::Status(grpc::StatusCode::NOT_FOUND, "no reply");
     SizedReply reply;
     reply.set_payload(std::string(static_cast<size_t>(request.size()), 'z'));
     streamer->Write(reply);

@@ -10,6 +10,7 @@
 //     [--reflection]                      with server reflection
 //     [--channelz]                        with channelz
 //     [--interceptors]                    as interceptors.h has them
+//     [--late-interceptors]               as late_interceptors.h has them
 //     [--journal FILE]                    as journal.h has it
 #include <grpcpp/ext/channelz_service_plugin.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
@@ -36,6 +37,7 @@
 #include "asked_for.h"
 #include "interceptors.h"
 #include "journal.h"
+#include "late_interceptors.h"
 #include "queue_service.h"
 #include "stream_service.h"
 #include "testing.grpc.pb.h"
@@ -332,7 +334,7 @@ void request_calls(TestService::AsyncService* service, grpc::ServerCompletionQue
 
 int main(int argc, char** argv) {
   std::string address = "127.0.0.1:0";
-  bool callback = false, queues = false, interceptors = false;
+  bool callback = false, queues = false, interceptors = false, late_interceptors = false;
   grpc::SslServerCredentialsOptions tls;
   // gRPC C++ asks its plugins when a ServerBuilder is made.
   for (int i = 1; i < argc; ++i) {
@@ -348,6 +350,8 @@ int main(int argc, char** argv) {
       queues = true;
     } else if (std::strcmp(argv[i], "--interceptors") == 0) {
       interceptors = true;
+    } else if (std::strcmp(argv[i], "--late-interceptors") == 0) {
+      late_interceptors = true;
     } else if (std::strcmp(argv[i], "--key") == 0 && i + 1 < argc) {
       tls.pem_key_cert_pairs.push_back({read_file(argv[++i]), ""});
     } else if (std::strcmp(argv[i], "--certificate") == 0 && i + 1 < argc && !tls.pem_key_cert_pairs.empty()) {
@@ -374,9 +378,10 @@ int main(int argc, char** argv) {
       grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     } else if (std::strcmp(argv[i], "--channelz") == 0) {  // above
     } else {
-      std::cerr << "usage: test_server [--address HOST:PORT] [--callback | --queues] [--key FILE --certificate FILE] "
-                   "[--client-ca FILE] [--clients N] [--compress N] [--compress-level N] [--disable N] "
-                   "[--largest N] [--reflection] [--channelz] [--interceptors] [--journal FILE]\n";
+      std::cerr
+          << "usage: test_server [--address HOST:PORT] [--callback | --queues] [--key FILE --certificate FILE] "
+             "[--client-ca FILE] [--clients N] [--compress N] [--compress-level N] [--disable N] "
+             "[--largest N] [--reflection] [--channelz] [--interceptors] [--late-interceptors] [--journal FILE]\n";
       return 2;
     }
   }
@@ -391,6 +396,7 @@ int main(int argc, char** argv) {
   drover::testing::SyncStreams sync_streams;
   drover::testing::CallbackStreams callback_streams;
   if (interceptors) drover::testing::add_interceptors(&builder);
+  if (late_interceptors) drover::testing::add_late_interceptors(&builder);
   int port = 0;
   builder.AddListeningPort(
       address, tls.pem_key_cert_pairs.empty() ? grpc::InsecureServerCredentials() : grpc::SslServerCredentials(tls),

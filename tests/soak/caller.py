@@ -1,6 +1,6 @@
 """A process of callers: threads that make random calls with stock channels, round by round.
 
-    caller.py STUBS SEED NAME TARGETS      TARGETS: JSON, [{name, address, roots, threads}]
+    caller.py STUBS SEED NAME TARGETS      TARGETS: JSON, [{name, address, roots, threads, intercepted}]
 
 stdin: "begin ROUND" and "end" in turn; the end of stdin is the end. stdout, a JSON object a line: a "call" for each call
 that did not end as planned, and at the end of a round one "thread" for each thread with all that it did. A call's ident is
@@ -53,7 +53,7 @@ class CallerThread:
             if self.channel is None or self.rng.random() < 0.005:
                 self.renew()
             kind = self.rng.choices(list(KINDS), [kind.weight for kind in KINDS.values()])[0]
-            caller = Caller(self.stubs, self.rng, f"{self.name}.{number}.{made}")
+            caller = Caller(self.stubs, self.rng, f"{self.name}.{number}.{made}", self.target.get("intercepted", False))
             made += 1
             began = time.monotonic()
             status, details, wrong = self.call(kind, caller)

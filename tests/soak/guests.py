@@ -104,7 +104,8 @@ class Load(Guest):
 
 def make_guests(seed, rigs, build, folder):
     """Those that are built here."""
-    guests = [Load(random.Random(f"{seed}/load"), rigs, build / "bench" / "load" / "drover-load", folder)]
+    load = build / "bench" / "load" / "drover-load"
+    guests = [Load(random.Random(f"{seed}/load"), rigs, load, folder)] if load.exists() else []
     go, node = TOOLS / "go" / "bin" / "go_client", TOOLS / "node" / "node_modules" / "@grpc"
     if go.exists():
         descriptors = folder / "testing.binpb"

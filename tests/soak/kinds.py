@@ -16,6 +16,7 @@ import grpc
 PATTERN = bytes(range(256)) * 16384  # 4 MiB
 ALPHABET = bytes(range(ord("a"), ord("z") + 1)) * 150_000
 TIMEOUT = 30  # seconds; a call that needs them hangs
+HOOKS = 12  # grpc::experimental::InterceptionHookPoints without the last, PRE_SEND_CANCEL
 
 
 class Wrong(Exception):
@@ -33,6 +34,7 @@ class Caller:
     stubs: tuple  # messages, TestServiceStub, StreamServiceStub
     rng: random.Random
     ident: str = ""
+    intercepted: bool = False  # by tests/service/late_interceptors.h
     pid: int = 0  # of the host that answered, if the answer says
     cancelled: bool = False  # by us
     done: int = 0  # how often the call said that it was over
@@ -46,6 +48,9 @@ class Caller:
         return self.ident.encode() + PATTERN[at:at + size]
 
     def options(self, *more, **settings):
+        """Interceptors of half of the calls proceed later, at random points."""
+        if self.intercepted and self.rng.random() < 0.5:
+            more = (*more, ("x-late", str(self.rng.randrange(1 << HOOKS))))
         return {"metadata": (("x-call", self.ident), *more), "timeout": TIMEOUT, **settings}
 
     def cancels_some(self, call, share=0.08, most=0.03):
@@ -95,6 +100,25 @@ def echo_of(caller, most, **settings):
         expect(reply.counts == request.counts and reply.words == request.words, "counts or words differ")
 
     call = test.Echo.future(request, **caller.options(**settings))
+    caller.cancels_some(call)
+    return unary(caller, call, check)
+
+
+def intercepted(caller):
+    """Interceptors change its request, its reply and its metadata; without them it is a plain echo."""
+    if not caller.intercepted:
+        return echo(caller)
+    messages, test, _ = caller.stubs
+    request = messages.EchoRequest(payload=caller.payload(), text=caller.ident)
+
+    def check(reply):
+        caller.pid = reply.pid
+        expect(reply.text == caller.ident + "<>", f"the reply's text is {reply.text[-40:]!r}, not as interceptors change it")
+        expect(reply.payload == request.payload, f"the payload differs: {reply.payload[:40]!r}")
+        expect(dict(call.initial_metadata()).get("mark-first") == caller.ident, "other initial metadata")
+        expect(dict(call.trailing_metadata()).get("mark-last") == caller.ident, "other trailing metadata")
+
+    call = test.Echo.future(request, **caller.options(("x-change", "yes"), ("x-mark", caller.ident)))
     caller.cancels_some(call)
     return unary(caller, call, check)
 
@@ -310,6 +334,7 @@ class Kind:
 KINDS = {
     "echo": Kind(echo, 30),
     "echo_large": Kind(echo_large, 2),
+    "intercepted": Kind(intercepted, 8),
     "echo_compressed": Kind(echo_compressed, 5),
     "sized": Kind(sized, 4),
     "fail": Kind(fail, 5, ("AS_ASKED",), noted=False),

@@ -20,6 +20,7 @@ from processes import ServerProcess, free_port
 from verdict import Window
 
 SETTLE = 1.0  # seconds after which a target that is back must take calls
+INTERCEPTORS = "--late-interceptors"  # of test_server
 RECONNECT = 3.0  # the same where clients must connect again, with their back-off
 
 
@@ -134,7 +135,7 @@ class Rig:
     def __init__(self, name, seed, tls):
         self.name, self.tls, self.rng = name, tls, random.Random(f"{seed}/{name}")
         self.hosts, self.engines, self.addresses, self.windows, self.kills = [], [], {}, [], {}
-        self.secure, self.actions, self.found = set(), [], []
+        self.secure, self.intercepted, self.actions, self.found = set(), set(), [], []
         self.thread, self.ending = None, threading.Event()
 
     def add(self, host, secure=False):
@@ -142,6 +143,8 @@ class Rig:
         self.addresses.setdefault(host.target, host.server.address)
         if secure:
             self.secure.add(host.target)
+        if INTERCEPTORS in host.arguments:
+            self.intercepted.add(host.target)
         self.hosts.append(host)
         return host
 
@@ -275,7 +278,9 @@ def make_rigs(build, folder, seed, tls, journal):
     callback = steady.add(Host("steady/callback", server, *own, "--callback", *secure, env=env), secure=True)
     twins = [steady.add(Host(f"steady/queues {letter}", server, *own, "--queues", target="steady/queues", env=env))
              for letter in "ab"]
-    steady.actions = [lambda: steady.kill_host(callback), lambda: steady.kill_host(callback, signal.SIGTERM),
+    late = steady.add(Host("steady/intercepted", server, *own, INTERCEPTORS, env=env))
+    steady.actions = [lambda: steady.kill_host(late), lambda: steady.kill_host(late, signal.SIGTERM),
+                      lambda: steady.kill_host(callback), lambda: steady.kill_host(callback, signal.SIGTERM),
                       lambda: steady.kill_host(steady.rng.choice(twins)),
                       lambda: steady.kill_host(steady.rng.choice(twins), signal.SIGTERM)]
 
@@ -286,6 +291,9 @@ def make_rigs(build, folder, seed, tls, journal):
     mortal.add(Host("mortal/sync", server, *own, env=env))
     mortal.add(Host("mortal/callback", server, *own, "--callback", *secure, env=env), secure=True)
     mortal.add(Host("mortal/queues", server, *own, "--queues", env={**env, "DROVER_HOST_CHECK_REQUESTS": "1"}))
+    mortal.add(Host("mortal/intercepted sync", server, *own, INTERCEPTORS, env=env))
+    mortal.add(Host("mortal/intercepted callback", server, *own, "--callback", INTERCEPTORS, env=env))
+    mortal.add(Host("mortal/intercepted queues", server, *own, "--queues", INTERCEPTORS, env=env))
     mortal.actions = [lambda: mortal.kill_engine(victim), lambda: mortal.kill_engine(victim),
                       lambda: mortal.kill_engine(victim, signal.SIGTERM)]
 

@@ -40,7 +40,7 @@ class Callers:
 
     def __init__(self, folder, seed, rig):
         targets = [{"name": target, "address": address, "threads": THREADS,
-                    "roots": str(rig.tls.pem()) if target in rig.secure else ""}
+                    "roots": str(rig.tls.pem()) if target in rig.secure else "", "intercepted": target in rig.intercepted}
                    for target, address in rig.addresses.items()]
         self.process = subprocess.Popen(
             [sys.executable, "-B", str(HERE / "caller.py"), str(folder), str(seed), rig.name, json.dumps(targets)],

@@ -23,7 +23,7 @@ def soak_of(build_dir, tmp_path, fault, seconds=2.5):
     server = subprocess.Popen([sys.executable, "-B", str(HERE / "wrong_server.py"), stubs, str(journal), fault],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     address = f"127.0.0.1:{server.stdout.readline().split()[2]}"
-    callers = Callers(stubs, 1, SimpleNamespace(name="c", addresses={"wrong": address}, secure=set()))
+    callers = Callers(stubs, 1, SimpleNamespace(name="c", addresses={"wrong": address}, secure=set(), intercepted=set()))
     try:
         callers.begin(1)
         time.sleep(seconds)

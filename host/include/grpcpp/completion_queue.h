@@ -11,6 +11,7 @@
 // without a word, where gRPC ends the process.
 #pragma once
 
+#include <grpc/support/log.h>  // gRPC's headers bring it, and services rely on that
 #include <grpcpp/support/time.h>
 
 #include <memory>

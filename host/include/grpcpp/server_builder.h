@@ -23,6 +23,10 @@ struct Offer;
 
 namespace grpc {
 
+namespace experimental {
+class ServerMetricRecorder;
+}
+
 class ServerBuilder {
  public:
   ServerBuilder();
@@ -78,6 +82,8 @@ class ServerBuilder {
         std::vector<std::unique_ptr<experimental::ServerInterceptorFactoryInterface>> creators) {
       builder_->interceptor_creators_ = std::move(creators);
     }
+    // As the free function of that name (ext/call_metric_recorder.h) says.
+    void EnableCallMetricRecording(experimental::ServerMetricRecorder* server_metric_recorder = nullptr);
 
    private:
     ServerBuilder* builder_;
@@ -88,6 +94,9 @@ class ServerBuilder {
   void drover_report_load(std::shared_ptr<const drover::host::LoadReports> reports) {
     load_reports_ = std::move(reports);
   }
+
+  // As AddAdminServices (ext/admin_services.h) says.
+  void drover_serve_channelz() { channelz_ = true; }
 
   // Null if something is wrong: what it is goes to stderr.
   virtual std::unique_ptr<Server> BuildAndStart();
@@ -108,6 +117,7 @@ class ServerBuilder {
   static std::string argument_text(long value) { return std::to_string(value); }
   static std::string argument_text(const void*) { return "(pointer)"; }
   bool check(std::string* error) const;
+  void ask_for_room(drover::host::Offer* offer) const;
   void offer_compression(drover::host::Offer* offer) const;
   bool takes_generic_service() const;
   void offer_methods(Server::Parts& parts, drover::host::Offer* offer) const;
@@ -129,6 +139,7 @@ class ServerBuilder {
   grpc_compression_level default_compression_level_ = GRPC_COMPRESS_LEVEL_NONE;
   grpc_compression_algorithm default_compression_ = GRPC_COMPRESS_NONE;
   bool compresses_replies_ = true;
+  bool channelz_ = false;
 };
 
 }  // namespace grpc

@@ -1,7 +1,7 @@
 // Load reports of calls (ORCA, gRFC A51): what a call has cost goes to its client in the trailing metadata, where a
 // load balancer reads it. gRPC's class, of 1.51 and of later versions.
 //
-//   grpc::experimental::EnableCallMetricRecording(&builder);
+//   builder.experimental().EnableCallMetricRecording();
 //   ...
 //   context->ExperimentalGetCallMetricRecorder()->RecordCpuUtilizationMetric(0.5).RecordRequestCostMetric("rows", 3);
 //

@@ -269,7 +269,11 @@ Method MakeStreamedUnaryMethod(const char* path, StreamedUnaryHandler<S, Request
   method.call = [](const Method& self, ServerContext* context, const void* request, void* reply) -> Status {
     ServerUnaryStreamer<Request, Reply> streamer(static_cast<const Request*>(request), static_cast<Reply*>(reply));
     auto member = load_handler<StreamedUnaryHandler<S, Request, Reply>>(self);
-    return (static_cast<S*>(self.service)->*member)(context, &streamer);
+    Status status = (static_cast<S*>(self.service)->*member)(context, &streamer);
+    if (status.ok() && !streamer.drover_written()) {
+      return Status(StatusCode::INTERNAL, "Service did not provide response message");  // as gRPC has it
+    }
+    return status;
   };
   return method;
 }

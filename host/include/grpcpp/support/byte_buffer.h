@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -60,13 +61,19 @@ class ByteBuffer final : public drover::Message {
   explicit ByteBuffer(drover::Arena* arena) { drover_construct(arena); }
 
  private:
-  void drover_construct(drover::Arena* arena) { drover_header_.owner = reinterpret_cast<drover::OwnerWord>(arena); }
+  void drover_construct(drover::Arena* arena) {
+    std::memset(static_cast<void*>(&drover_), 0, sizeof(drover_));
+    drover_header_.owner = reinterpret_cast<drover::OwnerWord>(arena);
+  }
 
   struct Fields {
-    uint32_t has = 0, zero = 0;
+    uint32_t has, zero;
     drover::String data;
   };
-  Fields drover_;
+  // In a union, as in a generated class: the field has no constructor and no destructor of its own.
+  union {
+    Fields drover_;
+  };
 };
 
 // A ByteBuffer is its own wire form.

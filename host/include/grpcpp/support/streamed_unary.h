@@ -32,6 +32,7 @@ class ServerUnaryStreamer final : public ServerReaderWriterInterface<Reply, Requ
     *reply_ = reply;
     return written_ = true;
   }
+  bool drover_written() const { return written_; }
 
  private:
   const Request* const request_;

@@ -1,5 +1,6 @@
 import com.google.protobuf.ByteString;
 import grpc.testing.EchoServiceGrpc;
+import grpc.testing.Interop.BoolValue;
 import grpc.testing.Interop.Empty;
 import grpc.testing.Interop.EchoStatus;
 import grpc.testing.Interop.Payload;
@@ -67,7 +68,11 @@ public final class InteropClient {
     private volatile Metadata trailing = new Metadata();
 
     Call(Channel channel, MethodDescriptor<Q, R> method, Metadata sent, long deadlineMs) {
-      call = channel.newCall(method, CallOptions.DEFAULT.withDeadlineAfter(deadlineMs, TimeUnit.MILLISECONDS));
+      this(channel, method, CallOptions.DEFAULT, sent, deadlineMs);
+    }
+
+    Call(Channel channel, MethodDescriptor<Q, R> method, CallOptions options, Metadata sent, long deadlineMs) {
+      call = channel.newCall(method, options.withDeadlineAfter(deadlineMs, TimeUnit.MILLISECONDS));
       call.start(this, sent);
       call.request(1);
     }
@@ -145,6 +150,10 @@ public final class InteropClient {
     cases.put("cancel_after_begin", this::cancelAfterBegin);
     cases.put("cancel_after_first_response", this::cancelAfterFirstResponse);
     cases.put("timeout_on_sleeping_server", this::timeoutOnSleepingServer);
+    cases.put("client_compressed_unary", this::clientCompressedUnary);
+    cases.put("client_compressed_streaming", this::clientCompressedStreaming);
+    cases.put("server_compressed_unary", this::serverCompressedUnary);
+    cases.put("server_compressed_streaming", this::serverCompressedStreaming);
     cases.put("unimplemented_method", () -> unimplemented(TestServiceGrpc.getUnimplementedCallMethod()));
     cases.put("unimplemented_service", () -> unimplemented(UnimplementedServiceGrpc.getUnimplementedCallMethod()));
     cases.put("concurrent_unary", this::concurrentUnary);
@@ -189,7 +198,15 @@ public final class InteropClient {
   }
 
   private <Q, R> Call<Q, R> send(MethodDescriptor<Q, R> method, Metadata sent, List<Q> requests) {
-    Call<Q, R> call = new Call<>(channel, method, sent, PATIENCE_MS);
+    return send(new Call<>(channel, method, sent, PATIENCE_MS), requests);
+  }
+
+  private <Q, R> Call<Q, R> sendCompressed(boolean compressed, MethodDescriptor<Q, R> method, List<Q> requests) {
+    CallOptions options = compressed ? CallOptions.DEFAULT.withCompression("gzip") : CallOptions.DEFAULT;
+    return send(new Call<>(channel, method, options, new Metadata(), PATIENCE_MS), requests);
+  }
+
+  private static <Q, R> Call<Q, R> send(Call<Q, R> call, List<Q> requests) {
     requests.forEach(call::send);
     call.close();
     return call;
@@ -309,6 +326,49 @@ public final class InteropClient {
     fails(call, Status.Code.DEADLINE_EXCEEDED, null);
     expect(System.nanoTime() - began < 1_500_000_000L, true, "an end at the deadline");
     emptyUnary();
+  }
+
+  private static BoolValue.Builder flag(boolean value) {
+    return BoolValue.newBuilder().setValue(value);
+  }
+
+  private void clientCompressedUnary() throws Exception {
+    for (boolean compressed : new boolean[] {true, false}) {
+      SimpleRequest request = SimpleRequest.newBuilder().setExpectCompressed(flag(compressed)).setResponseSize(314159)
+          .setPayload(payload(zeros(271828))).build();
+      var replies = sendCompressed(compressed, TestServiceGrpc.getUnaryCallMethod(), List.of(request)).succeeds();
+      expect(replies.size(), 1, "replies");
+      expect(replies.get(0).getPayload().getBody(), zeros(314159), "reply");
+    }
+  }
+
+  private void clientCompressedStreaming() throws Exception {
+    var wanted = StreamingInputCallResponse.newBuilder().setAggregatedPayloadSize(73086).build();
+    for (boolean compressed : new boolean[] {true, false}) {
+      List<StreamingInputCallRequest> requests = zeros(27182, 45904).stream()
+          .map(body -> StreamingInputCallRequest.newBuilder().setExpectCompressed(flag(compressed))
+              .setPayload(payload(body)).build()).toList();
+      var call = sendCompressed(compressed, TestServiceGrpc.getStreamingInputCallMethod(), requests);
+      expect(call.succeeds(), List.of(wanted), "reply");
+    }
+  }
+
+  private void serverCompressedUnary() throws Exception {
+    for (var size : Map.of(true, 314159, false, 92653).entrySet()) {
+      SimpleRequest request = SimpleRequest.newBuilder().setResponseCompressed(flag(size.getKey()))
+          .setResponseSize(size.getValue()).build();
+      var replies = send(TestServiceGrpc.getUnaryCallMethod(), List.of(request)).succeeds();
+      expect(replies.size(), 1, "replies");
+      expect(replies.get(0).getPayload().getBody(), zeros(size.getValue()), "reply");
+    }
+  }
+
+  private void serverCompressedStreaming() throws Exception {
+    var request = StreamingOutputCallRequest.newBuilder()
+        .addResponseParameters(ResponseParameters.newBuilder().setSize(31415).setCompressed(flag(true)))
+        .addResponseParameters(ResponseParameters.newBuilder().setSize(92653).setCompressed(flag(false))).build();
+    var call = send(TestServiceGrpc.getStreamingOutputCallMethod(), List.of(request));
+    expect(bodies(call.succeeds()), zeros(31415, 92653), "replies");
   }
 
   private void unimplemented(MethodDescriptor<Empty, Empty> method) throws Exception {

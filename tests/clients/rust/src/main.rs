@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_stream::wrappers::ReceiverStream;
+use tonic::codec::CompressionEncoding::Gzip;
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
 use tonic::{Code, Request, Status, Streaming};
@@ -94,6 +95,12 @@ impl Cases {
         TestServiceClient::new(self.channel.clone())
     }
 
+    /// A stub that takes compressed replies, and sends compressed requests if it `compresses`.
+    fn stub_that(&self, compresses: bool) -> TestServiceClient<Channel> {
+        let stub = self.stub().accept_compressed(Gzip);
+        if compresses { stub.send_compressed(Gzip) } else { stub }
+    }
+
     fn echo(&self) -> EchoServiceClient<Channel> {
         EchoServiceClient::new(self.channel.clone())
     }
@@ -112,6 +119,10 @@ impl Cases {
             "cancel_after_begin" => self.cancel_after_begin().await,
             "cancel_after_first_response" => self.cancel_after_first_response().await,
             "timeout_on_sleeping_server" => self.timeout_on_sleeping_server().await,
+            "client_compressed_unary" => self.client_compressed_unary().await,
+            "client_compressed_streaming" => self.client_compressed_streaming().await,
+            "server_compressed_unary" => self.server_compressed_unary().await,
+            "server_compressed_streaming" => self.server_compressed_streaming().await,
             "unimplemented_method" => {
                 let result = self.stub().unimplemented_call(within(pb::Empty {})).await;
                 expect(failure(result)?.code(), Code::Unimplemented, "status")
@@ -256,6 +267,62 @@ impl Cases {
         }
         expect(began.elapsed() < Duration::from_millis(1500), true, "an end at the deadline")?;
         self.empty_unary().await
+    }
+
+    async fn client_compressed_unary(&self) -> Outcome {
+        for compressed in [true, false] {
+            let request = pb::SimpleRequest {
+                expect_compressed: Some(pb::BoolValue { value: compressed }),
+                response_size: 314_159,
+                payload: payload(vec![0; 271_828]),
+                ..Default::default()
+            };
+            let reply = self.stub_that(compressed).unary_call(within(request)).await?.into_inner();
+            expect(body(reply.payload), vec![0; 314_159], "reply")?;
+        }
+        Ok(())
+    }
+
+    async fn client_compressed_streaming(&self) -> Outcome {
+        for compressed in [true, false] {
+            let requests = [27182, 45904].map(|size| pb::StreamingInputCallRequest {
+                expect_compressed: Some(pb::BoolValue { value: compressed }),
+                payload: payload(vec![0; size]),
+            });
+            let requests = within(tokio_stream::iter(requests));
+            let reply = self.stub_that(compressed).streaming_input_call(requests).await?.into_inner();
+            expect(reply.aggregated_payload_size, 73086, "aggregated size")?;
+        }
+        Ok(())
+    }
+
+    async fn server_compressed_unary(&self) -> Outcome {
+        for (value, size) in [(true, 314_159), (false, 92653)] {
+            let request = pb::SimpleRequest {
+                response_compressed: Some(pb::BoolValue { value }),
+                response_size: size,
+                ..Default::default()
+            };
+            let reply = self.stub_that(false).unary_call(within(request)).await?.into_inner();
+            expect(body(reply.payload), vec![0; size as usize], "reply")?;
+        }
+        Ok(())
+    }
+
+    async fn server_compressed_streaming(&self) -> Outcome {
+        let wanted = [(true, 31415), (false, 92653)];
+        let response_parameters = wanted.map(|(value, size)| pb::ResponseParameters {
+            size,
+            compressed: Some(pb::BoolValue { value }),
+            ..Default::default()
+        });
+        let request = pb::StreamingOutputCallRequest {
+            response_parameters: response_parameters.to_vec(),
+            ..Default::default()
+        };
+        let mut replies = self.stub_that(false).streaming_output_call(within(request)).await?.into_inner();
+        let bodies: Vec<_> = rest(&mut replies).await?.into_iter().map(|reply| body(reply.payload)).collect();
+        expect(bodies, wanted.map(|(_, size)| vec![0; size as usize]).to_vec(), "replies")
     }
 
     async fn concurrent_unary(&self) -> Outcome {
