@@ -137,6 +137,9 @@ class Hosts {
     });
   }
 
+  // What the client keeps outstanding at the most: less than --window where the rings are small (Port::lines_kept).
+  uint32_t window() const { return client_->window(); }
+
   // `window` calls outstanding, `calls` in all; each answer is compared with its call.
   void run(uint64_t calls, uint32_t window) {
     run_echoes(*client_, calls, window,
@@ -317,7 +320,7 @@ int main(int argc, char** argv) {
       table,
       "hosts on CPU %d (client and server on one thread), engine on CPU %d, window %u, %d rounds (%d disturbed "
       "measurements made again)\n%-30s %12s %12s\n",
-      options.host_cpu, options.engine_cpu, options.window, options.rounds, repeats_in_all, "echo of a 64-byte line",
+      options.host_cpu, options.engine_cpu, hosts.window(), options.rounds, repeats_in_all, "echo of a 64-byte line",
       "median ns", "quietest ns");
   for (const Series& each : series)
     std::fprintf(table, "%-30s %12.1f %12.1f\n", each.name, each.median(), each.quietest());

@@ -17,6 +17,19 @@ namespace drover {
 
 inline constexpr uint32_t kMaxConnectionNumbers = 65'536;  // of one worker: a line has 16 bits for them
 
+// A call has the number of the call before it in its place of the client's window, plus the window, and plus
+// kGivenUpStep besides if that one was given up (a time-out, a line that is missing). So a request shows which earlier
+// responses its client has: those of its place in the window whose numbers are less than kGivenUpStep behind. A number
+// comes again in its place after 2^24 / window calls at the earliest, if 255 of them were given up, and after
+// 2^32 / window if none was.
+inline constexpr uint32_t kGivenUpStep = uint32_t{1} << 24;
+
+// Whether the request with that number says that its client has the whole response to the other one, of the same place
+// in the window.
+inline bool shows_answered(uint32_t request, uint32_t earlier) {
+  return request != earlier && request - earlier < kGivenUpStep;
+}
+
 // Whether a line can be part of any message, whatever came before it.
 inline bool well_formed(const LineSlot& line) {
   bool last = (line.flags & kLineLast) != 0;

@@ -49,6 +49,12 @@ class LanePort {
       return behind_ = true, false;
     return channel.unrung = true;
   }
+  // The engine drops a response that finds the ring full, as it knows it: a consumer tells its position a quarter of
+  // the ring late. One less than fits then, since a DRAIN may lie between the lines.
+  uint32_t lines_kept() const {
+    const uint32_t slots = channels_.front().ends.requests.capacity();
+    return slots - slots / 4;
+  }
   // On every thread: a client does not say which its lines are for.
   bool has_room(uint32_t count) {
     for (Channel& channel : channels_) {

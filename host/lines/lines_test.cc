@@ -182,6 +182,54 @@ TEST_F(LinesTest, ACallWithoutAnAnswerExpires) {
   EXPECT_EQ(client.counters().unknown, 1u);
 }
 
+// A server on a NIC without positions frees its ring by these numbers (rtl/driver/nic_answers.h).
+TEST_F(LinesTest, ANumberSaysWhetherTheCallBeforeItWasAnswered) {
+  BasicRpcClient<RingPort> client(&client_port_, kConnection, {.window = 1});
+  auto number = [&](int64_t timeout_ns) {
+    EXPECT_EQ(client.begin(kEcho, {}, 0, timeout_ns), BeginResult::kOk);
+    Slot request;
+    EXPECT_TRUE(server_port_.try_pop(request));
+    return slot_as<LineSlot>(request).call;
+  };
+  auto answer = [&](uint32_t call, uint32_t line, size_t bytes) {
+    server_port_.try_push(
+        to_slot(line_of({kConnection, kEcho, call, kLineResponse}, bytes_of(std::string(bytes, 'x')), line)));
+    return client.poll(8, [](const Completion&) {});
+  };
+  const uint32_t first = number(0);
+  EXPECT_EQ(answer(first, 0, 8), 1u);
+  const uint32_t second = number(1);
+  EXPECT_EQ(second, first + 1);
+  EXPECT_TRUE(shows_answered(second, first));
+  while (client.expire([](const Completion&) {}) == 0) {
+  }
+  const uint32_t third = number(0);
+  EXPECT_FALSE(shows_answered(third, second)) << "it was given up";
+  EXPECT_EQ(answer(second, 0, 8), 0u) << "too late";
+  EXPECT_EQ(answer(third, 1, 100), 1u) << "without its first line: DATA_LOSS";
+  const uint32_t fourth = number(0);
+  EXPECT_FALSE(shows_answered(fourth, third));
+  EXPECT_EQ(answer(fourth, 0, 8), 1u);
+  EXPECT_TRUE(shows_answered(number(0), fourth));
+}
+
+TEST_F(LinesTest, AClientBeginsNoMoreCallsThanItsPortKeepsResponsesFor) {
+  struct Small : RingPort {
+    explicit Small(const RingPort& port) : RingPort(port) {}
+    uint32_t lines_kept() const { return 5; }
+  } port(pair_.client());
+  BasicRpcClient<Small> client(&port, kConnection, {.window = 16});
+  EXPECT_EQ(client.window(), 5u);
+  for (int round = 0; round < 3; ++round) {
+    for (uint64_t tag = 0; tag < 5; ++tag) ASSERT_EQ(client.begin(kEcho, {}, tag), BeginResult::kOk);
+    EXPECT_EQ(client.begin(kEcho, {}, 5), BeginResult::kWindowFull);
+    EXPECT_EQ(client.outstanding(), 5u);
+    serve();
+    EXPECT_EQ(client.poll(16, [](const Completion& done) { EXPECT_EQ(done.status, kStatusOk); }), 5u);
+    EXPECT_EQ(client.outstanding(), 0u);
+  }
+}
+
 // Whichever of its lines a transport loses: counted, and the call ends as one that is late does.
 TEST_F(LinesTest, AResponseWithoutOneOfItsLinesEndsAtTheCallsDeadline) {
   const std::string large(4 * kLineArguments, 'l');

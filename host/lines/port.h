@@ -10,6 +10,9 @@
 
 namespace drover::lines {
 
+// A port whose engine drops lines that find no room says how many it always has room for, `lines_kept() const`; a
+// client begins no more calls than that. Responses of several lines, and several clients on one port, have to fit
+// together: else give calls a time-out.
 template <typename P>
 concept Port = requires(P& port, const Slot& line, Slot& taken) {
   // Hands a line over; false: no room now, and nothing was done. It may stay unseen until flush().

@@ -7,10 +7,11 @@
 // A call may have a time-out of its own, and an end of its own (CallEnd) in place of poll's visitor; generated clients
 // (service_client.h) are made of these.
 //
-// A call number is the call's place in the window and how often the place was used, so that a late or repeated response
-// matches no call: it is counted and dropped. Responses are hostile input. Over a transport that may lose lines, give
-// calls a time-out and call expire() now and then: a response of which a line is missing is counted and dropped, and
-// its call ends at its deadline. Nothing is sent again: a call runs at most once, unless the transport repeats lines.
+// A call number is the call's place in the window and how the calls before it in that place ended (kGivenUpStep,
+// channel/line.h), so that a late or repeated response matches no call: it is counted and dropped. Responses are
+// hostile input. Over a transport that may lose lines, give calls a time-out and call expire() now and then: a response
+// of which a line is missing is counted and dropped, and its call ends at its deadline. Nothing is sent again: a call
+// runs at most once, unless the transport repeats lines.
 //
 // Thread-safety: one thread. Ownership: the port must outlive the client. Costs no allocation for messages of one line.
 #pragma once
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include "channel/layout.h"
+#include "channel/line.h"
 #include "host/lines/line_message.h"
 #include "host/lines/port.h"
 #include "host/lines/status.h"
@@ -65,7 +67,8 @@ struct ClientCounters {
 };
 
 struct RpcClientOptions {
-  uint32_t window = 64;    // calls outstanding at once; a power of two up to 65,536
+  uint32_t window = 64;  // calls outstanding at once, if the port keeps their responses (Port::lines_kept); a power of
+                         // two up to 65,536
   int64_t timeout_ns = 0;  // of each call; 0: never
 };
 
@@ -73,12 +76,14 @@ template <Port P>
 class BasicRpcClient {
  public:
   BasicRpcClient(P* port, uint16_t connection, const RpcClientOptions& options = {})
-      : port_(*port), connection_(connection), options_(options), calls_(std::bit_ceil(options.window)) {
-    free_.reserve(calls_.size());
-    for (uint32_t i = static_cast<uint32_t>(calls_.size()); i-- > 0;) {
-      calls_[i].number = i;
-      free_.push_back(i);
-    }
+      : port_(*port),
+        connection_(connection),
+        options_(options),
+        calls_(std::bit_ceil(options.window)),
+        most_(std::min(static_cast<uint32_t>(calls_.size()), lines_kept(*port))) {
+    for (uint32_t i = 0; i < calls_.size(); ++i) calls_[i].number = i;
+    free_.reserve(most_);
+    for (uint32_t i = most_; i-- > 0;) free_.push_back(i);
   }
 
   // Begins a call; its lines may stay unseen until flush(). `timeout_ns`: 0 is the options'. `end`, if given, is told
@@ -130,6 +135,7 @@ class BasicRpcClient {
       }
       ++counters_.expired;
       ++ended;
+      calls_[i].number += kGivenUpStep;
       end(i, {calls_[i].tag, kStatusDeadlineExceeded, {}}, completed);
     }
     return ended;
@@ -158,8 +164,9 @@ class BasicRpcClient {
     return status;
   }
 
-  uint32_t outstanding() const { return static_cast<uint32_t>(calls_.size() - free_.size()); }
-  uint32_t window() const { return static_cast<uint32_t>(calls_.size()); }
+  uint32_t outstanding() const { return most_ - static_cast<uint32_t>(free_.size()); }
+  // The most calls outstanding at once: the options' window, or as many as the port keeps responses for.
+  uint32_t window() const { return most_; }
   const ClientCounters& counters() const { return counters_; }
   uint16_t connection() const { return connection_; }
   // Its calls have ended in kStatusUnavailable, and no other can begin.
@@ -168,11 +175,17 @@ class BasicRpcClient {
  private:
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
+  // Port::lines_kept, of a port that has a bound.
+  static uint32_t lines_kept(const P& port) {
+    if constexpr (requires { port.lines_kept(); }) return port.lines_kept();
+    return std::numeric_limits<uint32_t>::max();
+  }
+
   struct Call {
     uint64_t tag = 0;
     int64_t deadline_ns = kNever;
     CallEnd* end = nullptr;
-    uint32_t number = 0;  // the place in the window, plus the window for each use of the place
+    uint32_t number = 0;  // the place in the window, plus the window or more for each use of the place
     bool active = false;
     std::unique_ptr<LineAssembly> longer;  // of a response of several lines
   };
@@ -200,7 +213,10 @@ class BasicRpcClient {
       if (taken == LineAssembly::Taken::kIncomplete) {
         ++counters_.incomplete;
         // Nothing else would end it.
-        if (call.deadline_ns == kNever) return end(place, {call.tag, kStatusDataLoss, {}}, completed), 1;
+        if (call.deadline_ns == kNever) {
+          call.number += kGivenUpStep;
+          return end(place, {call.tag, kStatusDataLoss, {}}, completed), 1;
+        }
       }
       if (taken != LineAssembly::Taken::kWhole) return 0;
       message = call.longer->message();
@@ -247,7 +263,8 @@ class BasicRpcClient {
   const uint16_t connection_;
   const RpcClientOptions options_;
   std::vector<Call> calls_;
-  std::vector<uint32_t> free_;
+  const uint32_t most_;           // outstanding; of the window's places the first ones
+  std::vector<uint32_t> free_;    // places
   int64_t earliest_ns_ = kNever;  // no deadline of a call that is outstanding is earlier
   ClientCounters counters_;
   bool closed_ = false;

@@ -14,6 +14,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -74,6 +75,16 @@ inline NicStore nic_disable(uint32_t flow) {
   return {nic_flow_register(flow, offsetof(nic::FlowRegisters, control)), 0};
 }
 
+// Its TX ring alone. Once FlowStatus says that tx is not busy, the NIC has sent or dropped all of the ring's lines that
+// it had seen.
+inline NicStore nic_stop_sending(uint32_t flow) {
+  return {nic_flow_register(flow, offsetof(nic::FlowRegisters, control)), nic::FlowControl{.tx = 0, .rx = 1}.encode()};
+}
+// With an empty ring.
+inline NicStore nic_start_sending(uint32_t flow) {
+  return {nic_flow_register(flow, offsetof(nic::FlowRegisters, control)), nic::FlowControl{.tx = 1, .rx = 1}.encode()};
+}
+
 // The flow to which a key goes by BalancePolicy key_hash. `arguments`: of the message's first line, LineArguments
 // bytes.
 inline uint32_t nic_key_flow(const uint8_t* arguments, nic::KeyRegister key, uint32_t flows_in_use) {
@@ -98,7 +109,8 @@ class NicSender {
             NicStoreFunction store)
       : tx_interface_(tx_interface),
         flow_(flow),
-        ring_(static_cast<const char*>(ring)),
+        ring_(static_cast<char*>(ring)),
+        lines_(lines),
         taken_(taken),
         producer_(ring, lines, taken),
         store_(std::move(store)) {}
@@ -119,6 +131,17 @@ class NicSender {
   }
   // Synchronous threading: the first `lines` of all lines that were sent have been taken (nic_answers.h).
   void taken(uint64_t lines) { taken_->position.store(lines, std::memory_order_release); }
+  // Synchronous threading over the unreliable transport: the ring has had no room for longer than calls last, so that
+  // nothing may come that frees its lines. Lines that the NIC has not taken are lost; none is sent twice.
+  //
+  //   store(nic_stop_sending(flow)); wait until FlowStatus.tx_busy is 0; begin_anew(); answered.begin_anew();
+  //   store(nic_start_sending(flow));
+  void begin_anew() {
+    std::memset(ring_, 0, size_t{lines_} * kSlotSize);
+    taken(0);
+    producer_ = RingProducer(ring_, lines_, taken_);
+    announced_ = 0;
+  }
 
   uint64_t sent() const { return producer_.pushed(); }
   uint32_t room() { return producer_.room(); }
@@ -126,7 +149,8 @@ class NicSender {
  private:
   TxInterface tx_interface_;
   uint32_t flow_;
-  const char* ring_;
+  char* ring_;
+  uint32_t lines_;
   ConsumerPosition* taken_;
   RingProducer producer_;
   NicStoreFunction store_;

@@ -26,7 +26,7 @@ class DroverNic : public NicDevice {
   // Of the verilated models: entries that the NIC itself holds.
   static constexpr uint32_t kConnections = 64;
 
-  // Every interface with the reliable transport; coherent with the unreliable one, too, and with synchronous threading.
+  // Every interface, transport and threading model.
   static std::unique_ptr<DroverNic> make(const NicConfig& config, nic::Transport transport = nic::Transport::kReliable);
 
   virtual AxiReadPort table_read_port() = 0;

@@ -1,10 +1,13 @@
 #include "rtl/model/nic.h"
 
 #include <Vnic_coherent.h>
+#include <Vnic_coherent_synchronous.h>
 #include <Vnic_cxl.h>
+#include <Vnic_cxl_synchronous.h>
 #include <Vnic_doorbell.h>
+#include <Vnic_doorbell_synchronous.h>
 #include <Vnic_mmio.h>
-#include <Vnic_synchronous.h>
+#include <Vnic_mmio_synchronous.h>
 
 #include <deque>
 #include <utility>
@@ -81,21 +84,26 @@ class NicOf final : public NicDeviceOf<Top, Nic> {
   NetworkPort<Top> network_;
 };
 
+template <typename Asynchronous, typename Synchronous>
+std::unique_ptr<Nic> either(const NicConfig& config) {
+  if (config.synchronous) return std::make_unique<NicOf<Synchronous>>(config);
+  return std::make_unique<NicOf<Asynchronous>>(config);
+}
+
 }  // namespace
 
 std::unique_ptr<Nic> Nic::make(const NicConfig& config) {
-  if (config.synchronous) return std::make_unique<NicOf<Vnic_synchronous>>(config);
   switch (config.tx_interface) {
     case TxInterface::kMmio:
-      return std::make_unique<NicOf<Vnic_mmio>>(config);
+      return either<Vnic_mmio, Vnic_mmio_synchronous>(config);
     case TxInterface::kDoorbell:
-      return std::make_unique<NicOf<Vnic_doorbell>>(config);
+      return either<Vnic_doorbell, Vnic_doorbell_synchronous>(config);
     case TxInterface::kCxl:
-      return std::make_unique<NicOf<Vnic_cxl>>(config);
+      return either<Vnic_cxl, Vnic_cxl_synchronous>(config);
     case TxInterface::kCoherent:
       break;
   }
-  return std::make_unique<NicOf<Vnic_coherent>>(config);
+  return either<Vnic_coherent, Vnic_coherent_synchronous>(config);
 }
 
 }  // namespace drover::rtl

@@ -19,7 +19,8 @@ using NicFrame = std::vector<std::byte>;
 
 struct NicConfig {
   TxInterface tx_interface = TxInterface::kCoherent;
-  bool synchronous = false;  // threading; for coherent alone, and the reliable transport
+  bool synchronous = false;  // threading
+  bool joined = false;  // of its halves (joined_nic.h), also where there is a model of the whole; tests compare them
   PowerUp power_up = {};
   Stall store_stall = {};  // holds back the stores' addresses and data, each for itself
   Stall answer_stall = {};

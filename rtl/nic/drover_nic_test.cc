@@ -7,7 +7,6 @@
 #include <random>
 #include <set>
 
-#include "rtl/driver/nic_answers.h"
 #include "rtl/testing/nic_ends.h"
 
 namespace drover::rtl {
@@ -37,7 +36,7 @@ struct Case {
   uint32_t connections = 8, flows = 4, calls = 60;
   uint32_t seed = 1;
   uint32_t stalls = 0;
-  uint32_t window = 0;  // synchronous threading, with so many calls of a connection under way; 0: asynchronous
+  bool joined = false;
 };
 
 // A client and a server NIC. The client's flows send calls on connections of theirs; the server answers each line.
@@ -51,7 +50,6 @@ class TwoNics {
     for (uint32_t flow = 0; flow < one.flows; ++flow) {
       client_.enable(flow);
       server_.enable(flow);
-      for (auto* answered : {&client_answered_, &server_answered_}) answered->emplace_back(one.window);
     }
     server_.set(offsetof(nic::ControlPage, flows_in_use), one.flows);
     server_.settle();
@@ -70,12 +68,16 @@ class TwoNics {
   size_t total() const { return size_t{case_.connections} * case_.calls; }
   size_t answered() const { return answered_; }
   NicEnd& client() { return client_; }
+  // Told of each frame that the client's NIC sends, with its cycle.
+  void watch(std::function<void(uint64_t, const NicFrame&)> watcher) {
+    way_.watch([this, watcher = std::move(watcher)](const NicFrame& frame) { watcher(client_.cycles(), frame); });
+  }
   NicEnd& server() { return server_; }
 
  private:
   static NicBenchOptions options(const Case& one, uint32_t more) {
     NicBenchOptions options{.tx_interface = one.tx_interface,
-                            .synchronous = one.window != 0,
+                            .joined = one.joined,
                             .flows = one.flows,
                             .tx_lines = 64,
                             .rx_lines = 64,
@@ -90,32 +92,16 @@ class TwoNics {
   void send() {
     for (uint16_t c = 0; c < case_.connections; ++c) {
       auto& [call, index] = sending_[c];
-      if (call == case_.calls || (case_.window != 0 && call >= calls_answered_[c] + case_.window)) continue;
-      if (!send(&client_, &client_answered_, c % case_.flows, call_of(c, call, index, lines_of(call)))) continue;
+      if (call == case_.calls || !client_.send(c % case_.flows, call_of(c, call, index, lines_of(call)))) continue;
       if (++index == lines_of(call)) ++call, index = 0;
     }
   }
   // The server answers a call by its last line, on the connection's flow.
   void answer() {
     for (uint32_t flow = 0; flow < case_.flows; ++flow) {
-      for (const LineSlot& line : std::exchange(server_.received(flow), {})) {
-        came(&server_, &server_answered_, flow, line);
-        serve(flow, line);
-      }
-      while (!answers_[flow].empty() && send(&server_, &server_answered_, flow, answers_[flow].front())) {
-        answers_[flow].pop_front();
-      }
+      for (const LineSlot& line : std::exchange(server_.received(flow), {})) serve(flow, line);
+      while (!answers_[flow].empty() && server_.send(flow, answers_[flow].front())) answers_[flow].pop_front();
     }
-  }
-  // The host's part of synchronous threading.
-  using Answered = std::vector<AnsweredLines>;
-  bool send(NicEnd* end, Answered* answered, uint32_t flow, const LineSlot& line) {
-    if (!end->send(flow, line)) return false;
-    if (case_.window != 0) (*answered)[flow].sent(line, end->sender(flow).sent());
-    return true;
-  }
-  void came(NicEnd* end, Answered* answered, uint32_t flow, const LineSlot& line) {
-    if (case_.window != 0) end->sender(flow).taken((*answered)[flow].came(line));
   }
   // A call's lines come to one flow, in order, each once. By connection_flow, so do a connection's calls.
   void serve(uint32_t flow, const LineSlot& line) {
@@ -144,8 +130,6 @@ class TwoNics {
   void check() {
     for (uint32_t flow = 0; flow < case_.flows; ++flow) {
       for (const LineSlot& line : std::exchange(client_.received(flow), {})) {
-        came(&client_, &client_answered_, flow, line);
-        ++calls_answered_[line.connection];
         ASSERT_EQ(line.flags, kLineResponse | kLineLast);
         ASSERT_EQ(flow, line.connection % case_.flows);
         ASSERT_TRUE(seen_.insert({line.connection, line.call}).second) << "call " << line.call << " answered twice";
@@ -164,26 +148,7 @@ class TwoNics {
   std::set<Call> seen_;                                        // answered
   std::map<uint32_t, std::deque<LineSlot>> answers_;           // by flow
   size_t answered_ = 0;
-  std::map<uint16_t, uint32_t> calls_answered_;  // of each connection
-  Answered client_answered_, server_answered_;   // by flow
 };
-
-TEST(AnsweredLines, OnlyWhatAnswersALineSaysThatItWasTaken) {
-  constexpr uint16_t kConnection = 3;
-  AnsweredLines client(4), server(4);
-  for (uint32_t call = 0; call < 4; ++call) {  // of two lines each
-    client.sent(call_of(kConnection, call, 0, 2), 2 * call + 1);
-    client.sent(call_of(kConnection, call, 1, 2), 2 * call + 2);
-    server.sent(call_of(kConnection, call, 0, 1), call + 1);
-  }
-  EXPECT_EQ(client.came(call_of(kConnection, 2, 0, 1)), 6u) << "and all lines in front of its own";
-  EXPECT_EQ(client.came(call_of(kConnection, 0, 0, 1)), 6u) << "an earlier one takes nothing back";
-  EXPECT_EQ(client.came(call_of(kConnection + 1, 3, 0, 1)), 6u) << "of another connection";
-  EXPECT_EQ(client.came(call_of(kConnection, 11, 0, 1)), 6u) << "of no call that was sent";
-  EXPECT_EQ(client.came(call_of(kConnection, 3, 0, 1)), 8u);
-  EXPECT_EQ(server.came(call_of(kConnection, 5, 0, 1)), 2u) << "the next request in the place of call 1";
-  EXPECT_EQ(server.came(call_of(kConnection, 8, 0, 1)), 2u) << "two requests ahead";
-}
 
 TEST(DroverNic, CallsAreAnsweredThroughEveryInterface) {
   for (TxInterface tx_interface :
@@ -213,19 +178,23 @@ TEST(DroverNic, NoCallIsLostDoubledOrCrossedInBadWeather) {
   }
 }
 
-// The NICs publish no position, and the rings go round many times.
-TEST(DroverNic, WithSynchronousThreadingAnswersFreeTheLinesOfBothRings) {
-  for (uint32_t window : {1, 4}) {
-    SCOPED_TRACE(window);
-    for (NicWeather weather : {NicWeather{}, NicWeather{.loss = 8, .repeat = 8, .reorder = 8, .damage = 8}}) {
-      TwoNics two({.weather = weather, .connections = 16, .flows = 2, .calls = 100, .stalls = 20, .window = window});
-      EXPECT_TRUE(two.run(3'000'000)) << two.answered() << " of " << two.total();
-      EXPECT_EQ(two.client().violations() + two.server().violations(), 0u);
-      for (NicEnd* end : {&two.client(), &two.server()}) {
-        EXPECT_EQ(end->counter(offsetof(nic::NicCounters, positions_written)), 0u);
-        EXPECT_GT(end->sender(0).sent(), 10 * 64u);
-      }
+// Of its halves as of the module: each frame is the same, in the same cycle.
+TEST(DroverNic, JoinedOfItsHalvesDoesTheSameInEachCycle) {
+  for (TxInterface tx_interface :
+       {TxInterface::kMmio, TxInterface::kDoorbell, TxInterface::kCoherent, TxInterface::kCxl}) {
+    SCOPED_TRACE(nic::tx_interface_name(tx_interface));
+    std::vector<std::pair<uint64_t, NicFrame>> frames[2];
+    for (bool joined : {false, true}) {
+      TwoNics two({.tx_interface = tx_interface,
+                   .weather = {.loss = 5, .repeat = 5, .reorder = 5, .damage = 5},
+                   .calls = 30,
+                   .stalls = 30,
+                   .joined = joined});
+      two.watch([&](uint64_t cycle, const NicFrame& frame) { frames[joined].emplace_back(cycle, frame); });
+      EXPECT_TRUE(two.run(1'000'000)) << two.answered() << " of " << two.total();
     }
+    EXPECT_GT(frames[0].size(), 1000u);
+    EXPECT_TRUE(frames[0] == frames[1]);
   }
 }
 
@@ -236,8 +205,12 @@ TEST(DroverNic, ConnectionsThatShareAPlaceInTheNicAreAllServed) {
 }
 
 TEST(DroverNic, TheUnreliableTransportLosesWhatTheNetworkLosesAndNothingElse) {
-  TwoNics good({.transport = nic::Transport::kUdp});
-  EXPECT_TRUE(good.run(100'000)) << good.answered() << " of " << good.total();
+  for (TxInterface tx_interface :
+       {TxInterface::kMmio, TxInterface::kDoorbell, TxInterface::kCoherent, TxInterface::kCxl}) {
+    SCOPED_TRACE(nic::tx_interface_name(tx_interface));
+    TwoNics good({.tx_interface = tx_interface, .transport = nic::Transport::kUdp});
+    EXPECT_TRUE(good.run(100'000)) << good.answered() << " of " << good.total();
+  }
   TwoNics bad({.transport = nic::Transport::kUdp, .weather = {.loss = 10, .damage = 10}, .calls = 200});
   EXPECT_FALSE(bad.run(50'000));
   EXPECT_GT(bad.answered(), bad.total() / 4);  // a call of 3 lines and its answer: 0.8 ** 4

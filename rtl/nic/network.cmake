@@ -2,7 +2,8 @@
 drover_rtl_sources(nic_net.f network_modules)
 set(network_udp 0)
 set(network_reliable 1)
-foreach(transport udp reliable)
+set(network_transports udp reliable)
+foreach(transport IN LISTS network_transports)
   drover_verilate(nic_net_${transport} TOP nic_net PARAMETERS Transport=${network_${transport}} Flows=4 Connections=16
                   SOURCES ${DROVER_RTL_COMMON} ${network_modules} DEPENDS drover_formats)
 endforeach()

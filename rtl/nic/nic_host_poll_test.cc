@@ -232,16 +232,21 @@ TEST(NicPositions, AreWrittenEveryQuarterOfARingAndWhenLinesStopComing) {
 }
 
 TEST(NicPositions, SynchronousThreadingNeedsNone) {
-  NicBench bench({.synchronous = true, .tx_lines = 16, .rx_lines = 16});
-  EXPECT_EQ(nic::HardRegister::decode(bench.nic().load64_now(nic_control(0))).threading, nic::Threading::kSynchronous);
-  bench.enable(0);
-  for (uint32_t i = 0; i < 100; ++i) {  // a call at a time: its response frees its line
-    ASSERT_TRUE(bench.send(0, line_of(0, i)));
-    ASSERT_TRUE(bench.run_until([&] { return bench.received() == i + 1; }, 300));
-    bench.sender(0).taken(i + 1);
+  for (TxInterface tx_interface : kInterfaces) {
+    SCOPED_TRACE(nic::tx_interface_name(tx_interface));
+    NicBench bench({.tx_interface = tx_interface, .synchronous = true, .tx_lines = 16, .rx_lines = 16});
+    const auto hard = nic::HardRegister::decode(bench.nic().load64_now(nic_control(0)));
+    EXPECT_EQ(hard.threading, nic::Threading::kSynchronous);
+    EXPECT_EQ(hard.tx_interface, tx_interface);
+    bench.enable(0);
+    for (uint32_t i = 0; i < 100; ++i) {  // a call at a time: its response frees its line
+      ASSERT_TRUE(bench.send(0, line_of(0, i)));
+      ASSERT_TRUE(bench.run_until([&] { return bench.received() == i + 1; }, 300));
+      bench.sender(0).taken(i + 1);
+    }
+    expect_own_lines(&bench, 0, 100);
+    EXPECT_EQ(COUNTER(bench, positions_written), 0u);
   }
-  expect_own_lines(&bench, 0, 100);
-  EXPECT_EQ(COUNTER(bench, positions_written), 0u);
 }
 
 // ---- bursts into RX rings

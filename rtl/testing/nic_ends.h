@@ -41,6 +41,7 @@ class NicWay {
       frames_.insert(frames_.end() - static_cast<std::ptrdiff_t>(back), {frame, kLatency});
     }
   }
+  void change(const NicWeather& weather) { weather_ = weather; }
   void move(DroverNic* to) {
     for (auto& [frame, left] : frames_) left -= left != 0;
     while (!frames_.empty() && frames_.front().second == 0) {
@@ -62,6 +63,7 @@ struct WholeNic {
   WholeNic(const NicBenchOptions& options, nic::Transport transport)
       : device(DroverNic::make({.tx_interface = options.tx_interface,
                                 .synchronous = options.synchronous,
+                                .joined = options.joined,
                                 .power_up = {true, options.power_up_seed},
                                 .store_stall = Stalls(options.stalls_of_256, options.seed + 10),
                                 .line_stall = Stalls(options.stalls_of_256, options.seed + 12)},
@@ -93,6 +95,7 @@ class NicEnd final : private WholeNic, public NicHosts {
             nic::TimingWord{.tick_cycles = 100, .resend_ticks = 8, .max_doublings = 3, .max_resends = 40}.encode());
   }
   DroverNic& nic() { return *device; }
+  uint64_t cycles() const { return device->cycles(); }
   void network(size_t at, uint64_t value) {
     store(nic::kNetworkAt + static_cast<uint32_t>(at), value);
     while (!device->stores_done()) step();
@@ -135,7 +138,10 @@ class NicNetwork {
  public:
   NicNetwork(NicEnd* first, NicEnd* second, const NicWeather& weather, uint32_t seed)
       : to_first_(weather, seed), to_second_(weather, seed + 1) {
-    first->nic().on_frame([this](NicFrame frame) { to_second_.send(std::move(frame)); });
+    first->nic().on_frame([this](NicFrame frame) {
+      if (watcher_) watcher_(frame);
+      to_second_.send(std::move(frame));
+    });
     second->nic().on_frame([this](NicFrame frame) { to_first_.send(std::move(frame)); });
     first->others = [this, first, second] {
       second->step();
@@ -145,9 +151,17 @@ class NicNetwork {
   }
   NicNetwork(const NicNetwork&) = delete;
   NicNetwork& operator=(const NicNetwork&) = delete;
+  // Told of each frame of the first's, whatever becomes of it.
+  void watch(std::function<void(const NicFrame&)> watcher) { watcher_ = std::move(watcher); }
+  // From now on.
+  void change(const NicWeather& to_first, const NicWeather& to_second) {
+    to_first_.change(to_first);
+    to_second_.change(to_second);
+  }
 
  private:
   NicWay to_first_, to_second_;
+  std::function<void(const NicFrame&)> watcher_;
 };
 
 }  // namespace drover::rtl

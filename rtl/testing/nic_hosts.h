@@ -17,6 +17,7 @@ namespace drover::rtl {
 struct NicBenchOptions {
   TxInterface tx_interface = TxInterface::kCoherent;
   bool synchronous = false;
+  bool joined = false;  // NicConfig's
   uint32_t flows = 1;
   uint32_t tx_lines = 64, rx_lines = 64;  // of the rings
   NicMemoryTiming reads = {};
@@ -96,6 +97,19 @@ class NicHosts {
       settle();
     } while (status(flow).tx_busy || status(flow).rx_busy);
     hosts_[flow].on = false;
+  }
+  // The flow's TX ring begins anew, while its RX ring goes on.
+  void begin_sending_anew(uint32_t flow) {
+    const NicStore stop = nic_stop_sending(flow), start = nic_start_sending(flow);
+    store(stop.address, stop.value);
+    do {
+      settle();
+    } while (status(flow).tx_busy);
+    hosts_[flow].sender.begin_anew();
+    for (uint32_t i = 0; i < options_.tx_lines; ++i) reads_.wrote(layout(flow).tx_ring + i * kSlotSize);
+    settle();
+    store(start.address, start.value);
+    settle();
   }
   // All stores are answered, and the snoops of all writes have come.
   void settle() {

@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "schema/image.h"
@@ -22,6 +23,11 @@ namespace drover::sim {
 
 class EngineOptions;
 
+// Where in the arguments of a call's first line its key lies.
+struct CallKey {
+  uint32_t offset, length;
+};
+
 // What a run of calls asks of its engine.
 struct CallShape {
   const EngineOptions* base = nullptr;  // EngineType::base's
@@ -29,8 +35,11 @@ struct CallShape {
   uint32_t connections = 1;             // of all clients together
   bool longer = false;                  // messages of several lines
   uint32_t window = 1;                  // calls that a connection may have under way at once
+  uint32_t request_lines = 1;           // of a request of bytes
   uint32_t response_lines = 1;          // of a response, at the most
-  bool times_out = false;               // calls are given up
+  Time timeout = 0;                     // after which calls are given up; 0: none is
+  // Calls of one connection with the same bytes there have to be handled in the order in which they were begun.
+  std::optional<CallKey> ordered_key = std::nullopt;
 };
 
 class EngineOptions {
@@ -43,6 +52,10 @@ class EngineOptions {
   virtual std::string summary() const { return ""; }
   // Of calls: what these keys and that shape do not allow together; or empty.
   virtual std::string refuses(const CallShape& shape) const { return (void)shape, ""; }
+  // Of calls: of a request, at the most. A longer one would never be sent.
+  virtual uint32_t most_request_lines() const { return kMaxMessageLines; }
+  // Of calls: messages are objects to the hosts, of a line each, and the engine has the codec.
+  virtual bool has_codec() const { return false; }
   // Of calls: none is lost, whatever the network loses.
   virtual bool reliable() const { return false; }
 };

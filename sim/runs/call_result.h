@@ -30,7 +30,7 @@ struct CallResult {
   uint64_t waiting = 0;                          // open loop: calls that were due and had not begun at its end
   uint64_t lost = 0;                             // calls of the whole run without an answer: timed out
   uint64_t checked = 0;                          // calls of the whole run whose request and response were compared
-  uint64_t messages = 0, messages_left_out = 0;  // of calls.messages: taken; longer than a message of lines can be
+  uint64_t messages = 0, messages_left_out = 0;  // of calls.messages: taken; longer than a message or a TX ring
   std::vector<CoreResult> cores;
   std::vector<EngineResult> engines;
   NetworkCounters network;

@@ -210,6 +210,12 @@ CallResult CallRun::result() {
   return result;
 }
 
+// Of a message that is a request on its way from the client's core.
+size_t most_message_bytes(const System& system) {
+  if (system.engine_options().has_codec()) return lines::kMaxMessageBytes;
+  return size_t{system.engine_options().most_request_lines()} * kLineArguments;
+}
+
 }  // namespace
 
 CallResult simulate_calls(const System& system) {
@@ -217,7 +223,7 @@ CallResult simulate_calls(const System& system) {
   sc_core::sc_set_time_resolution(1, sc_core::SC_PS);
   CallMessages messages;
   if (system.calls.messages != "none") {
-    messages = call_messages(system.platform, system.calls.messages, system.calls.cut, lines::kMaxMessageBytes);
+    messages = call_messages(system.platform, system.calls.messages, system.calls.cut, most_message_bytes(system));
     if (!messages.error.empty()) {
       CallResult result;
       result.error = messages.error;

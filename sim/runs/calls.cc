@@ -33,10 +33,16 @@ bool served(const CallResult& result) {
   return static_cast<double>(result.waiting) <= kWaiting * static_cast<double>(result.offered);
 }
 
+uint32_t request_lines(const CallOptions& calls) {
+  const bool of_bytes = calls.program == Calls::kTest && calls.messages == "none";
+  return of_bytes ? lines::lines_of(calls.request) : 1;  // messages that are too long are left out
+}
 // At the most.
-uint32_t response_lines(const CallOptions& calls) {
+uint32_t response_lines(const System& system) {
+  const CallOptions& calls = system.calls;
   if (calls.program == Calls::kLinesKv) return kKeyValueResponseLines;
-  return calls.messages != "none" ? kMaxMessageLines : lines::lines_of(calls.response);
+  if (calls.messages == "none") return lines::lines_of(calls.response);
+  return system.engine_options().has_codec() ? 1 : kMaxMessageLines;
 }
 
 }  // namespace
@@ -63,8 +69,10 @@ std::string check_calls(const System& system) {
                   .longer = calls.program == Calls::kLinesKv || calls.messages != "none" ||
                             calls.request > kLineArguments || calls.response > kLineArguments,
                   .window = calls.window(),
-                  .response_lines = response_lines(calls),
-                  .times_out = calls.timeout != 0};
+                  .request_lines = request_lines(calls),
+                  .response_lines = response_lines(system),
+                  .timeout = calls.timeout};
+  if (calls.program == Calls::kLinesKv) shape.ordered_key = kKeyValueKey;
   for (const EngineOptions* options : {system.base_options(), &system.engine_options()}) {
     std::string refused = options == nullptr ? "" : options->refuses(shape);
     if (!refused.empty()) return refused;

@@ -1,6 +1,4 @@
 // Runs of calls: the host library, the NIC in RTL and the coherent link under SystemC, each call checked by content.
-#include "sim/runs/calls.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,33 +9,13 @@
 #include "sim/runs/call_content.h"
 #include "sim/runs/call_programs.h"
 #include "sim/runs/call_report.h"
+#include "sim/runs/calls.h"
+#include "sim/runs/calls_testing.h"
 
 namespace drover::sim {
 namespace {
 
 using ::testing::HasSubstr;
-using Pairs = std::vector<std::pair<std::string, std::string>>;
-
-System system_named(const std::string& name, const Pairs& keys = {}) {
-  SystemResult loaded = load_system(name);
-  EXPECT_TRUE(loaded.ok()) << loaded.error;
-  EXPECT_EQ(set_key(&loaded.system, "calls.time", "40us"), "");
-  for (const auto& [key, value] : keys) EXPECT_EQ(set_key(&loaded.system, key, value), "");
-  EXPECT_EQ(check_calls(loaded.system), "");
-  return loaded.system;
-}
-CallResult run_of(const std::string& name, const Pairs& keys = {}) {
-  CallResult result = run_calls(system_named(name, keys));
-  EXPECT_EQ(result.error, "");
-  return result;
-}
-uint64_t figure(const CallResult& result, size_t engine, const std::string& name) {
-  for (const auto& [each, value] : result.engines[engine].figures) {
-    if (each == name) return value;
-  }
-  ADD_FAILURE() << name;
-  return 0;
-}
 
 TEST(Calls, EveryInterfaceServesThem) {
   for (std::string interface : {"mmio", "doorbell", "coherent", "cxl"}) {
@@ -162,25 +140,6 @@ TEST(Calls, OfALongerMessageAMissingLineLosesTheCallAlone) {
   }
 }
 
-// Each run checks by itself that every call is served once and answered once, by its own response.
-TEST(Calls, WithSynchronousThreadingTheNicsPublishNothingAndNoCallIsLost) {
-  const Pairs lines_kv = {{"calls.program", "lines_kv"}, {"calls.clients", "2"}, {"calls.outstanding", "8"}},
-              bad_network = {{"network.loss", "0.02"}, {"network.reorder", "0.05"}, {"network.reorder_keys", "true"}},
-              // Rings that go round many times, messages of several lines, connections that take turns.
-      small_rings = {{"line_nic.ring_lines", "64"}, {"calls.clients", "2"},    {"calls.connections", "2"},
-                     {"calls.request", "200"},      {"calls.response", "300"}, {"calls.outstanding", "2"}},
-              one_at_a_time = {{"calls.outstanding", "1"}};
-  for (const Pairs& keys : {Pairs{}, lines_kv, bad_network, small_rings, one_at_a_time}) {
-    CallResult result = run_of("dagger-synchronous", keys);
-    EXPECT_GT(result.checked, 20u);
-    EXPECT_EQ(result.lost, 0u);
-    for (size_t host : {0, 1}) EXPECT_EQ(figure(result, host, "positions_written"), 0u);
-  }
-  CallResult asynchronous = run_of("dagger");
-  EXPECT_GT(figure(asynchronous, 0, "positions_written"), 0u);
-  EXPECT_NEAR(run_of("dagger-synchronous").throughput(), asynchronous.throughput(), 0.1 * asynchronous.throughput());
-}
-
 TEST(Calls, ThreadsAddUpUntilTheEndpointIsTheLimit) {
   auto threads = [](const std::string& count, const std::string& interval) {
     return run_of("dagger", {{"calls.clients", count}, {"calls.servers", count}, {"coherent.interval", interval}})
@@ -302,7 +261,7 @@ TEST(Calls, WhatCannotBeRunIsNamed) {
   set_key(&dagger, "line_nic.transport", "udp");
   EXPECT_THAT(check_calls(dagger), HasSubstr("calls.timeout"));
   set_key(&dagger, "line_nic.interface", "mmio");
-  EXPECT_THAT(check_calls(dagger), HasSubstr("coherent alone"));
+  EXPECT_THAT(check_calls(dagger), HasSubstr("calls.timeout"));
   System synchronous = load_system("dagger-synchronous").system;
   EXPECT_EQ(check_calls(synchronous), "");
   set_key(&synchronous, "calls.clients", "4");
@@ -315,12 +274,17 @@ TEST(Calls, WhatCannotBeRunIsNamed) {
   EXPECT_EQ(check_calls(synchronous), "");
   set_key(&synchronous, "calls.timeout", "10us");
   EXPECT_THAT(check_calls(synchronous), HasSubstr("gives up no call"));
+  set_key(&synchronous, "calls.clients", "1");
+  set_key(&synchronous, "line_nic.transport", "udp");
+  EXPECT_EQ(check_calls(synchronous), "");
+  set_key(&synchronous, "calls.timeout", "0us");
+  EXPECT_THAT(check_calls(synchronous), HasSubstr("needs a calls.timeout"));
+  set_key(&synchronous, "line_nic.transport", "reliable");
   set_key(&synchronous, "line_nic.interface", "mmio");
-  EXPECT_THAT(check_calls(synchronous), HasSubstr("coherent and line_nic.transport"));
+  EXPECT_THAT(check_calls(synchronous), HasSubstr("windows of this interface hold 32"));
+  set_key(&synchronous, "calls.outstanding", "32");
+  EXPECT_EQ(check_calls(synchronous), "");
   System objects = load_system("dagger-objects").system;
-  set_key(&objects, "line_nic.threading", "synchronous");
-  EXPECT_THAT(check_calls(objects), HasSubstr("line_nic.threading = "));
-  set_key(&objects, "line_nic.threading", "asynchronous");
   set_key(&objects, "line_nic.transport", "udp");
   EXPECT_THAT(check_calls(objects), HasSubstr("line_nic.transport = reliable"));
   set_key(&objects, "line_nic.transport", "reliable");
@@ -349,9 +313,11 @@ TEST(Calls, WhatCannotBeRunIsNamed) {
 // Each object is compared with the software decoder's, at the server and at the client.
 TEST(Calls, ObjectsAreTheSoftwareDecodersAtBothEnds) {
   const Pairs walked = {}, streams = {{"serializer.mode", "memory-affinity"}},
-              fields = {
-                  {"deserializer.one_shot", "false"}, {"objects.protoacc", "true"}, {"serializer.one_piece", "false"}};
-  for (const Pairs& keys : {walked, streams, fields}) {
+              fields = {{"deserializer.one_shot", "false"},
+                        {"objects.protoacc", "true"},
+                        {"serializer.one_piece", "false"}},
+              synchronous = {{"line_nic.threading", "synchronous"}, {"calls.outstanding", "8"}};
+  for (const Pairs& keys : {walked, streams, fields, synchronous}) {
     CallResult result = run_of("dagger-objects", keys);
     EXPECT_GT(result.checked, 20u);
     for (size_t host : {0, 1}) {

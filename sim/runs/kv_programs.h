@@ -4,12 +4,15 @@
 
 #include "examples/lines_kv/kv_load.h"
 #include "examples/lines_kv/kv_store.h"
+#include "sim/engines/engine.h"
 #include "sim/runs/call_programs.h"
 
 namespace drover::sim {
 
 // Of a Scan by KeyValueLoad: eight entries, of at most 52 bytes on the wire each.
 inline constexpr uint32_t kKeyValueResponseLines = 9;
+// The key of a Get and a Set, its size and its bytes. A Set that overtakes one of the same key leaves an old value.
+inline constexpr CallKey kKeyValueKey{.offset = 0, .length = 16};
 
 class KeyValueClientProgram final : public Program {
  public:

@@ -182,6 +182,37 @@ TEST(LinesEngine, CallsThatFindTheServersRingFullFailAndTheOthersAreServed) {
   EXPECT_EQ(other, 0u);
 }
 
+// The engine drops responses that find no room in the client's ring, and nothing else would end these calls.
+TEST(LinesEngine, AWindowOfMoreCallsThanTheClientsRingHoldsLosesNone) {
+  EngineProcess process;
+  ServerHost server(process, "echo");
+  for (uint32_t window : {16u, 64u, 1024u}) {
+    SCOPED_TRACE(window);
+    RpcClientOptions options;
+    options.window = window;
+    ClientHost client(process, "echo", options, 16);
+    EXPECT_EQ(client.client->window(), 12u) << "three quarters of the ring";
+    constexpr uint64_t kCalls = 2'000;
+    uint64_t begun = 0, ended = 0, wrong = 0;
+    auto taken = [&](const Completion& done) {
+      ++ended;
+      if (done.status != kStatusOk || text_of(done.response) != std::to_string(done.tag)) ++wrong;
+    };
+    const bool all = client.poll_until(
+        [&] {
+          while (begun < kCalls &&
+                 client.client->begin(kEcho, bytes_of(std::to_string(begun)), begun) == BeginResult::kOk) {
+            ++begun;
+          }
+          client.client->flush();
+          return ended == kCalls;
+        },
+        taken);
+    EXPECT_TRUE(all) << ended << " of " << begun << " calls have ended";
+    EXPECT_EQ(wrong, 0u);
+  }
+}
+
 TEST(LinesEngine, ATimeOutEndsACallWhoseServerDoesNotAnswer) {
   EngineProcess process;
   ServerHost server(process, "echo");

@@ -13,9 +13,8 @@ class NicEngine final : public CallEngine {
   NicEngine(const NicOptions& options, HostNode* host, uint32_t window)
       : options_(options),
         host_(*host),
-        nic_(rtl::DroverNic::make(
-            {.tx_interface = options.interface, .synchronous = options.threading == rtl::nic::Threading::kSynchronous},
-            options.transport)),
+        nic_(rtl::DroverNic::make({.tx_interface = options.interface, .synchronous = options.synchronous()},
+                                  options.transport)),
         host_side_(options_, host, nic_.get(), &now_, window),
         table_(nic_->table_read_port(), nic_->table_write_port(), host, &now_) {
     nic_->add(table_.reads());

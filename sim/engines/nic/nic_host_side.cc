@@ -78,7 +78,7 @@ std::unique_ptr<LinePort> NicHostSide::open_flow(uint8_t flow, Core* core) {
   for (const rtl::NicStore& store : rtl::nic_enable(registers)) set(store.address, store.value);
   set(rtl::nic_control(offsetof(ControlPage, flows_in_use)), ++flows_);
   CoherentLink* coherent = options_.interface == TxInterface::kCoherent ? &coherent_ : nullptr;
-  return std::make_unique<NicPort>(options_, flow, memory, &host_, &nic_, coherent, core, window_);
+  return std::make_unique<NicPort>(options_, flow, memory, &host_, &nic_, coherent, core, window_, &begun_anew_);
 }
 
 void NicHostSide::advance() {
@@ -130,6 +130,7 @@ Figures NicHostSide::figures() const {
 #undef DROVER_COUNTER
   const CoherentCounters& coherent = coherent_.counters();
   if (options_.change_every != 0) all.emplace_back("changes", changes_);
+  if (options_.synchronous() && !options_.reliable()) all.emplace_back("tx_rings_begun_anew", begun_anew_);
   all.emplace_back("coherent_reads", coherent.reads);
   all.emplace_back("coherent_hits", coherent.hits);
   all.emplace_back("invalidations", coherent.invalidations);

@@ -42,6 +42,7 @@ class NicHostSide {
   std::optional<CoherentReadBridge> coherent_reads_;
   const uint32_t window_;
   uint64_t flows_ = 0, changes_ = 0;
+  uint64_t begun_anew_ = 0;  // TX rings of all flows
   Time next_change_ = 0;
 };
 

@@ -66,7 +66,8 @@ class ToHost {
 
 class ObjectsEngine final : public CallEngine, public ObjectPort {
  public:
-  ObjectsEngine(const ObjectsOptions& options, const NicOptions& nic_options, HostNode* host);
+  // `window`: CallShape's.
+  ObjectsEngine(const ObjectsOptions& options, const NicOptions& nic_options, HostNode* host, uint32_t window);
 
   Time period() const override { return nic_options_.period(); }
   void tick() override;
@@ -118,14 +119,15 @@ class ObjectsEngine final : public CallEngine, public ObjectPort {
   std::optional<ObjectUnit> unit_;
 };
 
-ObjectsEngine::ObjectsEngine(const ObjectsOptions& options, const NicOptions& nic_options, HostNode* host)
+ObjectsEngine::ObjectsEngine(const ObjectsOptions& options, const NicOptions& nic_options, HostNode* host,
+                             uint32_t window)
     : options_(options),
       nic_options_(nic_options),
       host_(*host),
       messages_(host->messages()),
-      nic_(rtl::Nic::make({.tx_interface = nic_options.interface})),
+      nic_(rtl::Nic::make({.tx_interface = nic_options.interface, .synchronous = nic_options.synchronous()})),
       net_(rtl::NetworkHalf::make()),
-      host_side_(nic_options_, host, nic_.get(), &now_, 1),
+      host_side_(nic_options_, host, nic_.get(), &now_, window),
       table_(net_->table_read_port(), net_->table_write_port(), host, &now_),
       registers_{.write = [this](size_t offset, uint64_t value) { network_request(true, offset, value); },
                  .read = [this](size_t offset) { return network_request(false, offset, 0); }},
@@ -289,7 +291,7 @@ EngineType objects_engine() {
   type.make_options = [] { return std::make_unique<ObjectsOptions>(); };
   type.make_for_calls = [](const CallEngineSetup& setup) {
     return std::make_unique<ObjectsEngine>(static_cast<const ObjectsOptions&>(setup.options),
-                                           static_cast<const NicOptions&>(*setup.base), setup.host);
+                                           static_cast<const NicOptions&>(*setup.base), setup.host, setup.window);
   };
   return type;
 }

@@ -1,7 +1,6 @@
 #include "sim/engines/objects/objects_options.h"
 
 #include "rtl/model/network_half.h"
-#include "sim/engines/nic/nic_options.h"
 
 namespace drover::sim {
 
@@ -18,9 +17,6 @@ std::string ObjectsOptions::summary() const { return "; objects, codec " + forma
 
 std::string ObjectsOptions::refuses(const CallShape& shape) const {
   if (shape.base == nullptr || !shape.base->reliable()) return "a NIC with objects needs line_nic.transport = reliable";
-  if (static_cast<const NicOptions&>(*shape.base).threading != rtl::nic::Threading::kAsynchronous) {
-    return "a NIC with objects needs line_nic.threading = asynchronous";
-  }
   if (shape.clients > rtl::NetworkHalf::kFlows || shape.servers > rtl::NetworkHalf::kFlows) {
     return "a NIC with objects has " + std::to_string(rtl::NetworkHalf::kFlows) +
            " flows: calls.clients and calls.servers are at most that";

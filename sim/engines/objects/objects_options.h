@@ -16,6 +16,7 @@ struct ObjectsOptions final : CopyableEngineOptions<ObjectsOptions> {
   void add_keys(Keys* keys) override;
   std::string summary() const override;
   std::string refuses(const CallShape& shape) const override;
+  bool has_codec() const override { return true; }
   Time period() const { return 1'000'000'000'000 / clock; }
 };
 
