@@ -180,8 +180,8 @@ bool Parser::element(const MessageType& type, char* object, const FieldEntry& fi
 
 // ---- maps
 
-// An entry without a key or value has the default one, which of an enum need not be 0; of entries with the same key the
-// last one counts.
+// An entry without a key or value has the default one, zero (a map's enum begins with it); of entries with the same key
+// the last one counts.
 bool Parser::map_entry(const MessageType& type, char* object, const FieldEntry& field, int depth) {
   const MessageType entry_type = type.sub(field);
   const FieldEntry &key = entry_type.fields()[0], &value = entry_type.fields()[1];
@@ -191,9 +191,6 @@ bool Parser::map_entry(const MessageType& type, char* object, const FieldEntry& 
   if (depth <= 0) return too_deep();
   char* entry = raw::new_object(entry_type, arena_);
   if (entry == nullptr) return no_memory();
-  if (value.kind == static_cast<uint8_t>(schema::Kind::kEnum)) {
-    raw::store(entry + value.offset, static_cast<int32_t>(entry_type.image->default_scalar(value)));
-  }
   OpenEntry in{{entry_type, entry, depth - 1, 0, {}}};
   if (!entry_fields(&in, &scope) || !lexer_.expect(close, close == '}' ? "'}'" : "'>'")) return false;
   if (schema::is_message_kind(value.kind) && !in.set[1]) {

@@ -58,18 +58,6 @@ TEST(TextParse, ReadsMessagesListsMapsAndGroups) {
   EXPECT_EQ(through("x.All", "i32s: [] i32s: 1; i32s: [2, 3]"), "i32s: 1 i32s: 2 i32s: 3");
 }
 
-TEST(TextParse, AMapEntryWithoutAValueHasTheEnumsFirst) {
-  EXPECT_EQ(through("x.Counted", "to_three { key: 1 } to_three { key: 2 value: FOUR }"),
-            "to_three { key: 1 value: THREE } to_three { key: 2 value: FOUR }");
-  EXPECT_EQ(through("x.Counted", "to_three { key: 1 value: NONE }", {.allow_unknown_enum = true}),
-            "to_three { key: 1 value: THREE }");
-  Object object("x.Counted");
-  ASSERT_TRUE(object.parse("to_three { key: 1 }").ok());
-  const auto peer = testing::text_schema().peer("x.Counted");
-  ASSERT_TRUE(peer->ParseFromString(object.encode()));
-  EXPECT_EQ(peer->ShortDebugString(), "to_three { key: 1 value: THREE }");
-}
-
 TEST(TextParse, ReadsExtensionsMessageSetsAndAnys) {
   EXPECT_EQ(through("x.All", "[x.number]: 5 [ x . texts ]: 'a' [x.texts]: ['b'] set { [x.Scope] { a: 1 } }"),
             R"(set { [x.Scope] { a: 1 } } [x.number]: 5 [x.texts]: "a" [x.texts]: "b")");

@@ -43,8 +43,6 @@ inline const TestSchema& text_schema() {
       }
       message CamelCase { optional int32 someNumber = 1; }
       message Needy { required int32 needed = 1; }
-      enum WithoutZero { THREE = 3; FOUR = 4; }
-      message Counted { map<int32, WithoutZero> to_three = 1; }
       extend All { optional int32 number = 100; repeated string texts = 101; optional E ext_e = 102;
                    repeated sint32 packed = 103 [packed = true]; }
       message Scope {
@@ -149,8 +147,14 @@ inline bool is_about_brackets(std::string_view error) {
 }
 
 // The differences that are meant. `ours` and `theirs`: what each says.
-inline bool is_meant(std::string_view text, const Result& ours, const std::string& theirs) {
+inline bool is_meant(std::string_view text, const ParseOptions& options, const Result& ours,
+                     const std::string& theirs) {
   if (ours.ok()) {
+    // 3.21 takes no separator and no empty list behind the name of an unknown field.
+    if (options.allow_unknown_field &&
+        (theirs.ends_with("got: ;") || theirs.ends_with("got: ,") || theirs.ends_with("unexpected token: ]"))) {
+      return true;
+    }
     // A group goes by its field's name, too, as in protobuf C++ from 27 on.
     if (theirs.find("has no field named \"") != theirs.npos) {
       const size_t from = theirs.find("named \"") + 7, to = theirs.find('"', from);
@@ -162,6 +166,8 @@ inline bool is_meant(std::string_view text, const Result& ours, const std::strin
   // 3.21 takes strings that its own parser then refuses on the wire, and surrogates and code points above U+10FFFF by
   // escapes.
   if (ours.error == Error::kBadUtf8) return true;
+  // 3.21 does not count the content of an Any as a level.
+  if (ours.error == Error::kDepthLimit && ours.path.find('/') != ours.path.npos) return true;
   // Required fields are not looked for below 99 levels of extensions.
   if (ours.error == Error::kDepthLimit && ours.line == 0) return true;
   if (ours.error == Error::kSyntax && ours.expected.starts_with("a full name")) return has_bracketed_number(text);
@@ -181,7 +187,7 @@ inline std::string disagreement(const TestSchema& schema, const std::string& nam
   const std::string theirs = peer_parse(text, options, message.get());
   if (taken != nullptr) *taken = ours.ok();
   if (ours.ok() != theirs.empty()) {
-    if (is_meant(text, ours, theirs)) return "";
+    if (is_meant(text, options, ours, theirs)) return "";
     return ours.ok() ? "only the peer refuses it: " + theirs : "only Drover refuses it: " + to_string(ours);
   }
   if (!ours.ok()) return "";
