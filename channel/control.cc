@@ -175,6 +175,11 @@ std::string check_text(const char* name, const std::string& text) {
   return text.find('\0') == std::string::npos ? std::string() : std::string(name) + " has a NUL inside";
 }
 
+// A name in the abstract namespace is any bytes; no other address has a NUL.
+std::string check_address(const std::string& address) {
+  return address.starts_with("unix-abstract:") ? std::string() : check_text("address", address);
+}
+
 // Empty: good.
 std::string check(const Hello& m) {
   if (m.flags != 0) return out_of_range("flags", m.flags, 0, 0);
@@ -205,7 +210,7 @@ std::string check(const RegisterMethods& m) {
 std::string check(const Listen& m) {
   if (m.flags != 0) return out_of_range("flags", m.flags, 0, 0);
   if (m.address.empty()) return "the address is empty";
-  return check_text("address", m.address);
+  return check_address(m.address);
 }
 std::string check(const ListenTls& m) {
   constexpr uint32_t kClientKinds = 5;
@@ -217,7 +222,7 @@ std::string check(const ListenTls& m) {
   if (m.pairs < least || m.pairs > most_pairs) return out_of_range("pairs", m.pairs, least, most_pairs);
   if (m.size < least || m.size > most_bytes) return out_of_range("size", m.size, least, most_bytes);
   if (std::string wrong = check_text("identity", m.identity); !wrong.empty()) return wrong;
-  return check_text("address", m.address);
+  return check_address(m.address);
 }
 std::string check(const Welcome& m) {
   if (m.flags != 0) return out_of_range("flags", m.flags, 0, 0);
@@ -235,7 +240,7 @@ std::string check(const Welcome& m) {
   return {};
 }
 std::string check(const Listening& m) {
-  return m.port > 65535 ? out_of_range("port", m.port, 0, 65535) : check_text("address", m.address);
+  return m.port > 65535 ? out_of_range("port", m.port, 0, 65535) : check_address(m.address);
 }
 std::string check_code(ControlCode code, uint64_t lowest) {
   constexpr auto kLast = static_cast<uint64_t>(ControlCode::kNotServed);

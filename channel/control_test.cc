@@ -146,6 +146,15 @@ TEST(Control, CountsLargerThanThePacketAllocateNothing) {
   EXPECT_FALSE(parse_control(packet, &error));
 }
 
+TEST(Control, AnAbstractNameIsAnyBytes) {
+  ControlError error;
+  const std::string address("unix-abstract:a\0b", 17);
+  const std::string packet = encode_control(Listen{address, 0}, &error);
+  const auto message = parse_control(packet, &error);
+  ASSERT_TRUE(message) << error.message;
+  EXPECT_EQ(std::get<Listen>(*message).address, address);
+}
+
 TEST(Control, ValuesOutOfRangeAreNamed) {
   struct Case {
     ControlMessage message;
@@ -175,6 +184,7 @@ TEST(Control, ValuesOutOfRangeAreNamed) {
       {RegisterMethods{{{"/a/b", 0, 0, 0, 0, kAllMethodFlags + 1}}}, "method flags is 64, expected 0 to 63"},
       {Listen{"", 0}, "address is empty"},
       {Listen{"x", 1}, "flags is 1, expected 0 to 0"},
+      {Listen{std::string("unix:a\0b", 8), 0}, "address has a NUL"},
       {Listen{std::string(kMaxControlString + 1, 'x'), 0}, "address has 4097"},
       {wrong_size, "rx_size"},
       {wrong_threads, "engine_threads"},

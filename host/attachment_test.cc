@@ -59,6 +59,10 @@ TEST(ListenAddress, PathsArePercentDecodedAndOthersAreNot) {
   EXPECT_EQ(decoded_address("unix:/run/a%00b"), std::nullopt);
 }
 
+TEST(ListenAddress, AnAbstractNameMayHaveNuls) {
+  EXPECT_EQ(decoded_address("unix-abstract:my%00abstract%00"), std::string("unix-abstract:my\0abstract\0", 26));
+}
+
 TEST(StartLock, OneProcessHasItAndTheNextGetsItWhenThatEnds) {
   char directory[] = "/tmp/drover-start-lock-XXXXXX";
   ASSERT_NE(::mkdtemp(directory), nullptr);

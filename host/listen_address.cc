@@ -37,7 +37,7 @@ std::optional<std::string> decoded_address(const std::string& address) {
     out += byte < 0 ? address[at] : static_cast<char>(byte);
     if (byte >= 0) at += 2;
   }
-  if (out.find('\0') != std::string::npos) return std::nullopt;
+  if (out.find('\0') != std::string::npos && !out.starts_with("unix-abstract:")) return std::nullopt;
   return out;
 }
 

@@ -292,7 +292,8 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
   offer.load_reports = load_reports_;
   for (const Port& port : ports_) {
     auto address = drover::host::decoded_address(port.address);
-    if (!address) return error = port.address + ": a path has no NUL", fail();
+    if (!address)
+      return error = port.address + ": a path has no NUL byte (%00); names behind unix-abstract: may have some", fail();
     offer.addresses.push_back(std::move(*address));
     offer.tls.push_back(port.credentials->drover_tls());
   }

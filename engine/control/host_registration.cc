@@ -11,6 +11,7 @@
 #include "engine/base/log.h"
 #include "engine/channelz/channelz_request.h"
 #include "engine/dispatch/raw_message.h"
+#include "engine/net/socket_address.h"
 
 namespace drover::engine {
 namespace {
@@ -319,7 +320,8 @@ bool HostRegistration::check_routes(size_t methods, size_t addresses, ControlErr
 bool HostRegistration::check_address(const std::string& address, ControlError* error) const {
   if (!options_.policy.may_listen(user_, address)) {
     return refuse(error, ControlCode::kPermissionDenied,
-                  "hosts of user " + std::to_string(user_) + " may not listen at " + address + " (hosts.allow)");
+                  "hosts of user " + std::to_string(user_) + " may not listen at " + printable_address(address) +
+                      " (hosts.allow)");
   }
   if (attachment_->listeners.size() >= options_.max_listeners) {
     return refuse(error, ControlCode::kResourceExhausted, "too many addresses to listen on");

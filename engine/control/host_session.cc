@@ -14,6 +14,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/secret_text.h"
+#include "engine/net/socket_address.h"
 #include "engine/tls/credentials.h"
 
 namespace drover::engine {
@@ -173,18 +174,18 @@ bool HostSession::take_listen_tls(const ListenTls& listen, std::vector<UniqueFd>
   const tls::Identities* identities = shared_.options.identities;
   const std::string_view configured = identities != nullptr ? identities->for_address(listen.address) : "";
   if (!configured.empty() && configured != listen.identity) {
-    return refuse(
-        error, ControlCode::kPermissionDenied,
-        listen.address + " has the identity " + std::string(configured) + " by the configuration (tls.listen)");
+    return refuse(error, ControlCode::kPermissionDenied,
+                  printable_address(listen.address) + " has the identity " + std::string(configured) +
+                      " by the configuration (tls.listen)");
   }
   ListenerRegistry::Security security;
   if (!listen.identity.empty()) {
     security = {"identity " + listen.identity, identities != nullptr ? identities->find(listen.identity) : nullptr,
                 nullptr};
     if (security.server != nullptr) return listen_at(listen.address, security, error);
-    return refuse(
-        error, ControlCode::kBadValue,
-        listen.address + ": the engine's configuration has no identity '" + listen.identity + "' (tls.identities)");
+    return refuse(error, ControlCode::kBadValue,
+                  printable_address(listen.address) + ": the engine's configuration has no identity '" +
+                      listen.identity + "' (tls.identities)");
   }
   static_assert(kMaxCredentialBytes == tls::kMaxPems && kMaxCredentialPairs == tls::kMaxPairs);
   std::optional<std::string> text = read_secret(fds[0].get(), listen.size, kMaxCredentialBytes, error);
@@ -198,7 +199,7 @@ bool HostSession::take_listen_tls(const ListenTls& listen, std::vector<UniqueFd>
   const tls::Version least = identities != nullptr ? identities->least() : tls::Version::k12;
   security.context = tls::Context::make(credentials, least, &why);
   if (security.context == nullptr) {
-    return refuse(error, ControlCode::kBadValue, listen.address + ": TLS credentials: " + why);
+    return refuse(error, ControlCode::kBadValue, printable_address(listen.address) + ": TLS credentials: " + why);
   }
   const std::string fingerprint = tls::fingerprint(credentials);
   if (fingerprint.empty()) return refuse(error, ControlCode::kSystem, "no memory to compare credentials");

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "engine/base/clock.h"
+#include "engine/net/socket_address.h"
 
 namespace drover::engine {
 namespace {
@@ -32,10 +33,12 @@ bool ListenerRegistry::secure(const std::string& address, Open& open, uid_t user
     return true;
   }
   if (used) {
-    *error = {ControlCode::kPermissionDenied, address + " is served already, with other credentials"};
+    *error = {ControlCode::kPermissionDenied,
+              printable_address(address) + " is served already, with other credentials"};
     return false;
   }
-  *error = {ControlCode::kAddressInUse, address + " was open with other credentials, and is being closed"};
+  *error = {ControlCode::kAddressInUse,
+            printable_address(address) + " was open with other credentials, and is being closed"};
   close_unused({open.id});
   return false;
 }
@@ -54,7 +57,7 @@ bool ListenerRegistry::open(const std::string& address, uid_t user, const std::v
     return false;
   }
   if (is_barred(address, user)) {
-    *error = {ControlCode::kTimeout, address + ": a file system that user " + std::to_string(user) +
+    *error = {ControlCode::kTimeout, printable_address(address) + ": a file system that user " + std::to_string(user) +
                                          " named has not answered lately; no Unix paths for 30 s"};
     return false;
   }
@@ -68,11 +71,12 @@ bool ListenerRegistry::open(const std::string& address, uid_t user, const std::v
     forget_routes(id);
     if (opened.late) {
       barred_until_[user] = monotonic_ns() + kBarredNs;
-      *error = {ControlCode::kTimeout, address + ": " + opened.error};
+      *error = {ControlCode::kTimeout, printable_address(address) + ": " + opened.error};
       return false;
     }
     bool in_use = opened.error.find(std::strerror(EADDRINUSE)) != std::string::npos;
-    *error = {in_use ? ControlCode::kAddressInUse : ControlCode::kAddressInvalid, address + ": " + opened.error};
+    *error = {in_use ? ControlCode::kAddressInUse : ControlCode::kAddressInvalid,
+              printable_address(address) + ": " + opened.error};
     return false;
   }
   // A host that asked for any port names the chosen port when it comes back.

@@ -33,6 +33,12 @@ TEST_F(ListenerRegistryTest, AnAddressIsOpenedOnceForAllWhoNameIt) {
   EXPECT_EQ(threads_.open_listeners(), 1u);
 }
 
+TEST_F(ListenerRegistryTest, AbstractNamesDifferBehindANul) {
+  const std::string first("unix-abstract:a\0b", 17), second("unix-abstract:a\0c", 17);
+  EXPECT_NE(open(first).id, open(second).id);
+  EXPECT_EQ(open(first).id, open(first).id);
+}
+
 TEST_F(ListenerRegistryTest, APortThatWasChosenIsFoundAgainByItsNumber) {
   ListenerRegistry::Listener chosen = open("127.0.0.1:0");
   EXPECT_EQ(open("127.0.0.1:" + std::to_string(chosen.port)).id, chosen.id);

@@ -166,7 +166,7 @@ ListenResult Listeners::listen(std::string_view text, uint32_t listener, std::sh
     Opened opened =
         is_unix ? open_unix(address, threads_.size(), why_refused_, &errands_) : open_inet(address, threads_.size());
     if (opened.fds.size() != threads_.size()) {
-      error = "cannot listen on " + std::string(text) + ": " + opened.error;
+      error = "cannot listen on " + printable_address(text) + ": " + opened.error;
       remove(std::move(opened.file));
       if (opened.late) return {0, error, true};
       continue;
@@ -195,8 +195,8 @@ ListenResult Listeners::listen_at(const std::vector<int>& activated, std::string
     if (std::find_first_of(open.activated.begin(), open.activated.end(), activated.begin(), activated.end()) ==
         open.activated.end())
       continue;
-    return {0, "cannot listen on " + std::string(address) + ": " + std::strerror(EADDRINUSE) +
-                   ": its activated socket serves " + open.address};
+    return {0, "cannot listen on " + printable_address(address) + ": " + std::strerror(EADDRINUSE) +
+                   ": its activated socket serves " + printable_address(open.address)};
   }
   std::vector<std::vector<UniqueFd>> all;
   SocketAddress bound;
@@ -204,7 +204,7 @@ ListenResult Listeners::listen_at(const std::vector<int>& activated, std::string
     std::vector<UniqueFd>& fds = all.emplace_back();
     while (fds.size() < threads_.size()) {
       fds.emplace_back(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
-      if (!fds.back()) return {0, "cannot listen on " + std::string(address) + ": " + errno_text("fcntl")};
+      if (!fds.back()) return {0, "cannot listen on " + printable_address(address) + ": " + errno_text("fcntl")};
     }
     bound.size = sizeof bound.storage;
     ::getsockname(socket, reinterpret_cast<sockaddr*>(&bound.storage), &bound.size);

@@ -60,6 +60,25 @@ SocketAddress ipv6(const in6_addr& host, uint16_t port, bool dual_stack) {
   return address;
 }
 
+constexpr std::string_view kAbstract = "unix-abstract:";
+
+// The name of an abstract socket in gRPC's spelling: the path of a URI (RFC 3986, section 3.3).
+std::string percent_encoded(std::string_view name) {
+  constexpr std::string_view kPlain = "-._~!$&'()*+,;=:@/";
+  constexpr char kHex[] = "0123456789ABCDEF";
+  std::string out;
+  for (char c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (plain || kPlain.find(c) != std::string_view::npos) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out.append({'%', kHex[byte >> 4], kHex[byte & 15]});
+  }
+  return out;
+}
+
 struct Numeric {
   std::string host, port;
   bool six = false;
@@ -84,7 +103,7 @@ std::optional<Numeric> numeric(const sockaddr_storage& address) {
 
 ParsedAddress parse_listen_address(std::string_view address) {
   std::string_view rest = address;
-  if (take_prefix(rest, "unix-abstract:")) return parse_unix(rest, true);
+  if (take_prefix(rest, kAbstract)) return parse_unix(rest, true);
   if (take_prefix(rest, "unix:")) {
     take_prefix(rest, "//");
     return parse_unix(rest, false);
@@ -135,7 +154,12 @@ std::string canonical_address(const SocketAddress& address) {
   if (address.size <= before) return "unix:";  // without a name
   const std::string_view name(un.sun_path, address.size - before);
   if (name[0] != '\0') return "unix:" + std::string(name.substr(0, name.find('\0')));
-  return "unix-abstract:" + std::string(name.substr(1));
+  return std::string(kAbstract).append(name.substr(1));
+}
+
+std::string printable_address(std::string_view address) {
+  if (!take_prefix(address, kAbstract)) return std::string(address);
+  return std::string(kAbstract) + percent_encoded(address);
 }
 
 std::string describe_peer(const sockaddr_storage& address, socklen_t) {
@@ -153,7 +177,7 @@ std::string describe_socket(int fd) {
   const size_t before = offsetof(sockaddr_un, sun_path);
   const std::string_view path(un.sun_path, size > before ? size - before : 0);
   if (path.empty()) return "unix:";
-  if (path.front() == '\0') return "unix-abstract:" + std::string(path.substr(1));
+  if (path.front() == '\0') return std::string(kAbstract) + percent_encoded(path.substr(1));
   return "unix:" + std::string(path.substr(0, path.find('\0')));
 }
 

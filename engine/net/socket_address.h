@@ -30,9 +30,14 @@ std::vector<std::string> canonical_addresses(std::string_view address);
 // The one that a socket has, as getsockname() tells it, in the same spelling. Unix paths end at their first zero byte.
 std::string canonical_address(const SocketAddress& address);
 
+// An address to listen on, for people to read: a name behind "unix-abstract:", which may be any bytes, is
+// percent-encoded as in a URI. Others stand for themselves.
+std::string printable_address(std::string_view address);
+
 // "ipv4:127.0.0.1:4711", "ipv6:[::1]:4711" (percent-encoded as gRPC does), "unix:".
 std::string describe_peer(const sockaddr_storage& address, socklen_t size);
-// The address that a socket is bound to, likewise; "unix:/path", "unix-abstract:name". Empty: there is none.
+// The address that a socket is bound to, likewise; "unix:/path", "unix-abstract:name" (the name percent-encoded, as
+// gRPC does). Empty: there is none.
 std::string describe_socket(int fd);
 // Who counts as one client, of a peer as describe_peer spells it: the IPv4 address, the first 64 bits of the IPv6
 // address ("2001:db8::/64"), or "unix".

@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "object/unique_fd.h"
 
 namespace drover::engine {
 namespace {
@@ -46,6 +50,23 @@ TEST(SocketAddress, EachSpellingOfASocketHasTheSameCanonicalOne) {
   EXPECT_EQ(canonical_addresses("unix:///run/a"), All{"unix:/run/a"});
   EXPECT_EQ(canonical_addresses("unix-abstract:a"), All{"unix-abstract:a"});
   EXPECT_EQ(canonical_addresses("nonsense"), All{"nonsense"});
+}
+
+TEST(SocketAddress, AnAbstractNameIsAnyBytesAndPrintedAsGrpcDoes) {
+  using namespace std::string_literals;
+  const std::string address = "unix-abstract:drover\0 test\0"s + std::to_string(::getpid());
+  const ParsedAddress parsed = parse_listen_address(address);
+  ASSERT_EQ(parsed.error, "");
+  const SocketAddress& one = parsed.candidates.front();
+  EXPECT_EQ(canonical_address(one), address);
+  EXPECT_NE(canonical_addresses("unix-abstract:drover"), canonical_addresses(address));
+  const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&one.storage), one.size), 0);
+  const std::string printed = "unix-abstract:drover%00%20test%00" + std::to_string(::getpid());
+  EXPECT_EQ(describe_socket(fd.get()), printed);
+  EXPECT_EQ(printable_address(address), printed);
+  EXPECT_EQ(printable_address("unix-abstract:a/b-c"), "unix-abstract:a/b-c");
+  EXPECT_EQ(printable_address("[::1]:80"), "[::1]:80");
 }
 
 }  // namespace

@@ -34,8 +34,8 @@ class ServerBuilder {
   ServerBuilder(const ServerBuilder&) = delete;
   ServerBuilder& operator=(const ServerBuilder&) = delete;
 
-  // "0.0.0.0:50051", "[::]:50051", "localhost:0", "unix:PATH", "unix-abstract:NAME" (both percent-decoded). The port
-  // that was bound is stored to `selected_port` by BuildAndStart (0: it failed).
+  // "0.0.0.0:50051", "[::]:50051", "localhost:0", "unix:PATH", "unix-abstract:NAME" (both percent-decoded; a NAME may
+  // hold %00). The port that was bound is stored to `selected_port` by BuildAndStart (0: it failed).
   ServerBuilder& AddListeningPort(const std::string& address, std::shared_ptr<ServerCredentials> credentials,
                                   int* selected_port = nullptr);
   // The service must outlive the server. With a host name, the service answers for that :authority only: not yet
