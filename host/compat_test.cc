@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <climits>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -327,6 +328,16 @@ TEST(BuilderApi, TakesWhatServersSet) {
   std::unique_ptr<grpc::Server> server(builder.BuildAndStart());
   EXPECT_EQ(server, nullptr);
   EXPECT_EQ(port, 0);
+}
+
+TEST(BuilderApi, ChannelArgumentsBecomeFlagsOfTheEngine) {
+  using drover::host::engine_flag_of;
+  EXPECT_EQ(engine_flag_of(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 300), "--http2.idle_timeout_ms=300");
+  EXPECT_EQ(engine_flag_of(GRPC_ARG_MAX_CONNECTION_IDLE_MS, INT_MAX), "--http2.idle_timeout_ms=0") << "never";
+  EXPECT_EQ(engine_flag_of(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, 0), "--http2.max_connection_age_grace_ms=1");
+  EXPECT_EQ(engine_flag_of(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, -5), "--http2.keepalive_timeout_ms=1");
+  EXPECT_EQ(engine_flag_of(GRPC_ARG_MAX_METADATA_SIZE, 1 << 20), "--limits.max_header_bytes=65536");
+  EXPECT_EQ(engine_flag_of("name", 1), "");
 }
 
 TEST(BuilderApi, APortWithoutCredentialsIsNotServed) {

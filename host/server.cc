@@ -157,6 +157,10 @@ ServerBuilder& ServerBuilder::add_argument(const std::string& name, const std::s
     compresses_replies_ = number != 0;
     return *this;
   }
+  if (!drover::host::engine_flag_of(name, number).empty()) {
+    engine_arguments_[name] = number;
+    return *this;
+  }
   static std::set<std::string> said;
   if (said.insert(name).second) {
     log(LogLevel::kInfo, "channel argument %s has no effect on Drover; the engine's configuration may have its like",
@@ -281,6 +285,9 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
     options->max_threads = std::max(static_cast<uint32_t>(max_threads_), options->workers);
   }
   drover::host::add_limit_flags(max_receive_bytes_, max_send_bytes_, &*options);
+  for (const auto& [name, value] : engine_arguments_) {
+    options->engine_flags.push_back(drover::host::engine_flag_of(name, value));
+  }
 
   auto parts = std::make_unique<Server::Parts>();
   if (DefaultHealthCheckServiceEnabled()) {
@@ -360,6 +367,31 @@ void add_limit_flags(int max_receive_bytes, int max_send_bytes, HostOptions* opt
   };
   add("--limits.max_request_bytes", max_receive_bytes);
   add("--limits.max_response_bytes", max_send_bytes);
+}
+
+std::string engine_flag_of(const std::string& argument, int value) {
+  struct Key {
+    const char* argument;
+    const char* key;
+    int least, most;  // what the key takes
+    int without_end;  // what INT_MAX, gRPC's word for "never", becomes
+  };
+  constexpr int kDay = 86'400'000, kNever = 0, kIntMax = 0x7fffffff;
+  static constexpr Key kKeys[] = {
+      {GRPC_ARG_KEEPALIVE_TIME_MS, "http2.keepalive_ms", 1, kDay, kNever},
+      {GRPC_ARG_KEEPALIVE_TIMEOUT_MS, "http2.keepalive_timeout_ms", 1, kDay, kDay},
+      {GRPC_ARG_MAX_CONNECTION_IDLE_MS, "http2.idle_timeout_ms", 1, kDay, kNever},
+      {GRPC_ARG_MAX_CONNECTION_AGE_MS, "http2.max_connection_age_ms", 1, kIntMax, kNever},
+      {GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, "http2.max_connection_age_grace_ms", 1, kIntMax, kNever},
+      {GRPC_ARG_MAX_CONCURRENT_STREAMS, "limits.max_concurrent_streams", 1, 1'000'000, 1'000'000},
+      {GRPC_ARG_MAX_METADATA_SIZE, "limits.max_header_bytes", 256, 65'536, 65'536},
+  };
+  for (const Key& each : kKeys) {
+    if (argument != each.argument) continue;
+    const int taken = value == kIntMax ? each.without_end : std::clamp(value, each.least, each.most);
+    return std::string("--") + each.key + "=" + std::to_string(taken);
+  }
+  return "";
 }
 
 }  // namespace drover::host

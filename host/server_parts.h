@@ -18,6 +18,9 @@ std::string descriptors_of(const std::vector<grpc::Service*>& services);
 
 // ServerBuilder's message limits as flags of an engine that we start; 0: not set, -1: no limit.
 void add_limit_flags(int max_receive_bytes, int max_send_bytes, HostOptions* options);
+// A channel argument of gRPC's as a flag of an engine that we start, within what its key takes; INT_MAX is gRPC's
+// "never". Empty: the argument has no effect on the engine.
+std::string engine_flag_of(const std::string& argument, int value);
 // Shared memory, as Hello asks for it, for messages of up to that many bytes; negative: without a limit. 0: the
 // engine's own size has room for them. The size is that of address space: memory is taken when messages use it. Each
 // worker has it once for each thread of the engine, and all of it counts in the engine's limits.

@@ -1,6 +1,8 @@
-"""Addresses to listen on, by the stock Python client: what AddListeningPort takes is what gRPC C++ takes."""
+"""Addresses and channel arguments of a server, by the stock Python client: Drover takes them as gRPC C++ does."""
 
 import os
+import queue
+import time
 
 import grpc
 import pytest
@@ -33,3 +35,28 @@ def test_an_abstract_name_may_have_nuls(serve, stubs, name):
     with pytest.raises(grpc.RpcError) as error:
         echo(stubs, address + "%00")
     assert error.value.code() == grpc.StatusCode.UNAVAILABLE
+
+
+def test_a_connection_without_calls_goes_when_the_argument_says(serve, stubs):
+    server = serve("127.0.0.1:0", "--argument", "grpc.max_connection_idle_ms=300")
+    messages, services = stubs
+    states = queue.Queue()
+    with grpc.insecure_channel(server.address) as channel:
+        channel.subscribe(states.put)
+        assert services.TestServiceStub(channel).Echo(messages.EchoRequest(text="x"), timeout=PATIENCE).text == "x"
+        while states.get(timeout=PATIENCE) is not grpc.ChannelConnectivity.READY:
+            continue
+        assert states.get(timeout=PATIENCE) is grpc.ChannelConnectivity.IDLE
+        assert services.TestServiceStub(channel).Echo(messages.EchoRequest(text="y"), timeout=PATIENCE).text == "y"
+
+
+def test_a_client_has_as_many_calls_at_once_as_the_argument_says(serve, stubs):
+    server = serve("127.0.0.1:0", "--argument", "grpc.max_concurrent_streams=2")
+    messages, services = stubs
+    with grpc.insecure_channel(server.address) as channel:
+        stub = services.TestServiceStub(channel)
+        began = time.monotonic()
+        calls = [stub.Sleep.future(messages.SleepRequest(millis=300), timeout=PATIENCE) for _ in range(4)]
+        for call in calls:
+            call.result()
+        assert time.monotonic() - began >= 0.55, "the third and fourth wait for the first two"

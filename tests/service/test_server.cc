@@ -7,6 +7,7 @@
 //     [--compress N] [--compress-level N] grpc_compression_algorithm, grpc_compression_level of replies
 //     [--disable N]                       an algorithm that is not supported
 //     [--largest N]                       bytes of a request; -1: any
+//     [--argument NAME=NUMBER]            a channel argument
 //     [--reflection]                      with server reflection
 //     [--channelz]                        with channelz
 //     [--interceptors]                    as interceptors.h has them
@@ -369,6 +370,10 @@ int main(int argc, char** argv) {
                                                    false);
     } else if (std::strcmp(argv[i], "--largest") == 0 && i + 1 < argc) {
       builder.SetMaxReceiveMessageSize(std::atoi(argv[++i]));
+    } else if (std::strcmp(argv[i], "--argument") == 0 && i + 1 < argc) {
+      const std::string argument = argv[++i];
+      const size_t equals = argument.find('=');
+      builder.AddChannelArgument(argument.substr(0, equals), std::atoi(argument.c_str() + equals + 1));
     } else if (std::strcmp(argv[i], "--journal") == 0 && i + 1 < argc) {
       if (!drover::testing::open_journal(argv[++i])) {
         std::cerr << "test_server: --journal " << argv[i] << ": " << std::strerror(errno) << "\n";
@@ -378,10 +383,10 @@ int main(int argc, char** argv) {
       grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     } else if (std::strcmp(argv[i], "--channelz") == 0) {  // above
     } else {
-      std::cerr
-          << "usage: test_server [--address HOST:PORT] [--callback | --queues] [--key FILE --certificate FILE] "
-             "[--client-ca FILE] [--clients N] [--compress N] [--compress-level N] [--disable N] "
-             "[--largest N] [--reflection] [--channelz] [--interceptors] [--late-interceptors] [--journal FILE]\n";
+      std::cerr << "usage: test_server [--address HOST:PORT] [--callback | --queues] [--key FILE --certificate FILE] "
+                   "[--client-ca FILE] [--clients N] [--compress N] [--compress-level N] [--disable N] "
+                   "[--largest N] [--argument NAME=NUMBER]... [--reflection] [--channelz] [--interceptors] "
+                   "[--late-interceptors] [--journal FILE]\n";
       return 2;
     }
   }

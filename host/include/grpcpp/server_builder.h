@@ -11,6 +11,7 @@
 #include <grpcpp/support/config.h>
 #include <grpcpp/support/server_interceptor.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -57,7 +58,8 @@ class ServerBuilder {
   ServerBuilder& SetMaxSendMessageSize(int bytes);
   ServerBuilder& SetMaxMessageSize(int bytes) { return SetMaxReceiveMessageSize(bytes); }
 
-  // Recorded; arguments without an effect here are named once on stderr.
+  // Message sizes, compression, keep-alive, a connection's age and idle time, its concurrent streams and metadata size
+  // have their effect, the last five on an engine that this server starts. Others are named once in the log.
   template <class T>
   ServerBuilder& AddChannelArgument(const std::string& name, const T& value) {
     return add_argument(name, argument_text(value));
@@ -133,6 +135,7 @@ class ServerBuilder {
   std::string host_;
   int max_receive_bytes_ = 0;  // 0: not set; -1: no limit
   int max_send_bytes_ = 0;
+  std::map<std::string, int> engine_arguments_;  // channel arguments that are flags of the engine
   int max_threads_ = 0;
   uint32_t disabled_compression_ = 0;  // 1 << grpc_compression_algorithm
   bool default_compression_level_set_ = false;
