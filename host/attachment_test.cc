@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <string>
@@ -57,6 +58,37 @@ TEST(ListenAddress, PathsArePercentDecodedAndOthersAreNot) {
   };
   for (const auto& [address, decoded] : cases) EXPECT_EQ(decoded_address(address), decoded) << address;
   EXPECT_EQ(decoded_address("unix:/run/a%00b"), std::nullopt);
+}
+
+TEST(ListenAddress, ANameStandsForAllItsAddresses) {
+  auto resolve = [](const std::string& name, std::string* error) -> std::vector<std::string> {
+    if (name == "two") return {"192.0.2.1", "2001:db8::1"};
+    if (name == "many") return std::vector<std::string>(100, "192.0.2.1");
+    return *error = "unknown", std::vector<std::string>();
+  };
+  auto of = [&](const char* address) { return listen_addresses(address, resolve).all; };
+  using All = std::vector<std::string>;
+  EXPECT_EQ(of("two:80"), (All{"192.0.2.1:80", "[2001:db8::1]:80"}));
+  EXPECT_EQ(of("dns:///two:80"), of("two:80"));
+  EXPECT_EQ(of("dns:two:0"), (All{"192.0.2.1:0"})) << "one port, which the first address has";
+  EXPECT_EQ(of("many:80").size(), kMostAddresses);
+  for (const char* address : {"127.0.0.1:80", "[::1]:80", ":80", "*:80", "localhost:80", "unix:/run/a", "two"}) {
+    EXPECT_EQ(of(address), (All{address}));
+  }
+  EXPECT_EQ(of("ipv4:127.0.0.1:80"), (All{"127.0.0.1:80"}));
+  EXPECT_EQ(of("ipv6:[::1]:80"), (All{"[::1]:80"}));
+  EXPECT_EQ(listen_addresses("nowhere:80", resolve).error, "nowhere:80: the name 'nowhere' is not resolved: unknown");
+  EXPECT_NE(listen_addresses("unix:/run/a%00b", resolve).error, "");
+}
+
+TEST(ListenAddress, NamesAreResolvedAsTheSystemDoes) {
+  std::string error;
+  const std::vector<std::string> all = resolve_name("localhost", &error);
+  EXPECT_TRUE(std::find(all.begin(), all.end(), "127.0.0.1") != all.end() ||
+              std::find(all.begin(), all.end(), "::1") != all.end())
+      << error;
+  EXPECT_TRUE(resolve_name("no name", &error).empty());
+  EXPECT_NE(error, "");
 }
 
 TEST(ListenAddress, AnAbstractNameMayHaveNuls) {

@@ -297,12 +297,15 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
   drover::host::Offer offer;
   offer.options = *options;
   offer.load_reports = load_reports_;
+  std::vector<size_t> first_of_port;  // of ports_, in offer.addresses
   for (const Port& port : ports_) {
-    auto address = drover::host::decoded_address(port.address);
-    if (!address)
-      return error = port.address + ": a path has no NUL byte (%00); names behind unix-abstract: may have some", fail();
-    offer.addresses.push_back(std::move(*address));
-    offer.tls.push_back(port.credentials->drover_tls());
+    drover::host::ListenAddresses listen = drover::host::listen_addresses(port.address);
+    if (!listen.error.empty()) return error = listen.error, fail();
+    first_of_port.push_back(offer.addresses.size());
+    for (std::string& address : listen.all) {
+      offer.addresses.push_back(std::move(address));
+      offer.tls.push_back(port.credentials->drover_tls());
+    }
   }
   offer_methods(*parts, &offer);
   offer.channelz = channelz_service || channelz_;
@@ -319,7 +322,8 @@ std::unique_ptr<Server> ServerBuilder::BuildAndStart() {
   if (parts->runtime == nullptr) return fail();
   for (size_t i = 0; i < ports_.size(); ++i) {
     // gRPC gives 1 for an address that has no port.
-    if (ports_[i].selected != nullptr) *ports_[i].selected = bound[i] == 0 ? 1 : static_cast<int>(bound[i]);
+    const uint32_t number = bound[first_of_port[i]];
+    if (ports_[i].selected != nullptr) *ports_[i].selected = number == 0 ? 1 : static_cast<int>(number);
   }
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }

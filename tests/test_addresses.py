@@ -2,6 +2,7 @@
 
 import os
 import queue
+import socket
 import time
 
 import grpc
@@ -60,3 +61,15 @@ def test_a_client_has_as_many_calls_at_once_as_the_argument_says(serve, stubs):
         for call in calls:
             call.result()
         assert time.monotonic() - began >= 0.55, "the third and fourth wait for the first two"
+
+
+def test_a_name_is_listened_at(serve, stubs):
+    name = socket.gethostname()
+    try:
+        here = {info[4][0] for info in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)}
+    except OSError:
+        pytest.skip("this machine's name has no address")
+    if not all(address.startswith("127.") or address == "::1" for address in here):
+        pytest.skip("this machine's name has addresses beside the loopback")
+    server = serve(f"{name}:0")
+    assert any(echo(stubs, f"{address}:{server.port}") == "x" for address in here if ":" not in address)
