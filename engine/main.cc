@@ -89,6 +89,9 @@ TransportOptions transport_options(const Config& c) {
   o.reset_burst = static_cast<uint32_t>(c.reset_burst);
   o.reset_rate = static_cast<uint32_t>(c.reset_rate);
   o.control_frame_rate = static_cast<uint32_t>(c.control_frame_rate);
+  o.pings = {.min_interval_ns = c.min_ping_interval_ms * kMs,
+             .without_calls = c.ping_without_calls != 0,
+             .max_strikes = static_cast<uint32_t>(c.max_ping_strikes)};
   o.handshake_timeout_ns = c.handshake_timeout_ms * kMs;
   o.tls_handshake_timeout_ns = c.tls_handshake_timeout_ms * kMs;
   o.idle_timeout_ns = c.idle_timeout_ms * kMs;

@@ -384,6 +384,9 @@ std::string engine_flag_of(const std::string& argument, int value) {
   static constexpr Key kKeys[] = {
       {GRPC_ARG_KEEPALIVE_TIME_MS, "http2.keepalive_ms", 1, kDay, kNever},
       {GRPC_ARG_KEEPALIVE_TIMEOUT_MS, "http2.keepalive_timeout_ms", 1, kDay, kDay},
+      {GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, "http2.ping_without_calls", 0, 1, 1},
+      {GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, "http2.min_ping_interval_ms", 0, kDay, kDay},
+      {GRPC_ARG_HTTP2_MAX_PING_STRIKES, "http2.max_ping_strikes", 0, 1000, 1000},
       {GRPC_ARG_MAX_CONNECTION_IDLE_MS, "http2.idle_timeout_ms", 1, kDay, kNever},
       {GRPC_ARG_MAX_CONNECTION_AGE_MS, "http2.max_connection_age_ms", 1, kIntMax, kNever},
       {GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, "http2.max_connection_age_grace_ms", 1, kIntMax, kNever},

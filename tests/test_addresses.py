@@ -73,3 +73,30 @@ def test_a_name_is_listened_at(serve, stubs):
         pytest.skip("this machine's name has addresses beside the loopback")
     server = serve(f"{name}:0")
     assert any(echo(stubs, f"{address}:{server.port}") == "x" for address in here if ":" not in address)
+
+
+# A client that pings ten times a second, also without calls; gRPC C++ and Drover tell it to stop unless they allow it.
+PINGS = [("grpc.keepalive_time_ms", 100), ("grpc.keepalive_timeout_ms", 5000),
+         ("grpc.keepalive_permit_without_calls", 1), ("grpc.http2.max_pings_without_data", 0)]
+
+
+def connection_ends_within(server, stubs, seconds):
+    """Whether a call that sleeps for that long ends before, because the server has had too many pings."""
+    messages, services = stubs
+    with grpc.insecure_channel(server.address, options=PINGS) as channel:
+        try:
+            services.TestServiceStub(channel).Sleep(messages.SleepRequest(millis=1000 * seconds), timeout=PATIENCE)
+            return False
+        except grpc.RpcError as error:
+            assert error.code() == grpc.StatusCode.UNAVAILABLE
+            assert "too many pings" in error.details().lower().replace("_", " ")
+            return True
+
+
+def test_a_client_that_pings_too_often_is_told_so(serve, stubs):
+    assert connection_ends_within(serve("127.0.0.1:0"), stubs, 5)
+
+
+def test_a_client_may_ping_as_often_as_the_arguments_say(serve, stubs):
+    server = serve("127.0.0.1:0", "--argument", "grpc.http2.min_ping_interval_without_data_ms=10")
+    assert not connection_ends_within(server, stubs, 2)

@@ -237,6 +237,15 @@ std::vector<ConfigKey> make_keys() {
       integer("http2.control_frame_rate", &Config::control_frame_rate, 10, 100'000'000, "frames a second",
               "Frames without a request (PING, SETTINGS, RST_STREAM, empty DATA) that a peer may send, with "
               "bursts of twice as many."),
+      integer(
+          "http2.min_ping_interval_ms", &Config::min_ping_interval_ms, 0, kDayMs, "milliseconds",
+          "How far apart a client's PINGs must be while the engine sends it nothing else. PINGs that come sooner are "
+          "strikes."),
+      integer("http2.ping_without_calls", &Config::ping_without_calls, 0, 1, "0 or 1",
+              "1: a client without a call may ping as often. 0: every two hours."),
+      integer("http2.max_ping_strikes", &Config::max_ping_strikes, 0, 1000, "strikes",
+              "A connection with more strikes in a row is closed (ENHANCE_YOUR_CALM, \"too_many_pings\"). 0: PINGs are "
+              "not counted."),
       integer("http2.handshake_timeout_ms", &Config::handshake_timeout_ms, 100, kDayMs, "milliseconds",
               "Time for a new connection's preface and SETTINGS."),
       integer("http2.idle_timeout_ms", &Config::idle_timeout_ms, 0, kDayMs, "milliseconds",

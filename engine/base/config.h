@@ -85,6 +85,9 @@ struct Config {
   int64_t reset_burst = 10'000;
   int64_t reset_rate = 2000;
   int64_t control_frame_rate = 10'000;
+  int64_t min_ping_interval_ms = 300'000;
+  int64_t ping_without_calls = 0;
+  int64_t max_ping_strikes = 2;
   int64_t handshake_timeout_ms = 20'000;
   int64_t idle_timeout_ms = 3'600'000;
   int64_t stall_timeout_ms = 60'000;

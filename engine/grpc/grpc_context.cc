@@ -23,6 +23,7 @@ http2::SessionOptions session_options_of(const TransportOptions& options) {
   session.connection_window = std::min(kFirstConnectionWindow, options.connection_window);
   session.max_open_header_bytes = kHeadBytes * options.max_concurrent_streams + size_t{16} * options.max_header_bytes;
   session.control_frame_rate = options.control_frame_rate;
+  session.pings = options.pings;
   session.reset_rate = options.reset_rate;
   session.reset_burst = options.reset_burst;
   session.variable_field = RequestHead::kVariableField;

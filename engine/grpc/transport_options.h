@@ -6,6 +6,7 @@
 
 #include "engine/base/account.h"
 #include "engine/compress/compression.h"
+#include "engine/http2/ping_policy.h"
 
 namespace drover::engine {
 
@@ -18,6 +19,7 @@ struct TransportOptions {
   uint32_t reset_burst = 10'000;  // streams that a peer may cancel at once, and then a second
   uint32_t reset_rate = 2'000;
   uint32_t control_frame_rate = 10'000;  // PING, SETTINGS, PRIORITY, empty DATA ... a second, twice that at once
+  http2::PingLimits pings;               // of a client's keep-alive
   int64_t handshake_timeout_ns = 20'000'000'000;      // for the preface and the first SETTINGS
   int64_t tls_handshake_timeout_ns = 10'000'000'000;  // before that
   int64_t idle_timeout_ns = 0;                        // connections without a stream; 0: never closed

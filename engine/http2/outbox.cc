@@ -34,6 +34,7 @@ void Outbox::rst_stream(uint32_t stream, ErrorCode code) {
 }
 
 void Outbox::window_update(uint32_t stream, uint32_t increment) {
+  ++window_updates_;
   char payload[4];
   put_u32(payload, increment);
   frame(FrameType::kWindowUpdate, 0, stream, {payload, sizeof(payload)});

@@ -30,6 +30,8 @@ class Outbox {
   void goaway(uint32_t last_stream, ErrorCode code, std::string_view debug = {});
 
   bool empty() const { return queue_.empty(); }
+  // WINDOW_UPDATE frames that were queued.
+  uint64_t window_updates() const { return window_updates_; }
   // More is queued than the budget allows.
   bool over_budget() const { return budget_.over(); }
   size_t memory() const { return queue_.capacity(); }
@@ -42,6 +44,7 @@ class Outbox {
 
   std::string queue_;
   ByteBudget budget_;
+  uint64_t window_updates_ = 0;
 };
 
 // Writes a header block as HEADERS and, where it is longer than a frame, CONTINUATION frames.

@@ -133,6 +133,7 @@ void Sender::produce_data(Stream& stream, size_t size, bool end_stream, SendBatc
 }
 
 void Sender::produce_block(Stream& stream, bool trailers, bool end_stream, SendBatch& batch, uint64_t offset) {
+  ++blocks_;
   scratch_.clear();
   FieldWriter writer(encoder_, scratch_);
   if (trailers) {

@@ -64,6 +64,8 @@ class Sender {
 
   // DATA frames that were produced.
   uint64_t data_frames() const { return data_frames_; }
+  // DATA frames and header blocks.
+  uint64_t sent() const { return data_frames_ + blocks_; }
   size_t memory() const { return encoder_.memory(); }
 
  private:
@@ -89,6 +91,7 @@ class Sender {
   uint32_t initial_window_ = kDefaultWindow;
   uint32_t max_frame_size_ = kDefaultFrameSize;
   uint64_t data_frames_ = 0;
+  uint64_t blocks_ = 0;
   List ready_;
   List waiting_;  // for the connection's window
 };

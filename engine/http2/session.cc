@@ -20,6 +20,7 @@ Session::Session(const SessionOptions& options, SessionScratch& scratch, Session
       reader_(options.role == Role::kServer ? kPreface : std::string_view()),
       outbox_(options.max_queued_control_bytes),
       sender_(*this, handler, scratch.block),
+      pings_(options.pings),
       bandwidth_(options.stream_window, options.max_stream_window),
       stream_window_(bandwidth_.window()),
       max_data_frame_(options.max_frame_size),
@@ -518,6 +519,9 @@ bool Session::on_ping(const FrameHeader& header, const char* payload) {
   if (header.length != kPingBytes) return connection_error(ErrorCode::kFrameSizeError, "a malformed PING");
   const std::string_view opaque(payload, kPingBytes);
   if (!header.has(kFlagAck)) {
+    if (server() && !pings_.take(*now_ns_, sender_.sent() + outbox_.window_updates(), streams_.count() > 0)) {
+      return connection_error(ErrorCode::kEnhanceYourCalm, "too_many_pings");  // gRPC clients know this text
+    }
     outbox_.ping(opaque, true);
   } else if (opaque == kOwnersPing) {
     handler_.on_ping_answered();

@@ -26,6 +26,7 @@
 #include "engine/http2/head_cache.h"
 #include "engine/http2/hpack_decoder.h"
 #include "engine/http2/outbox.h"
+#include "engine/http2/ping_policy.h"
 #include "engine/http2/sender.h"
 #include "engine/http2/session_handler.h"
 #include "engine/http2/stream.h"
@@ -52,6 +53,7 @@ struct SessionOptions {
   uint32_t control_frame_rate = 10'000;        // frames without a call a second, and twice that at once
   uint32_t reset_rate = 2'000;                 // streams that end early a second,
   uint32_t reset_burst = 10'000;               // and at once
+  PingLimits pings;                            // of a client
   // A field whose value differs from call to call in blocks that are alike otherwise (see HeadCache).
   std::string_view variable_field;
 };
@@ -212,6 +214,7 @@ class Session final : private SenderOwner {
   Sender sender_;
   uint64_t produced_ = 0;
   uint64_t window_updates_ = 0;  // that were not charged
+  PingPolicy pings_;
 
   StreamTable streams_;
   Stream* current_ = nullptr;        // of the last DATA or HEADERS; null once it is closed

@@ -291,6 +291,19 @@ TEST(Session, APeerThatDoesNotReadItsAnswersIsCutOff) {
   EXPECT_LT(sent, 5000);
 }
 
+TEST(Session, AClientThatPingsTooOftenIsToldSo) {
+  SessionOptions options;
+  options.pings.max_strikes = 2;
+  Endpoint server(options);
+  const std::string ping = frame(FrameType::kPing, 0, 0, "12345678");
+  const std::string start = client_start() + ping + ping + ping;
+  server.session->receive(start.data(), start.size());
+  EXPECT_FALSE(server.session->failed());
+  server.session->receive(ping.data(), ping.size());
+  EXPECT_TRUE(server.session->failed());
+  EXPECT_EQ(server.failure, ErrorCode::kEnhanceYourCalm);
+}
+
 TEST(Session, StreamsOverTheLimitAreRefusedAndCounted) {
   SessionOptions options;
   options.max_concurrent_streams = 3;
