@@ -51,8 +51,9 @@ Result Lexer::result() const {
 void Lexer::skip_blanks() {
   for (; at_ < end_; ++at_) {
     if (*at_ == '#') {
-      at_ = std::find(at_, end_, '\n');
-      if (at_ == end_) return;
+      // A zero byte ends it, too, and is no token: as protobuf has it.
+      at_ = std::find_if(at_, end_, [](char c) { return c == '\n' || c == '\0'; });
+      if (at_ == end_ || *at_ == '\0') return;
     } else if (!is_blank(*at_)) {
       return;
     }

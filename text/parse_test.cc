@@ -58,6 +58,14 @@ TEST(TextParse, ReadsMessagesListsMapsAndGroups) {
   EXPECT_EQ(through("x.All", "i32s: [] i32s: 1; i32s: [2, 3]"), "i32s: 1 i32s: 2 i32s: 3");
 }
 
+TEST(TextParse, RefusesAZeroByteAlsoInAComment) {
+  Object object("x.All");
+  EXPECT_TRUE(object.parse("i32: 1 # \x01 \xff").ok());
+  const Result result = object.parse(std::string_view("# a\0b", 5));
+  EXPECT_EQ(result.error, Error::kSyntax);
+  EXPECT_EQ(result.offset, 3u);
+}
+
 TEST(TextParse, ReadsExtensionsMessageSetsAndAnys) {
   EXPECT_EQ(through("x.All", "[x.number]: 5 [ x . texts ]: 'a' [x.texts]: ['b'] set { [x.Scope] { a: 1 } }"),
             R"(set { [x.Scope] { a: 1 } } [x.number]: 5 [x.texts]: "a" [x.texts]: "b")");

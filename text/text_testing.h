@@ -150,6 +150,10 @@ inline bool is_about_brackets(std::string_view error) {
 inline bool is_meant(std::string_view text, const ParseOptions& options, const Result& ours,
                      const std::string& theirs) {
   if (ours.ok()) {
+    // 3.21 takes no byte order mark.
+    if (text.starts_with("\xef\xbb\xbf") && theirs.find("non ascii codepoint 239") != theirs.npos) return true;
+    // 3.21 takes a small x alone.
+    if (text.find("\\X") != text.npos && theirs.find("Invalid escape sequence") != theirs.npos) return true;
     // 3.21 takes no separator and no empty list behind the name of an unknown field.
     if (options.allow_unknown_field &&
         (theirs.ends_with("got: ;") || theirs.ends_with("got: ,") || theirs.ends_with("unexpected token: ]"))) {
