@@ -140,7 +140,7 @@ def test_a_handler_may_end_the_call_while_the_client_still_sends(service):
     for i in range(10):
         feed.send(service.messages.Item(number=i))
     feed.close()
-    assert stats(service).running == 0
+    wait_for(lambda: stats(service).running == 0)
 
 
 def test_a_status_follows_the_messages(service):
