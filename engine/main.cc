@@ -273,7 +273,7 @@ class Engine {
   std::unique_ptr<ControlServer> control_;
   std::unique_ptr<MetricsExporter> exporter_;
   std::unique_ptr<trace::SpanWriter> spans_;
-  std::unique_ptr<BinaryLog> binary_log_;  // null: there is none
+  std::unique_ptr<BinaryLog> binary_log_;  // null: no binary log is configured
   std::thread control_thread_;
   std::optional<ControlListener> control_socket_;  // until the control server has it
   std::string_view io_name_;

@@ -229,7 +229,7 @@ TEST(StandaloneDeathTest, AStringThatStandsAloneIsNoField) {
 TEST(StandaloneDeathTest, AFieldReachedPastItsAccessorTakesNothingOver) {
   Arena arena;
   Fields fields(&arena);
-  fields.text_.assign_in(&arena, "a field whose accessor nobody called");
+  fields.text_.assign_in(&arena, "a field whose accessor was not called");
   EXPECT_DEATH(fields.text_ = String("other"), "not reached through a mutating accessor");
 }
 

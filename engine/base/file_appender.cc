@@ -59,7 +59,7 @@ std::string FileAppender::append(std::string_view bytes) {
   return "";
 }
 
-// Of a FIFO. One that nobody reads is waited for once, so that many writes do not add up.
+// Of a FIFO. One without a reader is waited for once, so that waits of many writes do not add up.
 bool FileAppender::wait_for_room(int fd) {
   pollfd room{fd, POLLOUT, 0};
   is_read_ = ::poll(&room, 1, is_read_ ? kMostWaitMs : 0) > 0;

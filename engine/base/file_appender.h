@@ -7,7 +7,7 @@
 // moved away, it grows beyond the limit, and the log says so once.
 //
 // What it needs of the sandbox: FileRules::appended, and with a limit FileRules::rotated, of the file's directory.
-// Blocks as files do, and at a full FIFO for a second that nobody reads: for a WriterThread. Not thread-safe.
+// Blocks as files do, and up to a second at a full FIFO without a reader: for a WriterThread. Not thread-safe.
 #pragma once
 
 #include <sys/types.h>
@@ -46,7 +46,7 @@ class FileAppender {
   const FileRotation rotation_;
   bool begin_anew_;
   bool removed_further_ = false, told_of_rotation_ = false;
-  bool is_read_ = true;  // false: whoever reads it let the last write wait too long
+  bool is_read_ = true;  // false: the FIFO's reader let the last write wait too long
 };
 
 }  // namespace drover::engine

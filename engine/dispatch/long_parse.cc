@@ -6,7 +6,7 @@
 
 namespace drover::engine {
 
-// Nobody else takes memory of the link's rx meanwhile: there is one thread.
+// No other call takes memory of the link's rx meanwhile: there is one thread.
 bool LongParse::step(int64_t end_ns) {
   end_ns_ = end_ns;
   const int64_t before = request_.link->rx().free_chunks();
